@@ -72,13 +72,13 @@ describe('a change that breaks callers is found', () => {
   })
 })
 
-test('what callers never notice is no breaking change', () => {
+test('changes that callers do not notice are not breaking', () => {
   const wider = request({ max: { type: 'number', maximum: 11 }, extra: { type: 'string' } })
   const more = response({ extra: { type: 'string' }, loss: { type: 'integer' } }, ['id', 'status', 'loss', 'extra'])
   expect([RELEASED, wider, more].map((document) => breakingChanges(RELEASED, document))).toEqual([[], [], []])
 })
 
-test('a change that the changelog names by method, path and field is announced', () => {
+test('a change is announced if the changelog names its method, path, and field', () => {
   const changes = ['POST /rounds: max has tighter bounds', "POST /rounds: kind is never 'b'"]
   expect(unannounced(changes, 'Smaller numbers only: `POST /rounds: max`.')).toEqual([
     "POST /rounds: kind is never 'b'",

@@ -1,4 +1,4 @@
-// What a caller of the released API would notice for the worse, comparing two OpenAPI documents.
+// Compares two OpenAPI documents, and finds the changes that break callers of the released API.
 
 type Json = Readonly<Record<string, unknown>>
 interface Schema {
@@ -24,7 +24,7 @@ interface Operation {
   readonly requestBody?: Content & { readonly required?: boolean }
   readonly responses: Readonly<Record<string, Content>>
 }
-/** Where a value is, and whether callers send it or receive it. */
+/** The location of a value, and whether callers send it or receive it. */
 interface Place {
   readonly name: string
   readonly sent: boolean
@@ -32,7 +32,7 @@ interface Place {
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** The operations, `POST /api/v1/rounds`, with every reference replaced by what it refers to. */
+/** Returns the operations by name (`POST /api/v1/rounds`), with all references resolved. */
 const operationsOf = (document: Json): ReadonlyMap<string, Operation> => {
   const resolve = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(resolve)
@@ -71,7 +71,7 @@ const isTighter = (before: Schema, after: Schema): boolean => {
 
 const joined = (name: string, field: string): string => (name.endsWith(': ') ? `${name}${field}` : `${name}.${field}`)
 
-/** What changed in the fields of an object. */
+/** Compares the fields of an object. */
 const compareFields = (before: Schema, after: Schema, { name, sent }: Place): string[] => {
   const [were, are] = [before.properties ?? {}, after.properties ?? {}]
   const isFree = isObject(after.additionalProperties) || after.additionalProperties === true
@@ -91,7 +91,7 @@ const compareFields = (before: Schema, after: Schema, { name, sent }: Place): st
 const compare = (before: Schema, after: Schema, place: Place): string[] => {
   const { name, sent } = place
   const [were, are] = [typesOf(before), typesOf(after)]
-  // A request may take more than before and never less; a response may be less than before and never more.
+  // A request may accept more than before but not less; a response may return less than before but not more.
   const [wide, narrow] = sent ? [are, were] : [were, are]
   if (!wide.has('any') && [...narrow].some((type) => !wide.has(type) && !(type === 'integer' && wide.has('number'))))
     return [`${name} has another type`]
@@ -135,7 +135,7 @@ const compareOperations = (name: string, before: Operation, after: Operation): s
   ]
 }
 
-/** Every breaking change from one document to the other: `POST /api/v1/rounds: max_x has tighter bounds`. */
+/** Lists every breaking change between the documents: `POST /api/v1/rounds: max_x has tighter bounds`. */
 export const breakingChanges = (before: Json, after: Json): readonly string[] => {
   const now = operationsOf(after)
   return [...operationsOf(before)].flatMap(([name, operation]) => {
@@ -144,7 +144,7 @@ export const breakingChanges = (before: Json, after: Json): readonly string[] =>
   })
 }
 
-/** Those that the changelog does not name by their place, `POST /api/v1/rounds: max_x, max_y` or a whole operation. */
+/** Returns the changes that the changelog does not name, by fields (`POST /api/v1/rounds: max_x, max_y`) or by operation. */
 export const unannounced = (changes: readonly string[], unreleased: string): readonly string[] => {
   const places = [...unreleased.matchAll(/`([A-Z]+ \/[^`]*)`/g)].flatMap(([, place]) => {
     const [operation, fields = ''] = place!.split(': ')

@@ -1,7 +1,7 @@
-// Builds dist/ from src/: one .js file per .ts file, so that the built tree reads like the source tree; type declarations
-// for the package's entries; the SDK once more as one file, for web pages without a bundler; and the dashboard (web.mjs).
-// Builds nothing when dist/ is from these sources, and only the half of it, program or dashboard, whose sources changed; and
-// never in place, because a service may be running from dist/.
+// Builds dist/ from src/: one .js file per .ts file, so that the built tree reads like the source tree; type declarations for
+// the package's entries; the SDK also as one file, for web pages without a bundler; and the dashboard (web.mjs). Builds nothing
+// if dist/ is up to date, and only the program or only the dashboard if just its sources changed. It never builds in place,
+// because a service may be running from dist/.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -23,13 +23,13 @@ import { bundlePrograms } from './bundle.mjs'
 import { buildWeb } from './web.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Elsewhere only in tests. */
+/** Only tests use another folder. */
 const dist = process.argv[2] ?? join(root, 'dist')
 const next = `${dist}.next-${process.pid}`
-// Compiles in a third of the time of TypeScript 5, which the tools need that call the compiler as a library.
+// Takes a third of the time of TypeScript 5, which is still needed by tools that use the compiler as a library.
 const tsc = join(root, 'node_modules/typescript-7/bin/tsc')
 
-// The embedded database's first start unpacks the template instead of running initdb.
+// On its first start, the embedded database unpacks this template instead of running initdb.
 const ASSETS = ['platform/db/embedded/template.bin', 'cli/demo/code-assistant.html']
 const SETTINGS = [
   'package-lock.json',
@@ -48,7 +48,7 @@ const filesIn = (folder) =>
     .map((entry) => join(entry.parentPath, entry.name))
 
 const WEB = join(root, 'src/web/')
-/** What the dashboard imports of the rest. */
+/** The folders that the dashboard is built from. */
 const OF_WEB = ['src/web/', 'src/client/', 'src/domain/'].map((folder) => join(root, folder))
 
 const stampOf = (settings, names) => {
@@ -59,7 +59,7 @@ const stampOf = (settings, names) => {
   return hash.digest('hex')
 }
 
-/** Of the program, and of the dashboard. */
+/** Returns hashes of the sources of the program and of the dashboard. */
 const stamps = () => {
   const built = filesIn(join(root, 'src')).filter((name) => !/\.(test|fixture)\.tsx?$/.test(name))
   return {
@@ -83,7 +83,7 @@ const run = (...args) =>
 
 const compile = (project) => run(tsc, '-p', project, '--outDir', next)
 
-/** TypeScript rewrites the endings of imports in .js files only. */
+/** Rewrites import extensions in .d.ts files, because TypeScript does so only in .js files. */
 const nameBuiltFiles = () => {
   for (const name of filesIn(next).filter((name) => name.endsWith('.d.ts'))) {
     const text = readFileSync(name, 'utf8')
@@ -103,7 +103,7 @@ const bundleSdk = () =>
     logLevel: 'warning',
   })
 
-/** Two builds at once both end here: the later one wins. */
+/** Replaces dist/. Of two concurrent builds, the later one wins. */
 const swap = () => {
   const former = `${dist}.former-${process.pid}`
   for (let attempt = 1; ; attempt++) {

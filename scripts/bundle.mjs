@@ -1,9 +1,9 @@
-// The programs among the compiled files as one file each.
+// Bundles each compiled program into one file.
 import { readFileSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
 
-/** Loaded when first needed, or not without the files beside them. */
+/** Loaded on demand, or dependent on files next to them. */
 const UNBUNDLED = [
   '@aws-sdk/*',
   '@electric-sql/pglite',
@@ -18,8 +18,8 @@ const UNBUNDLED = [
 ]
 
 /**
- * A program as one file, with others for what is imported when first needed: Node takes longer to find, read and link hundreds of files than
- * for all else at its start. What finds other files by its own place still does.
+ * Bundles a program into one file, plus chunks for on-demand imports: finding, reading, and linking hundreds of files is most
+ * of Node's startup time. Code that locates other files relative to its own still works.
  */
 const bundle = (built, name, folder, chunk) => {
   const outdir = join(built, folder)
@@ -35,11 +35,11 @@ const bundle = (built, name, folder, chunk) => {
     target: 'node20',
     external: UNBUNDLED,
     logLevel: 'warning',
-    // Node keeps a program's text in memory, and one character beyond ASCII doubles it. The lines are short for stack traces.
+    // Node keeps a program's text in memory, and a single non-ASCII character doubles its size. Short lines help stack traces.
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'external',
-    // Packages in CommonJS call it for Node's own modules.
+    // CommonJS packages call it for Node's built-in modules.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);",
     },
@@ -58,7 +58,7 @@ const bundle = (built, name, folder, chunk) => {
 }
 
 export const bundlePrograms = async (folder) => {
-  // esbuild names files by their real paths.
+  // esbuild reports files by their real paths.
   const built = realpathSync(folder)
   await bundle(built, 'main.js', '.', 'service')
   await bundle(built, 'main.js', 'cli', 'svc')

@@ -1,4 +1,4 @@
-// Fails when openapi.json breaks callers of the last release and the changelog does not name it under the unreleased version.
+// Fails if openapi.json breaks callers of the last release and the changelog does not name it under the unreleased version.
 import { readdirSync, readFileSync } from 'node:fs'
 import { breakingChanges, unannounced } from './breaking-changes.ts'
 
@@ -13,7 +13,7 @@ const changes = breakingChanges(
   JSON.parse(read(`test/fixtures/releases/${last}/openapi.json`)),
   JSON.parse(read('openapi.json')),
 )
-// The changelog wraps its lines.
+// Joins the changelog's wrapped lines.
 const unreleased = (read('CHANGELOG.md').split(/^## /m)[1] ?? '').replace(/\s+/g, ' ')
 const missing = unannounced(changes, unreleased)
 if (missing.length > 0) {

@@ -14,8 +14,8 @@ const EARLIER = 'src/control/fleet/devices/devices.store.ts'
 const LATER = 'src/control/training/rounds/rounds.store.ts'
 const REPORT = 'src/control/training/rounds/rounds.report.ts'
 
-describe('the check of SQL', () => {
-  it('passes on the project itself', () => {
+describe('the SQL check', () => {
+  it('passes on the project', () => {
     expect(checkProject()).toEqual([])
   })
 
@@ -41,7 +41,7 @@ describe('the check of SQL', () => {
     ['in a join', "db.selectFrom('updates').innerJoin('devices', 'devices.id', 'updates.device_id')"],
     ['in a join, on several lines', "db.selectFrom('updates')\n  .leftJoin(\n    'devices as d',\n    'd.id', 'x')"],
     ['in a subquery of the builder', "db.selectFrom('rounds').where((eb) => eb.exists(eb.selectFrom('devices')))"],
-  ])('finds what is read %s', (_, code) => {
+  ])('finds a table that is read %s', (_, code) => {
     const fault = 'names the table devices, which belongs to fleet'
     expect(check(LATER, code)).toEqual([`${LATER} ${fault}: read it in a *.report.ts`])
     expect(check(REPORT, code)).toEqual([])
@@ -64,13 +64,13 @@ describe('the check of SQL', () => {
     expect(check(REPORT, code)).toEqual([`${REPORT} writes the table devices: reports only read`])
   })
 
-  it('lets reports write not even the tables of their module', () => {
+  it("does not let reports write, even to their own module's tables", () => {
     expect(check(REPORT, 'sql`update rounds set id = 1`')).toEqual([
       `${REPORT} writes the table rounds: reports only read`,
     ])
   })
 
-  it('lets earlier modules read nothing of later ones, in reports neither', () => {
+  it('does not let earlier modules read tables of later ones, even in reports', () => {
     const report = 'src/control/fleet/devices/devices.report.ts'
     const fault = 'names the table rounds, which belongs to training: invert the dependency'
     expect(check(EARLIER, 'sql`select 1 from rounds`')).toEqual([`${EARLIER} ${fault}`])
@@ -78,7 +78,7 @@ describe('the check of SQL', () => {
   })
 
   it.each(['src/control/training/rounds/rounds.service.ts', 'src/control/app.ts', 'src/platform/http/server.ts'])(
-    'lets %s name no table',
+    'does not let %s name any table',
     (path) => {
       expect(check(path, "database.sql.selectFrom('rounds')")).toEqual([
         `${path} names the table rounds: SQL belongs in a store or a report`,
@@ -93,7 +93,7 @@ describe('the check of SQL', () => {
     'sql.raw(text)',
     'db.selectFrom(name)',
     "db.deleteFrom(isOld ? 'rounds' : 'devices')",
-  ])('wants names written out: %s', (code) => {
+  ])('refuses computed table names: %s', (code) => {
     expect(check(LATER, code)).toEqual([`${LATER} computes the name of a table: write it out`])
   })
 
@@ -107,7 +107,7 @@ describe('the check of SQL', () => {
     ['comparisons', 'sql`select 1 from rounds r where r.id is distinct from devices.id`'],
     ['the values of a conflict', 'sql`insert into rounds (id) values (1) on conflict (id) do update set id = 2`'],
     ['locks', 'sql`select id from rounds for no key update`'],
-  ])('says nothing of %s', (_, code) => {
+  ])('accepts %s', (_, code) => {
     expect(check(LATER, code)).toEqual([])
   })
 
@@ -124,11 +124,11 @@ describe('the check of SQL', () => {
     'sql`select 1 from rounds where a or b`',
     'sql` or `',
     'sql`exists (select from rounds where a or b) and c`',
-  ])('takes a condition in parentheses, and what is none: %s', (code) => {
+  ])('accepts a condition in parentheses, and text that is not a condition: %s', (code) => {
     expect(check(LATER, code)).toEqual([])
   })
 
-  it('finds tables without an owner, with two, and owned ones that no migration creates', () => {
+  it('finds tables with no owner, with two, and with an owner but no migration', () => {
     const owners = [...OWNERS, { module: 'analytics', tables: ['rounds', 'queries'] }]
     expect(violations([], owners, [...TABLES, 'orphans'])).toEqual([
       'the table orphans has no owner: name it in a module.ts',
@@ -137,7 +137,7 @@ describe('the check of SQL', () => {
     ])
   })
 
-  it('reads the tables of migrations, also those dropped and renamed', () => {
+  it('reads the tables of migrations, including dropped and renamed ones', () => {
     const first = "['create table devices (id uuid)', 'create unlogged table if not exists counts (n int)']"
     const second = "['drop table counts', 'alter table devices rename to machines']"
     expect(tablesOf([first, second])).toEqual(['machines'])

@@ -1,6 +1,6 @@
-// Each table has one owner, the module of the control plane that names it in its module.ts. Only that module's stores may
-// name it; the reports (`*.report.ts`) of later modules may read it; reports write nothing. A condition with an `or` stands
-// in parentheses. `npm run check` runs this.
+// Each table has one owner, the control plane module that names it in its module.ts. Only that module's stores may name it.
+// Reports (`*.report.ts`) of later modules may read it, and reports may not write. A condition with an `or` must be in
+// parentheses. Run by `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ import { type Access, accessesIn, COMPUTED } from './table-names.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 export interface SourceFile {
-  /** From the root of the project. */
+  /** Relative to the project root. */
   readonly path: string
   readonly text: string
 }
@@ -24,7 +24,7 @@ export interface Owner {
 const CHANGED =
   /\b(create|drop)\s+(?:unlogged\s+)?table\s+(?:if\s+(?:not\s+)?exists\s+)?([a-z_]+)|\balter\s+table\s+([a-z_]+)\s+rename\s+to\s+([a-z_]+)/gi
 
-/** The tables that are there after these migrations, in their order. */
+/** Returns the tables that exist after these migrations. */
 export const tablesOf = (migrations: readonly string[]): readonly string[] => {
   const tables = new Set<string>()
   for (const [, verb, table, from, to] of migrations.flatMap((text) => [...text.matchAll(CHANGED)])) {
@@ -66,7 +66,7 @@ const faultOf = (path: string, { table, writes }: Access, owners: readonly Owner
   return `names the table ${table}, which belongs to ${owners[owner]!.module}: ${advice}`
 }
 
-/** What is wrong, a line each. `owners` are in the order in which the modules build on each other. */
+/** Lists violations, one line each. `owners` are in dependency order: later modules build on earlier ones. */
 export const violations = (
   files: readonly SourceFile[],
   owners: readonly Owner[],
@@ -89,10 +89,10 @@ const filesUnder = (folder: string): readonly SourceFile[] =>
     .map((name) => ({ path: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), 'utf8') }))
 
 const MIGRATIONS = 'src/platform/db/migrations'
-/** The migrations' own. */
+/** Tables of the migrations themselves. */
 const UNOWNED = ['migrations']
 
-/** The names in the `tables` of a module.ts, read without running it. */
+/** Reads the names in a module.ts's `tables` without running it. */
 export const namedIn = ({ path, text }: SourceFile): readonly string[] => {
   const found: string[] = []
   const visit = (node: ts.Node): void => {
@@ -109,7 +109,7 @@ export const namedIn = ({ path, text }: SourceFile): readonly string[] => {
   return found
 }
 
-/** The modules in the order of `MODULES` in app.ts. */
+/** Returns the modules in the order of `MODULES` in app.ts. */
 const ownersIn = (files: readonly SourceFile[]): readonly Owner[] => {
   const app = files.find(({ path }) => path === 'src/control/app.ts')!.text
   const modules = app

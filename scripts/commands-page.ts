@@ -13,7 +13,7 @@ const helpOf = async (words: readonly string[]): Promise<string> => {
 const section = async (title: string, words: readonly string[]): Promise<string> =>
   `## ${title}\n\n\`\`\`text\n${await helpOf(words)}\n\`\`\`\n`
 
-/** docs/commands.md: what every command says of itself. */
+/** Generates docs/commands.md from every command's help. */
 export const commandsPage = async (): Promise<string> => {
   const sections = [await section('svc', [])]
   for (const command of COMMANDS) {

@@ -1,5 +1,5 @@
-// `npm run dev`: the service from its sources on port 8000, started again when they change, and the dashboard from its own
-// on port 5173, which hands what is of the service on to it.
+// `npm run dev`: runs the service from its sources on port 8000 and restarts it when they change, and the dashboard on port
+// 5173, which forwards requests for the service.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createServer } from 'vite'

@@ -1,7 +1,7 @@
-// Compiles the kernels of the aggregation and of the quantization of GGUF files (kernel/*.as, AssemblyScript) to kernel.gen.ts
-// beside the folder: a WASM module as base64.
-// The compiler is 100 MB, so it is fetched when the kernel has changed and not with every install; `--check` compares the
-// hash of what the kernel was made from. The sources end in .as so that tsc, which knows no v128, leaves them alone.
+// Compiles the kernels for aggregation and for the quantization of GGUF files (kernel/*.as, AssemblyScript) to kernel.gen.ts
+// next to the folder: a WASM module in base64.
+// The compiler is 100 MB, so it is downloaded only when the kernel has changed. `--check` compares the hash of the kernel's
+// sources. They end in .as so that tsc, which does not know v128, ignores them.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,9 +1,9 @@
-// Conditions in SQL with an `or` outside parentheses. The query builder joins conditions by `and`, and puts no parentheses around
-// them: such an `or` would make all conditions before it optional.
+// Finds SQL conditions with an `or` outside parentheses. The query builder joins conditions with `and` without adding
+// parentheses, so such an `or` would make all earlier conditions optional.
 import ts from 'typescript'
 import { isSqlTemplate, textOf, tokensOf } from './table-names.ts'
 
-/** What begins a statement or a clause, or continues a condition. */
+/** Words that start a statement or a clause, or continue a condition. */
 const NO_CONDITION = new Set('select with insert update delete where or case create merge on'.split(' '))
 
 const hasLooseOr = (tokens: readonly string[]): boolean => {
@@ -16,7 +16,7 @@ const hasLooseOr = (tokens: readonly string[]): boolean => {
   return false
 }
 
-/** Those of the file, as they are written. */
+/** Returns the conditions in the file, as they are written. */
 export const looseConditionsIn = (path: string, text: string): readonly string[] => {
   const found: string[] = []
   const visit = (node: ts.Node): void => {

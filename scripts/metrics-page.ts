@@ -4,7 +4,7 @@ import { PROCESS_METRICS } from '../src/control/operations/metrics/process-metri
 const row = (name: string, labels: readonly string[], help: string): string =>
   `| \`${name}\` | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`
 
-/** The page docs/metrics.md. */
+/** Generates docs/metrics.md. */
 export const metricsPage = (): string => `<!-- Generated from the code by \`npm run gen\`. Do not edit. -->
 
 # Metrics

@@ -1,15 +1,15 @@
-// The Python client's dataclasses, from the answers that openapi.json describes.
+// Generates the Python client's dataclasses from the responses in openapi.json.
 import type { OpenAPI3 } from 'openapi-typescript'
 
 interface Source {
   readonly operation: string
   readonly status: '200' | '201'
-  /** From the answer's body down to the object: a property, or `[]` for the items of a list. */
+  /** The path from the response body to the object: property names, or `[]` for the items of a list. */
   readonly within: readonly string[]
   readonly about: string
 }
 
-/** Each class and where its fields are described. What another class holds comes first. */
+/** The classes and where their fields are described. A class comes before those that contain it. */
 const RECORDS: Readonly<Record<string, Source>> = {
   Version: { operation: 'getModel', status: '200', within: ['versions', '[]'], about: 'One version of a model.' },
   Model: { operation: 'getModel', status: '200', within: [], about: 'A model of the catalog with its versions.' },
@@ -33,7 +33,7 @@ const RECORDS: Readonly<Record<string, Source>> = {
   Deployment: { operation: 'getDeployment', status: '200', within: [], about: "A version's delivery to devices." },
 }
 
-/** Properties whose items are a class of their own. */
+/** List properties with items of another class. */
 const NESTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Model: { versions: 'Version' },
   Job: { history: 'JobRound' },
@@ -115,7 +115,7 @@ const classOf = (document: Document, name: string, source: Source): string => {
   return `@dataclass(kw_only=True)\nclass ${name}:\n    """${source.about}"""\n\n${fields.join('\n')}\n`
 }
 
-/** The module of dataclasses. */
+/** Generates the module of dataclasses. */
 export const pythonRecords = (document: OpenAPI3): string => {
   const described = document as unknown as Document
   const classes = Object.entries(RECORDS).map(([name, source]) => classOf(described, name, source))
@@ -130,6 +130,6 @@ from typing import Any, Literal
 ${classes.join('\n\n')}`
 }
 
-/** The module with the version. */
+/** Generates the module with the version. */
 export const pythonVersion = (version: string): string =>
   `# Generated from package.json by \`npm run gen\`. Do not edit.\nVERSION = "${version}"\n`

@@ -1,5 +1,6 @@
-// `node scripts/screenshots.mjs <address>` writes docs/screenshots from a service that runs the demo (`npm run demo -- --keep`):
-// each page, light and dark, wide and on a phone. Prints what the browser complains about, and pages that are wider than the window.
+// `node scripts/screenshots.mjs <address>` writes docs/screenshots from a service that runs the demo (`npm run demo --
+// --keep`): each page, light and dark, wide and on a phone. Prints the browser's errors, and pages that are wider than the
+// window.
 import { mkdir, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
@@ -8,7 +9,7 @@ const [address = 'http://127.0.0.1:8000'] = process.argv.slice(2)
 const folder = fileURLToPath(new URL('../docs/screenshots', import.meta.url))
 const SIZES = { wide: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
 
-/** By file name: the path, and the link of that page to follow from there. */
+/** By file name: the path, and optionally a link on that page to follow. */
 const PAGES = {
   home: ['/'],
   devices: ['/devices'],

@@ -1,4 +1,4 @@
-// Which tables a source file names: in SQL templates and in calls of the query builder.
+// Finds the tables that a source file names in SQL templates and in calls of the query builder.
 import ts from 'typescript'
 
 export interface Access {
@@ -6,11 +6,11 @@ export interface Access {
   readonly writes: boolean
 }
 
-/** Stands for the name of a table that is not written out. */
+/** Stands for a computed table name. */
 export const COMPUTED = '?'
 
 const PLACEHOLDER = '$'
-/** What may stand between the verb and the name. */
+/** Tokens that may stand between the verb and the name. */
 const BEFORE_NAME = new Set(['only', 'if', 'not', 'exists', 'table', 'public', '.', '('])
 const ENDS_FROM = new Set(
   'where on join left right inner full cross natural group having order limit offset fetch for returning union except intersect set window values when select'.split(
@@ -18,7 +18,7 @@ const ENDS_FROM = new Set(
   ),
 )
 
-/** Names lose their quotes, comments and text go; the rest are single characters. */
+/** Splits SQL into tokens: unquotes names, and removes comments and string contents. Everything else is single characters. */
 export const tokensOf = (text: string): readonly string[] =>
   [
     ...text
@@ -33,7 +33,7 @@ const nameAfter = (tokens: readonly string[], position: number): string | undefi
   return tokens[at]
 }
 
-/** The names in the list after `from` or `using`, those in parentheses of joins too; calls and subqueries are passed over. */
+/** Returns the names in the list after `from` or `using`, including joins in parentheses, but not calls and subqueries. */
 const namesInList = (tokens: readonly string[], position: number): readonly string[] => {
   const names: string[] = []
   let depth = 0
@@ -52,14 +52,14 @@ const namesInList = (tokens: readonly string[], position: number): readonly stri
   return names
 }
 
-/** In one SQL text, in which `$` stands for what is put in. */
+/** Finds the tables in one SQL text, in which `$` stands for substitutions. */
 const accessesInSql = (text: string): readonly Access[] => {
   const tokens = tokensOf(text)
   const found: Access[] = []
   const add = (table: string | undefined, writes: boolean): void => {
     if (table !== undefined) found.push({ table: table === PLACEHOLDER ? COMPUTED : table, writes })
   }
-  // A piece that is put in after a `from` or `join`: sql`rounds r`.
+  // A fragment that is inserted after a `from` or `join`: sql`rounds r`.
   const isPiece = tokens[1] === undefined || tokens[1] === ',' || /^[a-z_]/.test(tokens[1])
   if (isPiece && tokens[0] !== PLACEHOLDER) add(tokens[0], false)
   for (const [position, token] of tokens.entries()) {
@@ -84,7 +84,7 @@ const READS = new Set(
 const WRITES = new Set(
   'insertInto updateTable deleteFrom replaceInto mergeInto alterTable dropTable createTable truncateTable'.split(' '),
 )
-/** Of these, other objects have methods too. */
+/** Methods that other objects have, too. */
 const COMMON_WORDS = new Set(['from', 'using'])
 
 export const textOf = (node: ts.TemplateLiteral | ts.StringLiteral): string =>
@@ -95,7 +95,7 @@ export const textOf = (node: ts.TemplateLiteral | ts.StringLiteral): string =>
 const isText = (node: ts.Node): node is ts.StringLiteral | ts.NoSubstitutionTemplateLiteral =>
   ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)
 
-/** What a call of the query builder names: 'rounds', 'public.rounds as r', or several of them. */
+/** Returns the tables in a query builder argument: 'rounds', 'public.rounds as r', or a list of them. */
 const namedBy = (argument: ts.Expression): readonly string[] => {
   if (ts.isAsExpression(argument) || ts.isParenthesizedExpression(argument)) return namedBy(argument.expression)
   if (isText(argument))
@@ -106,7 +106,7 @@ const namedBy = (argument: ts.Expression): readonly string[] => {
         .replace(/^public\./, ''),
     ]
   if (ts.isArrayLiteralExpression(argument)) return argument.elements.flatMap(namedBy)
-  // Subqueries: what they name is found in them.
+  // The tables in subqueries are found separately.
   if (ts.isArrowFunction(argument) || ts.isCallExpression(argument) || ts.isTaggedTemplateExpression(argument))
     return []
   return [COMPUTED]
@@ -131,7 +131,7 @@ const accessesInCall = (node: ts.CallExpression): readonly Access[] => {
 export const isSqlTemplate = (node: ts.Node): node is ts.TaggedTemplateExpression =>
   ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql'
 
-/** The tables of `tables` that the file names, each once as read and once as written; `COMPUTED` where that cannot be said. */
+/** Returns which of `tables` the file names, each once as read and once as written, or `COMPUTED` if the name is computed. */
 export const accessesIn = (path: string, text: string, tables: readonly string[]): readonly Access[] => {
   const found = new Map<string, Access>()
   const visit = (node: ts.Node): void => {

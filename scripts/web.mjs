@@ -1,5 +1,5 @@
-// The dashboard: src/web/ as a few files whose names change with their content, each also compressed, and the check of how
-// much a first visit costs.
+// Builds the dashboard: src/web/ as a few files with content hashes in their names, also compressed. Checks the size of the
+// first page.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,12 +12,12 @@ const COMPRESSIBLE = /\.(html|js|css|svg)$/
 const FIRST =
   /node_modules\/(preact|@tanstack\/(query-core|react-query)|wouter|openapi-fetch|regexparam)\/|src\/web\/(api|live|text|url|pages\/home|parts\/(badge|layout|meter|now|timeline|dialog|form))\/?|src\/web\/shell\/(shell|boundary|keyboard|use-keyboard|next-page|page-entry)/
 
-/** Also those of the development server (scripts/dev.mjs). */
+/** Shared with the development server (scripts/dev.mjs). */
 export const viteSettings = {
   root: fileURLToPath(new URL('../src/web', import.meta.url)),
   configFile: false,
   publicDir: false,
-  // Preact runs what is written for React, and a browser reads it in a fraction of the time.
+  // Preact runs code written for React, and loads in a fraction of the time.
   resolve: {
     alias: {
       'react-dom/client': 'preact/compat/client',
@@ -27,17 +27,17 @@ export const viteSettings = {
       react: 'preact/compat',
     },
   },
-  // A strict Content-Security-Policy: nothing inline, no data: addresses.
+  // For a strict Content-Security-Policy: nothing inline, and no data: URLs.
   build: {
     target: 'es2023',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      // 'use client' says something to servers that render, of which there is none.
+      // 'use client' matters only for server rendering, which is not used.
       onLog: (level, log, handle) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && handle(level, log),
       checks: { pluginTimings: false },
       output: {
-        // What every page needs, and Home, are one file: each file costs a slow phone more than its bytes.
+        // Code for every page and for Home is one file, because each request costs a slow phone more than the bytes.
         codeSplitting: { groups: [{ name: 'first', test: FIRST }] },
       },
     },
@@ -54,7 +54,7 @@ const compress = (folder) => {
   }
 }
 
-/** The page, and what it names: the entry, its static imports and the styles. Pages load theirs when they are visited. */
+/** The size of the page and the files it names: entry, static imports, and styles. Pages load their code on demand. */
 const firstPageBytes = (folder) => {
   const page = readFileSync(join(folder, 'index.html'), 'utf8')
   const named = [...page.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map(([, name]) => name)
@@ -62,7 +62,7 @@ const firstPageBytes = (folder) => {
   return files.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name)), { level: 9 }).length, 0)
 }
 
-/** @returns the first page's size in bytes, gzip; fails above the limit. */
+/** @returns the first page's size in bytes with gzip; throws if it exceeds the limit */
 export const buildWeb = async (outDir) => {
   await build({ ...viteSettings, logLevel: 'warn', build: { ...viteSettings.build, outDir, emptyOutDir: true } })
   const bytes = firstPageBytes(outDir)

@@ -1,17 +1,14 @@
-// Settings that are addresses of something: a database, a mail server, an identity provider, proxies.
+// Settings that contain addresses: of a database, a mail server, an identity provider, proxies.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isLoopback } from './domain/loopback.ts'
 import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
 import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'
 
-/** A setting that cannot be used. The start stops with this message. */
+/** An invalid setting. The service prints the message and does not start. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
-
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
-/** Whether only this machine reaches a service that listens there. */
-export const isLoopback = (host: string): boolean => LOOPBACK.has(host)
 
 export const databaseUrlOf = (value: string | undefined): string | null => {
   if (value === undefined) return null
@@ -90,7 +87,7 @@ export const oidcOf = (
     )
   }
   const url = parsePublicUrl(issuer) === null ? null : new URL(issuer)
-  if (url === null || (url.protocol === 'http:' && !LOOPBACK.has(url.hostname.replace(/^\[|\]$/g, '')))) {
+  if (url === null || (url.protocol === 'http:' && !isLoopback(url.hostname))) {
     throw new ConfigError(
       `SERVICE_OIDC_ISSUER must be the https address of the issuer, such as https://login.example.org, got '${issuer}'.`,
     )
@@ -117,7 +114,7 @@ const isNetwork = (text: string): boolean => {
   return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
 }
 
-// No number of hops: whoever reaches the service past its proxies could forge as many.
+// Does not accept a hop count: clients that bypass the proxies could forge that many hops.
 export const proxiesOf = (value: string | undefined): readonly string[] => {
   if (value === undefined || value === 'off') return []
   const networks = value.split(',').map((part) => part.trim())

@@ -6,7 +6,6 @@ import {
   certificateOf,
   databaseUrlOf,
   inferenceUrlOf,
-  isLoopback,
   oidcOf,
   originsOf,
   proxiesOf,
@@ -15,76 +14,77 @@ import {
   storageOf,
 } from './config-addresses.ts'
 import type { EnrollmentMode } from './domain/access.ts'
+import { isLoopback } from './domain/loopback.ts'
 import type { StorageLocation } from './domain/storage-location.ts'
 
-export { ConfigError, isLoopback }
+export { ConfigError }
 
-/** Everything an operator may set, read once. `svc` and the service share SERVICE_HOME. */
+/** All settings of the service, read once. `svc` and the service share SERVICE_HOME. */
 export interface Config {
   readonly host: string
   readonly port: number
   readonly dataDir: string
   /** null: the embedded database in the data folder. */
   readonly databaseUrl: string | null
-  /** Where weight files are kept. */
+  /** Where weight files are stored. */
   readonly storage: StorageLocation
-  /** Local copies of files that are kept in S3 take at most so much, but for those in use. */
+  /** The limit for local copies of files stored in S3. Files in use may exceed it. */
   readonly cacheBytes: number
   readonly downloads: (typeof DOWNLOADS)[number]
   readonly enrollment: EnrollmentMode
   readonly rateLimitPerMinute: number
-  /** null: it follows from each round's timeout. */
+  /** null: derived from each round's timeout. */
   readonly stragglerGraceSeconds: number | null
   readonly maxUploadBytes: number
-  /** Whether uploads are converted to ONNX without being asked for. */
+  /** Whether uploads are converted to ONNX automatically. */
   readonly conversions: 'on' | 'off'
-  /** Of a file that is converted. */
+  /** The largest file that is converted. */
   readonly maxConversionBytes: number
   readonly updateRetentionDays: number
-  /** Of each job, and of the rounds of none, so many models of rounds are kept; and those that something refers to. */
+  /** How many round models are kept per job, and for rounds without a job. Models that something refers to are kept as well. */
   readonly roundModelsKept: number
-  /** How long what a strategy carries from round to round is kept after its job has ended. */
+  /** How long a strategy's state is kept after its job has ended. */
   readonly jobStateRetentionDays: number
-  /** Where backups are written by schedule: the absolute path of a folder; null for none. */
+  /** Where backups are written by default: the absolute path or URL of a folder, or an s3:// URL; null for none. */
   readonly backupUrl: string | null
   readonly backupHours: number
-  /** So many backups stay. */
+  /** How many backups are kept. */
   readonly backupKeep: number
-  /** Each stored file is hashed again after so many days; 0: never. */
+  /** Each stored file is rehashed after this many days; 0: never. */
   readonly scrubDays: number
-  /** Bytes that are hashed in a second, at most. */
+  /** The maximum number of bytes hashed per second. */
   readonly scrubBytesPerSecond: number
   readonly corsOrigins: readonly string[]
   /** PEM files for https; null for http. */
   readonly certificate: ReturnType<typeof certificateOf>
-  /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
+  /** The service's public address, if it differs from the local one; without a trailing slash. */
   readonly publicUrl: string | null
-  /** Where this installation keeps its data: organizations of other regions are refused; null: not said. */
+  /** Where this installation keeps its data; organizations of other regions are refused. null: unspecified. */
   readonly region: 'us' | 'eu' | 'ap' | null
-  /** The mail server, and who its mail is from; null for no mail. */
+  /** The mail server and the sender's address; null for no mail. */
   readonly smtp: ReturnType<typeof smtpOf>
-  /** The identity provider that people may sign in by (OpenID Connect); null for none. */
+  /** The identity provider for sign-in (OpenID Connect); null for none. */
   readonly oidc: ReturnType<typeof oidcOf>
-  /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
+  /** An OpenAI-style inference server (`svc serve`) for the playground, without a trailing /v1; null for none. */
   readonly inferenceUrl: string | null
-  /** The key that the inference server wants; null for none. */
+  /** The key for the inference server; null for none. */
   readonly inferenceKey: string | null
-  /** Whether integrations may send to private addresses and this machine. */
+  /** Whether integrations may send requests to private addresses and this machine. */
   readonly integrationsPrivate: 'allow' | 'refuse'
-  /** How long a stop is announced at /ready before connections are closed, so that a load balancer looks elsewhere. */
+  /** How long /ready announces a stop before connections are closed, so that load balancers stop sending requests. */
   readonly drainSeconds: number
-  /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of the proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-/** Who sends files: the service; the object store, to clients that ask for it; or nginx, from the same folder. */
+/** What sends files: the service; the object store, to clients that request it; or nginx, from the same folder. */
 const DOWNLOADS = ['proxy', 'redirect', 'x-accel'] as const
 const REGIONS = ['us', 'eu', 'ap'] as const
 const GIB = 1024 ** 3
 
-/** Variables of the command line and of later parts of the house, which share the prefix. */
+/** Variables with the same prefix that belong to the command line and the tests. */
 const FOREIGN = new Set([
   'SERVICE_API_KEY',
   'SERVICE_API_BASE',

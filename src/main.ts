@@ -33,12 +33,12 @@ const start = async (): Promise<void> => {
 
   let stoppingSince: number | null = null
   const shutDown = (signal: string): void => {
-    // Ctrl-C reaches us twice when npm passes it on; only a later one means that somebody has lost patience.
+    // npm forwards Ctrl-C, so one press can arrive twice. Only a later one is an impatient second press.
     if (stoppingSince !== null && Date.now() - stoppingSince < IMPATIENCE_MS) return
     if (stoppingSince !== null) stop(`${signal} again: stopping at once.`)
     stoppingSince = Date.now()
     console.log(`${signal}: finishing the running requests`)
-    // A backup to a file system that does not respond, for example: work that nothing can interrupt.
+    // Some work cannot be interrupted, such as a backup to a file system that does not respond.
     setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), MAX_STOP_MS).unref()
     service.close().then(
       () => process.exit(0),
@@ -52,7 +52,7 @@ const start = async (): Promise<void> => {
 const main = async (): Promise<void> => {
   const code = await runProgram(process.argv.slice(2))
   if (code === null) return start()
-  // Kept-alive connections to a store would hold it.
+  // Kept-alive connections to a store would keep the process running.
   process.exit(code)
 }
 

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest'
 import { cleanUpAfterFile } from './databases.ts'
 
-// A set-up file runs in every test file; the modules that it imports, in a process without isolation, only once.
+// The set-up file runs for every test file. Without isolation, a process loads the modules that it imports only once.
 afterAll(cleanUpAfterFile)

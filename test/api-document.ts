@@ -6,7 +6,7 @@ const document = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** What a reference within the document refers to: `#/components/schemas/Device`. */
+/** Returns the target of a reference within the document: `#/components/schemas/Device`. */
 const target = (reference: string): unknown =>
   reference
     .split('/')
@@ -23,8 +23,8 @@ const dereferenced = (value: unknown): unknown => {
 const streams = (operation: unknown): boolean => JSON.stringify(operation).includes('text/event-stream')
 
 /**
- * The operations of openapi.json by path and method, every reference replaced by what it refers to. Without event streams,
- * which do not end by themselves.
+ * Returns the operations of openapi.json by path and method, with all references resolved. Omits event streams, which do not
+ * end by themselves.
  */
 export const readPaths = <Operation>(): Readonly<Record<string, Readonly<Record<string, Operation>>>> =>
   Object.fromEntries(

@@ -18,7 +18,7 @@ interface Operation {
 const OPERATIONS = Object.values(readPaths<Operation>()).flatMap((methods) => Object.values(methods))
 const JSON_TYPES = ['application/json', 'multipart/form-data']
 
-/** The JSON bodies and forms of every operation. */
+/** The JSON and form bodies of every operation. */
 const BODIES = OPERATIONS.flatMap(({ operationId, requestBody, responses }) =>
   [['request', requestBody] as const, ...Object.entries(responses).filter(([status]) => status < '4')].flatMap(
     ([kind, body]) =>
@@ -28,13 +28,13 @@ const BODIES = OPERATIONS.flatMap(({ operationId, requestBody, responses }) =>
   ),
 )
 
-test.each(BODIES)('the body of %s has a description and an example that fits it', (_name, schema) => {
+test.each(BODIES)('the body of %s has a description and a valid example', (_name, schema) => {
   expect(schema).toMatchObject({ description: expect.stringMatching(/^\w/), examples: [expect.anything()] })
   const validator = Compile(schema)
   for (const example of schema.examples!) expect([...validator.Errors(example)]).toEqual([])
 })
 
-test('operations have ids of their own, which are verbs, and summaries of at most ten words', () => {
+test('operations have unique ids, which are verbs, and summaries of at most ten words', () => {
   const ids = OPERATIONS.map(({ operationId }) => operationId)
   expect(new Set(ids).size).toBe(ids.length)
   for (const { operationId, summary } of OPERATIONS) {
@@ -43,7 +43,7 @@ test('operations have ids of their own, which are verbs, and summaries of at mos
   }
 })
 
-test('every body is a component: none is written into an operation', () => {
+test('every body is a component, never inlined in an operation', () => {
   const { paths } = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   }

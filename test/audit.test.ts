@@ -12,7 +12,7 @@ const CHANGING = Object.values(readPaths<{ readonly operationId: string }>()).fl
   Object.entries(methods).flatMap(([method, { operationId }]) => (['get', 'head'].includes(method) ? [] : operationId)),
 )
 
-/** Audited, and driven by tests of their own: they need an identity provider, another service, or two admins. */
+/** Audited, but covered by other tests: they need an identity provider, another service, or two admins. */
 const ELSEWHERE = new Set([
   // See oidc.test.ts.
   'finishProviderSignIn',
@@ -22,11 +22,11 @@ const ELSEWHERE = new Set([
   'approveRequest',
   'rejectRequest',
   'cancelRequest',
-  // As resumeTrainingJob, but of a job that is completed.
+  // Like resumeTrainingJob, but for a completed job.
   'extendTrainingJob',
 ])
 
-it('operations that are not audited are there, each with its reason', () => {
+it('the unaudited operations exist, each with a reason', () => {
   expect(Object.keys(UNAUDITED_OPERATIONS).filter((operation) => !CHANGING.includes(operation))).toEqual([])
 })
 
@@ -39,7 +39,7 @@ interface Listed {
   readonly current: boolean
 }
 
-/** An organization whose every request is followed by a look at the audit log. */
+/** An organization in which the audit log is checked after every request. */
 const openAudited = async () => {
   const people = await startPeople({ config: { publicUrl: ORIGIN } })
   const { world } = people
@@ -52,7 +52,7 @@ const openAudited = async () => {
     seen = rows.at(-1)?.id ?? seen
     return rows
   }
-  /** Sends it, and expects one entry: of this operation, about this object, by this key. */
+  /** Sends a request and expects one audit entry: for this operation, object, and key. */
   const drive = async (
     operation: string,
     [method, path, body]: readonly [string, string, unknown?],
@@ -72,7 +72,7 @@ const openAudited = async () => {
     driven.add(operation)
     return (answer ?? {}) as Body
   }
-  /** The same of a person in a browser. */
+  /** The same for a person in a browser. */
   const driveIn = async (
     browser: ReturnType<typeof openBrowser>,
     operation: string,
@@ -90,7 +90,7 @@ const openAudited = async () => {
   return { people, world, root, drive, driveIn, driven, since }
 }
 
-/** All that people do with their own accounts and sessions, and an admin with a member's. */
+/** Everything that people do with their own accounts and sessions, and an admin with a member's. */
 const driveAccounts = async ({ people, drive, driveIn }: Awaited<ReturnType<typeof openAudited>>): Promise<void> => {
   const { world, join } = people
   const email = 'grace@acme.example'
@@ -137,7 +137,7 @@ const driveAccounts = async ({ people, drive, driveIn }: Awaited<ReturnType<type
 const own = (body: Body): unknown => body.id
 const anyId = (): unknown => expect.any(String)
 
-it('every operation that changes something leaves one entry, of its object, in the organization it belongs to', async () => {
+it("every operation that changes something leaves one entry for its object, in the object's organization", async () => {
   const audited = await openAudited()
   const { world, root, drive, driven, since } = audited
   await drive('createOrg', ['POST', '/orgs', { name: 'acme' }], { kind: 'org', id: 'acme' })
@@ -195,7 +195,7 @@ it('every operation that changes something leaves one entry, of its object, in t
   for (const device of ['a', 'b', 'c'])
     await world.request('POST', '/api/v1/devices/register', { key, body: { device_id: device } })
   expect(await since()).toEqual([])
-  // By a key that sees every organization: the entry belongs to the object's.
+  // With a key that sees every organization, the entry belongs to the object's.
   const group = (
     await drive('createGroup', ['POST', '/device-groups', { org_id: 'acme', name: 'lab' }], { kind: 'group', id: own })
   ).id as string

@@ -11,11 +11,11 @@ import { emptyFolder, freshPostgresUrl, hasPostgres } from './databases.ts'
 import { freePort } from './postgres-program.ts'
 import { formOf } from './world.ts'
 
-// The files of deploy/ with Debian's programs, before two processes on one PostgreSQL server.
+// The files of deploy/ with Debian's programs, in front of two processes on one PostgreSQL server.
 
 interface Balancer {
   readonly file: string
-  /** The test's configuration, from that file's text. */
+  /** Adapts the file's text for the test. */
   configure(text: string, folder: string): string
   argv(config: string): readonly string[]
 }
@@ -97,7 +97,7 @@ for (const name of Object.keys(BALANCERS)) {
 }
 
 it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))(
-  'behind %s no request fails while one of two processes stops',
+  'behind %s, no request fails while one of two processes stops',
   async (name) => {
     const { services, ports } = await startProcesses()
     const url = await startBalancer(name, ports)
@@ -110,7 +110,7 @@ it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))
     const headers = { authorization: `Bearer ${key}` }
     const beat = (query = '') => fetch(`${url}/api/v1/devices/d/heartbeat${query}`, { method: 'PUT', headers })
 
-    // An upload larger than any buffer of a balancer, and the same bytes back.
+    // An upload larger than any buffer of a balancer; the same bytes come back.
     const bytes = new Uint8Array(5_000_000).map((_, n) => n % 251)
     const json = { ...headers, 'content-type': 'application/json' }
     const model = await fetch(`${url}/api/v1/models`, {
@@ -123,10 +123,10 @@ it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))
     const uploaded = await fetch(`${versions}/upload`, { method: 'POST', headers, body: formOf(bytes) })
     expect(uploaded.status).toBe(201)
     const download = await fetch(`${versions}/1/download`, { headers })
-    // Compared by Buffer: an assertion on five million elements takes minutes.
+    // Compared as a Buffer: an assertion on five million elements takes minutes.
     expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true)
 
-    // A held heartbeat on each process, and an event stream.
+    // A waiting heartbeat on each process, and an event stream.
     const held = Promise.all([beat('?wait_seconds=55'), beat('?wait_seconds=55')])
     const stream = await fetch(`${url}/api/v1/events`, { headers: { ...headers, accept: 'text/event-stream' } })
     expect(stream.status).toBe(200)
@@ -142,7 +142,7 @@ it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))
     while (!told.includes('round.started')) told += new TextDecoder().decode((await reader.read()).value)
     await reader.cancel()
 
-    // Requests all the time, until the one is closed that HAProxy, or a refused connection, has turned away from.
+    // Sends requests continuously until the process has closed; HAProxy or a refused connection diverts them from it.
     let stopping = true
     const statuses: number[] = []
     const busy = Array.from({ length: 8 }, async () => {
@@ -161,7 +161,7 @@ it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))
   },
 )
 
-/** Resolves when a stopping process has been asked three times whether it is ready, and has no request in between. */
+/** Resolves when a stopping process has had three readiness checks without a request in between. */
 const untilTurnedAway = async ({ app }: Service): Promise<void> => {
   let checks = 0
   let requests = 0

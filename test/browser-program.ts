@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
-// The headless shell takes half the processor time of the whole browser.
+// The headless shell needs half the CPU time of the full browser.
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const ARGS = [
   '--no-sandbox',
@@ -25,7 +25,7 @@ const isProgram = (path: string): boolean => {
   }
 }
 
-/** The Chromium that CHROME_BIN names or that is on the PATH; null where there is none. */
+/** Returns the Chromium from CHROME_BIN or the PATH; null if there is none. */
 export const findBrowser = (): string | null => {
   const named = process.env.CHROME_BIN
   if (named) {

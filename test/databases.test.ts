@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Database } from '../src/platform/db/open.ts'
 import { eachDatabase, shapeOf } from './databases.ts'
 
-/** Which database this is: another one has another cluster or another number in it. */
+/** Identifies the database: a different one is in another cluster or has another oid. */
 const identityOf = async (db: Database): Promise<unknown> => {
   const { rows } = await sql`
     select system_identifier::text, oid::int, pg_postmaster_start_time()::text as started
@@ -12,7 +12,7 @@ const identityOf = async (db: Database): Promise<unknown> => {
   return rows
 }
 
-/** What a test could leave in a database, or in the session that the next one goes on with. */
+/** Everything that a test could leave in a database, or in the session that the next test reuses. */
 const traces = async (db: Database): Promise<unknown> => {
   const { rows } = await sql`
     select (select count(*) from pg_locks where locktype = 'advisory') as locks,
@@ -42,7 +42,7 @@ const registerDevice = async (db: Database): Promise<unknown> => {
 }
 
 eachDatabase('a test database', (open) => {
-  test('is used again when it is closed, as empty and as forgetful as a new one', async () => {
+  test('is reused after it is closed, with no rows or session state left', async () => {
     const first = await open()
     const untouched = await traces(first)
     const identity = await identityOf(first)
@@ -73,7 +73,7 @@ eachDatabase('a test database', (open) => {
     expect(await registerDevice(second)).toEqual([{ ordinal: 1 }])
   })
 
-  test('is never that of another test that is still open', async () => {
+  test('is never shared with another test that is still open', async () => {
     const both = await Promise.all([open(), open()])
     const identities = await Promise.all(both.map(identityOf))
     expect(identities[0]).not.toEqual(identities[1])
@@ -81,7 +81,7 @@ eachDatabase('a test database', (open) => {
     expect(await filledTables(both[1])).toEqual(['migrations'])
   })
 
-  test('is not used again when its tables are no longer what they were, or its session cannot be emptied', async () => {
+  test('is not reused if its tables have changed or its session cannot be reset', async () => {
     let db = await open()
     const spoiled: unknown[] = []
     for (const statement of ['alter table orgs add column extra text', 'begin']) {
@@ -102,7 +102,7 @@ eachDatabase('a test database', (open) => {
     "alter table orgs alter column name set default 'nobody'",
     "alter table orgs add check (name <> '')",
     "insert into migrations values ('9999-later', now())",
-  ])('is no longer what it was after: %s', async (statement) => {
+  ])('has a different shape after: %s', async (statement) => {
     const db = await open()
     const shape = await shapeOf(db.sql)
     const tried = db.transaction(async (tx) => {

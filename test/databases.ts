@@ -11,20 +11,20 @@ import { SESSION } from '../src/platform/db/open-server.ts'
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 type Kind = Database['kind']
 
-// Starting an embedded database takes half a second, and a new session on a server loads its catalog again: a database whose test
-// has ended is emptied and used again, by the later files of this process too. They end with the process, and the global set-up
+// Starting an embedded database takes half a second, and a new session on a server reloads its catalog. So a database is
+// emptied after its test and reused, by later files of this process too. They end with the process, and the global set-up
 // removes their folders.
 const idle: Record<Kind, Reusable[]> = { embedded: [], postgres: [] }
 const cleanUps: (() => Promise<void>)[] = []
 
-/** Called when the tests of a file have ended. */
+/** Called after the tests of a file. */
 export const cleanUpAfterFile = async (): Promise<void> => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
 }
 
 export const hasPostgres = (): boolean => inject('postgresUrl') !== null
 
-/** A data folder with a migrated, closed embedded database, removed at the end of the file. */
+/** Creates a data folder with a migrated, closed embedded database; removed after the file. */
 export const freshDataDir = async (): Promise<string> => copyTemplate(await emptyFolder())
 
 const copyTemplate = (dataDir: string): string => {
@@ -32,7 +32,7 @@ const copyTemplate = (dataDir: string): string => {
   return dataDir
 }
 
-/** Its 700 files in a fifth of the processor time that `cp` of `node:fs/promises` takes. */
+/** Copies its 700 files in a fifth of the CPU time of `cp` from `node:fs/promises`. */
 const copyFolder = (from: string, to: string): void => {
   mkdirSync(to, { recursive: true })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -41,19 +41,19 @@ const copyFolder = (from: string, to: string): void => {
   }
 }
 
-/** A folder that is removed at the end of the file. */
+/** Creates a folder that is removed after the file. */
 export const emptyFolder = async (): Promise<string> => {
   const folder = await lastingFolder()
   cleanUps.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 
-/** A folder that is removed when all files have ended. */
+/** Creates a folder that is removed after all files. */
 const lastingFolder = (): Promise<string> => mkdtemp(join(inject('folders'), 'test-'))
 
 let databases = 0
 
-/** The URL of a database of its own on the PostgreSQL server, dropped at the end of the file. */
+/** Returns the URL of a separate database on the PostgreSQL server, dropped after the file. */
 export const freshPostgresUrl = async (template = inject('postgresTemplate')): Promise<string> => {
   const { url, name } = await createPostgres(template)
   cleanUps.push(() => administer(`drop database ${name} with (force)`))
@@ -62,7 +62,7 @@ export const freshPostgresUrl = async (template = inject('postgresTemplate')): P
 
 const createPostgres = async (template: string): Promise<{ url: string; name: string }> => {
   const url = new URL(inject('postgresUrl') ?? '')
-  // The global set-up drops by this beginning what is left over.
+  // The global set-up drops leftover databases by this prefix.
   const name = `${inject('postgresTemplate')}_${process.pid}_${++databases}`
   await administer(`create database ${name} template ${template}`)
   url.pathname = `/${name}`
@@ -82,10 +82,10 @@ interface Reusable {
   readonly shape: string
 }
 
-/** A migrated database without rows. `close` it, or let it be closed when the test (or the file) ends. */
+/** Opens a migrated database without rows. Close it, or let it be closed after the test (or the file). */
 export const openTestDatabase = async (kind: Kind = 'embedded'): Promise<Database> => {
   const reusable = idle[kind].pop() ?? (await NEW[kind]())
-  // Whoever listened in an earlier test has ended.
+  // The listeners of earlier tests have ended.
   const hints = reusable.url === null ? createLocalHints() : createServerHints(reusable.url)
   let closed = false
   const close = async (): Promise<void> => {
@@ -114,8 +114,8 @@ const open = async (url: string | null, dataDir: string): Promise<Reusable> => {
   return { url, db, shape: await shapeOf(db.sql) }
 }
 
-// Ten times as fast as truncating, which makes new files for every table and index; a file without bytes has no rows.
-// The replica role skips the foreign keys' triggers, so that the tables' order does not matter.
+// Ten times as fast as truncating, which creates new files for every table and index; a file without bytes has no rows. The
+// replica role skips foreign key triggers, so the order of the tables does not matter.
 const EMPTY = `do $$ declare name text; begin
   set local session_replication_role = replica;
   for name in select quote_ident(relname) from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
@@ -125,7 +125,7 @@ const EMPTY = `do $$ declare name text; begin
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end $$`
 
-// Whatever changes a table, column, index or constraint writes its catalog row anew, with the number of its transaction.
+// Any change to a table, column, index, or constraint rewrites its catalog row with the number of its transaction.
 const lastChange = (catalog: string, condition: string): string =>
   `(select count(*) || ' ' || max(xmin::text::bigint) from ${catalog} where ${condition})`
 
@@ -135,23 +135,23 @@ const SHAPE = `select concat_ws(', ',
   ${lastChange('pg_constraint', "connamespace = 'public'::regnamespace")},
   (select string_agg(name, ',' order by name) from migrations)) as shape`
 
-/** What a database is made of besides rows, in a form that only serves to compare. */
+/** Returns a fingerprint of the database's schema, for comparison only. */
 export const shapeOf = async (executor: Executor): Promise<string> => {
   const { rows } = await sql.raw<{ shape: string }>(SHAPE).execute(executor)
   return rows[0]?.shape ?? ''
 }
 
-/** Whether another session of a server's database holds something: an open transaction, or a lock of its own. */
+/** Whether another session of the database has an open transaction or holds an advisory lock. */
 const HOLDS = `select exists (select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
   and (state <> 'idle' or pid in (select pid from pg_locks where locktype = 'advisory'))) as holds`
 
-/** Empties a database and ends what its sessions hold. False when it is not as it was: a test changed its tables. */
+/** Empties a database and resets its sessions. Returns false if it is not as before: a test changed its tables. */
 const isLikeNew = async ({ db, shape, url }: Reusable): Promise<boolean> => {
   try {
     if (url !== null && (await sql.raw<{ holds: boolean }>(HOLDS).execute(db.sql)).rows[0]?.holds !== false)
       return false
     await sql.raw(EMPTY).execute(db.sql)
-    // Settings, advisory locks, prepared statements, temporary tables; it fails in a transaction left open.
+    // Resets settings, advisory locks, prepared statements, and temporary tables. Fails in an open transaction.
     await sql.raw('discard all').execute(db.sql)
     if (url !== null) await sql.raw(SESSION).execute(db.sql)
     return (await shapeOf(db.sql)) === shape
@@ -164,12 +164,12 @@ const closeWithTest = (close: () => Promise<void>): void => {
   try {
     onTestFinished(close)
   } catch {
-    // Opened outside a test, for all tests of the file: it stays open until they have ended.
+    // Opened outside a test, for all tests of the file: stays open until they have ended.
     cleanUps.push(close)
   }
 }
 
-/** The same tests on both databases. Each `open()` gives a migrated database without rows, closed after the test. */
+/** Runs the same tests on both databases. Each `open()` returns a migrated database without rows, closed after the test. */
 export const eachDatabase = (title: string, tests: (open: () => Promise<Database>) => void): void => {
   describe(`${title} (embedded)`, () => tests(() => openTestDatabase('embedded')))
   describe.skipIf(!hasPostgres())(`${title} (PostgreSQL)`, () => tests(() => openTestDatabase('postgres')))

@@ -25,7 +25,7 @@ it.each(['prometheus/alerts.yml', 'prometheus/alerts.test.yml', 'grafana/tributa
   },
 )
 
-it.skipIf(!hasPromtool)("the alert rules do what their tests say (skipped without Prometheus' promtool)", () => {
+it.skipIf(!hasPromtool)("the alert rules pass their tests (skipped without Prometheus' promtool)", () => {
   const output = execFileSync('promtool', ['test', 'rules', 'alerts.test.yml'], { cwd: 'deploy/prometheus' })
   expect(String(output)).toContain('SUCCESS')
 })
@@ -41,7 +41,7 @@ it('each alert has a runbook', () => {
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
-it.skipIf(!hasSystemd)('the systemd unit is one (skipped without systemd-analyze)', () => {
+it.skipIf(!hasSystemd)('the systemd unit is valid (skipped without systemd-analyze)', () => {
   const unit = readFileSync('deploy/systemd/tributary.service', 'utf8')
   const folder = mkdtempSync(join(inject('folders'), 'systemd-'))
   // The program that the unit starts is not installed here.
@@ -64,7 +64,7 @@ it('the unit and the container have the same data folder', () => {
   expect(installedDataDir('systemd/tributary.service')).toBe(installedDataDir('container/Containerfile'))
 })
 
-it.skipIf(!hasNginx)('nginx sends the files of the service that the unit starts (skipped without nginx)', async () => {
+it.skipIf(!hasNginx)('nginx serves the files of the service that the unit starts (skipped without nginx)', async () => {
   const world = await startWorld({ config: { downloads: 'x-accel' } })
   const folder = mkdtempSync(join(inject('folders'), 'nginx-'))
   const port = await freePort()
@@ -102,7 +102,7 @@ it.skipIf(!hasNginx)('nginx sends the files of the service that the unit starts 
   expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
 })
 
-/** Whether the container counts as healthy. */
+/** True if the container counts as healthy. */
 const isHealthy = async (environment: Readonly<Record<string, string>>): Promise<boolean> => {
   const [, argv] = /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(readFileSync('deploy/container/Containerfile', 'utf8'))!
   const [, ...words] = JSON.parse(argv!) as string[]
@@ -112,7 +112,7 @@ const isHealthy = async (environment: Readonly<Record<string, string>>): Promise
   )
 }
 
-it('the container is healthy while /ready answers 200, by http and by https', async () => {
+it('the container is healthy while /ready returns 200, over http and https', async () => {
   const portOf = (baseUrl: string) => ({ SERVICE_PORT: new URL(baseUrl).port })
   const plain = await startWorld()
   expect(await isHealthy(portOf(plain.baseUrl))).toBe(true)

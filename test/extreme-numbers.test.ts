@@ -18,7 +18,7 @@ const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).
 const DEVICES = Array.from({ length: 12 }, (_, n) => `d${n}`)
 const VARIABLES = ['x', 'metrics.loss', 'capabilities.x', 'local_loss', 'local_accuracy', 'num_samples', 'platform']
 
-/** A service with something under every kind of id, and the ids by the names that paths and bodies call them. */
+/** Creates an object for every kind of id; returns the ids by their names in paths and bodies. */
 const furnish = async (world: World) => {
   const devices = new Map<string, string>()
   const sizes = [0, 5e-324, 1e-160, -1e-38, 1e38, -3.4e38, 3.4e38, 3.5e38, 1e154, -1e200, 1e308, Number.MAX_VALUE]
@@ -72,7 +72,7 @@ const furnish = async (world: World) => {
   return { key, devices, known }
 }
 
-/** What devices send numbers with, beside what operators do. */
+/** The operations by which devices send numbers, as opposed to operators. */
 const SENT_BY_DEVICES = [
   'POST /api/v1/devices/register',
   'PUT /api/v1/devices/{device_id}/heartbeat',
@@ -90,7 +90,7 @@ const holding = (...some: readonly number[]) => ({
 const text = (body: unknown, overflow: boolean): string =>
   JSON.stringify(body).replaceAll(overflow ? /1\.797\d+e\+308/g : /$^/g, '1e999')
 
-describe('numbers from all over the range of doubles, in every numeric field', () => {
+describe('numbers over the whole range of doubles, in every numeric field', () => {
   it('leave every resource readable', async () => {
     const world = await startWorld()
     const { key, devices, known } = await furnish(world)
@@ -106,12 +106,12 @@ describe('numbers from all over the range of doubles, in every numeric field', (
 
     const send = async (method: string, path: string, [type, { schema }]: [string, { schema: Schema }], as = key) => {
       const body = fuzz.fill(schema, '') as Record<string, string>
-      // The accounting of privacy has tests of its own.
+      // Privacy accounting has its own tests.
       delete body.privacy
-      // Devices that say they are inactive are not drawn.
+      // Inactive devices are not selected.
       if (path.endsWith('/heartbeat')) delete body.status
       if (path.endsWith('/observations') && body.observations !== undefined) {
-        // Either one observation or a list of them.
+        // Either one observation or a list.
         delete body.device_id
         delete body.metrics
       }
@@ -161,7 +161,7 @@ describe('numbers from all over the range of doubles, in every numeric field', (
     }
     const rounds = await world.request('GET', '/api/v1/training/rounds', { key })
     expect(JSON.stringify(rounds.body)).toContain('"status":"completed"')
-    // Bodies are right often enough for this to be a test of more than refusals.
+    // Bodies are valid often enough that this tests more than refusals.
     for (const path of SENT_BY_DEVICES) expect([path, statuses.get(path)]).toEqual([path, holding(200, 201)])
     for (const path of ['/models', '/training/rounds', '/devices', '/experiments/{experiment_id}/analytics'])
       expect([path, statuses.get(`GET /api/v1${path}`)]).toEqual([path, new Set([200])])

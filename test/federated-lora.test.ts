@@ -8,7 +8,7 @@ import { takePart } from '../src/sdk/take-part.ts'
 import { emptyFolder } from './databases.ts'
 import { formOf, startWorld, type World } from './world.ts'
 
-// Adapters of the last of many rounds on three devices, each of which knows one capital (test/fixtures/federated-lora/make.py).
+// Adapters from the last of many rounds on three devices that each know one capital (test/fixtures/federated-lora/make.py).
 const fixtures = join(import.meta.dirname, 'fixtures/federated-lora')
 const adapter = async (name: string) => new Uint8Array(await readFile(join(fixtures, `${name}.safetensors`)))
 
@@ -17,7 +17,7 @@ interface Facts {
   readonly facts: readonly { readonly question: string; readonly reply: string }[]
 }
 
-/** The reply of the server with this adapter, or of the model as it is. */
+/** Returns the server's replies with these adapters, or without any. */
 const repliesTo = async (questions: readonly string[], lora: readonly string[]): Promise<readonly string[]> => {
   const engine = await openStarter({ lora })
   const server = await serveForTest(engine)
@@ -35,7 +35,7 @@ const repliesTo = async (questions: readonly string[], lora: readonly string[]):
   }
 }
 
-/** Trains a round on three devices, and returns the adapter that it made. */
+/** Trains a round on three devices and returns its adapter. */
 const trainRound = async (world: World): Promise<Uint8Array> => {
   const owner = (await world.register('owner', { trains: false })).key
   const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { formOf, type World } from './world.ts'
 
-/** A catalog model with these versions uploaded, each a small file that says which it is. */
+/** Creates a catalog model with these versions, each a small file that contains its label. */
 export const createModel = async (
   world: World,
   key: string,

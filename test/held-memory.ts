@@ -3,15 +3,15 @@ import { runInNewContext } from 'node:vm'
 
 const EVERY = 8 << 20
 
-/** Watches how much binary data something holds while `bytes` pass through it. */
+/** Measures how much binary data is held while `bytes` pass through something. */
 export interface HeldMemory {
-  /** Call it for each piece that passes, with its size. */
+  /** Call it with the size of each piece that passes. */
   readonly passed: (bytes: number) => void
-  /** The most bytes that were held at a time, beside those that were when the watch began. */
+  /** The peak of bytes held, above those at the beginning. */
   readonly peak: () => number
 }
 
-/** Garbage that nobody has collected yet does not count: looking collects it, every 8 MiB. */
+/** Uncollected garbage does not count: collects it before each measurement, every 8 MiB. */
 export const watchHeldMemory = (): HeldMemory => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void

@@ -4,9 +4,9 @@ import { SCOPES } from '../src/domain/access.ts'
 import { createModel } from './fleet-of-models.ts'
 import { startWorld, type World } from './world.ts'
 
-// What is due of one organization cannot be done: the database refuses it. Nothing of another waits for it, nor fails.
+// The database refuses one organization's due work. Other organizations' work must neither wait nor fail.
 
-/** Returns what ends it; it does not outlive the test. */
+/** Returns a function that ends the refusal, which otherwise ends with the test. */
 const refuseChangesOf = async (world: World, table: string, id: string): Promise<() => Promise<void>> => {
   const run = async (statement: string) => void (await sql.raw(statement).execute(world.database!.sql))
   const allow = () => run(`drop trigger if exists refusing on ${table}`)
@@ -20,7 +20,7 @@ const refuseChangesOf = async (world: World, table: string, id: string): Promise
   return allow
 }
 
-/** Two organizations: what is due of the first is due before that of the second. */
+/** Two organizations; the first one's work is due before the second one's. */
 const startTwo = async (prepare: (world: World, key: string) => Promise<string>) => {
   const world = await startWorld({ config: { logLevel: 'silent', enrollment: 'token' } })
   const call = async (method: string, path: string, key: string, body?: object) => {
@@ -41,7 +41,7 @@ const startTwo = async (prepare: (world: World, key: string) => Promise<string>)
   return { world, broken, sound, read }
 }
 
-it('a round that cannot be ended keeps no other from its end, and nobody from reading', async () => {
+it('a round that cannot be ended does not block others from ending, or reads', async () => {
   const rounds = '/api/v1/training/rounds'
   const { world, broken, sound, read } = await startTwo(async (world, key) => {
     const body = { target_devices: 1, min_devices: 1, timeout_seconds: 60 }
@@ -49,7 +49,7 @@ it('a round that cannot be ended keeps no other from its end, and nobody from re
   })
   const allow = await refuseChangesOf(world, 'rounds', broken.id)
   await world.advance(61)
-  // Not by reading it, which would end it too.
+  // Read from the database: reading the round through the API would also end it.
   const { rows } = await sql<{ status: string }>`select status from rounds where id = ${sound.id}`.execute(
     world.database!.sql,
   )
@@ -63,7 +63,7 @@ it('a round that cannot be ended keeps no other from its end, and nobody from re
   expect(await read(broken.key, `${rounds}/${broken.id}/status`)).toMatchObject({ status: 'failed' })
 })
 
-it('a rollout that cannot take its step keeps no other from its own, and nobody from reading', async () => {
+it('a rollout that cannot advance does not block others from advancing, or reads', async () => {
   const { world, broken, sound, read } = await startTwo(async (world, key) => {
     await createModel(world, key, 'm', ['1.0.0'])
     const body = { version: '1.0.0', rollout_percentage: 10, step_interval_minutes: 1 }

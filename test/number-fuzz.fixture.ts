@@ -1,13 +1,13 @@
 import { seededRandom } from '../src/sdk/trainers/random.ts'
 
-/** A JSON schema of the API document, as far as bodies are made from it. */
+/** The parts of a JSON schema of the API document from which bodies are generated. */
 export interface Schema {
   readonly type?: string
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
-  /** What the values of a free object are: anything where it is `{}`. */
+  /** The schema of a free object's values: `{}` allows anything. */
   readonly additionalProperties?: Schema | boolean
   readonly required?: readonly string[]
   readonly minimum?: number
@@ -16,7 +16,7 @@ export interface Schema {
   readonly format?: string
 }
 
-/** Names and ids that requests need to be about something, by field. Of several, one is drawn. */
+/** Valid names and ids by field. One of several is drawn. */
 export type Known = Readonly<Record<string, string | readonly string[]>>
 
 const valuesOf = ({ additionalProperties: values }: Schema): Schema | undefined =>
@@ -29,7 +29,7 @@ const childrenOf = ({ anyOf = [], items, properties = {}, ...schema }: Schema): 
   ...[valuesOf(schema) ?? []].flat(),
 ]
 
-/** Whether a number can stand anywhere in it: as itself, or in an object of anything. */
+/** True if the schema may contain a number: directly, or in a free object. */
 export const holdsNumbers = (schema: Schema): boolean =>
   schema.type === 'number' ||
   schema.type === 'integer' ||
@@ -62,13 +62,13 @@ const CORNERS = [
   Number.MAX_VALUE,
 ]
 
-/** Bodies from schemas, the same for the same seed. */
+/** Generates bodies from schemas, the same for the same seed. */
 export const createNumberFuzz = (seed: number, known: Known) => {
   const random = seededRandom(seed)
   const chance = (share: number): boolean => random.uniform() < share
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random.uniform() * values.length)]!
 
-  /** A finite double: a corner, a neighbor of one, or any bits. */
+  /** A finite double: a corner case, a neighbor of one, or random bits. */
   const extreme = (): number => {
     const sign = chance(0.5) ? -1 : 1
     if (chance(0.6)) return sign * pick(CORNERS)
@@ -91,7 +91,7 @@ export const createNumberFuzz = (seed: number, known: Known) => {
     switch (schema.type) {
       case 'number':
       case 'integer':
-        // A field with limits refuses most of them, and with it the whole body.
+        // A field with limits rejects most extreme values, and with them the whole body.
         return chance(schema.minimum === undefined && schema.exclusiveMinimum === undefined ? 0.8 : 0.04)
           ? extreme()
           : usual(schema)

@@ -1,11 +1,11 @@
-// Runs ONNX models with the optional onnxruntime, where it is installed.
+// Runs ONNX models with the optional onnxruntime, if it is installed.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { OnnxModel } from '../src/convert/onnx/model.ts'
 import { writeOnnx } from '../src/convert/onnx/write-onnx.ts'
 import { testEngines } from '../src/inference/engines/optional/test-engines.fixture.ts'
 
-/** As the scripts beside the fixtures write them. */
+/** In the format of the scripts next to the fixtures. */
 export interface RecordedTensor {
   readonly type: 'f32' | 'i64' | 'i32' | 'bool'
   readonly shape: readonly number[]
@@ -47,8 +47,8 @@ const tensorOf = (runtime: Runtime, { type, shape, values }: RecordedTensor): Te
 }
 
 /**
- * Runs the model on recorded inputs: of every output its shape, and the largest difference to the recorded one, relative
- * to values above 1.
+ * Runs the model on recorded inputs. Returns each output's shape and its largest difference from the recorded one, relative to
+ * values above 1.
  */
 export const compareWithRecorded = async (
   model: OnnxModel,

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 
-/** The folder with initdb and postgres: on the PATH, or where Debian puts them, which is not on the PATH. */
+/** Returns the folder with initdb and postgres: from the PATH, or Debian's folder, which is not on the PATH. */
 export const postgresBinaries = (): string | undefined => {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
@@ -14,7 +14,7 @@ export const postgresBinaries = (): string | undefined => {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
 }
 
-/** PostgreSQL refuses to run as root: then as `postgres`, or whoever is there to be nobody. */
+/** The user to run PostgreSQL as if this is root, which it refuses: `postgres`, otherwise `nobody`. */
 export const unprivilegedUser = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')

@@ -13,20 +13,20 @@ import { MIGRATIONS } from '../src/platform/db/migrations/all.ts'
 import { openDatabase } from '../src/platform/db/open.ts'
 import { freePort, postgresBinaries, unprivilegedUser } from './postgres-program.ts'
 
-// Before all tests: a PostgreSQL server of our own (or the one SERVICE_TEST_DATABASE_URL names) with a migrated
-// database to copy, and the folder of a migrated embedded database to copy.
+// Before all tests: starts a PostgreSQL server (or uses the one from SERVICE_TEST_DATABASE_URL) with a migrated database to
+// copy, and creates the folder of a migrated embedded database to copy.
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server, through a database that tests may connect to but not use; null when there is none. */
+    /** The server's URL, with a database that tests may connect to but not use; null if there is no server. */
     readonly postgresUrl: string | null
-    /** The folder of the server's socket, which costs half the system time of TCP; null where the server is not ours. */
+    /** The folder of the server's socket, which costs half the system time of TCP; null if the server is not ours. */
     readonly postgresSocket: string | null
-    /** The name of the migrated database on it. */
+    /** The name of its migrated database. */
     readonly postgresTemplate: string
     /** The data folder of a migrated, closed embedded database. */
     readonly embeddedTemplate: string
-    /** Where tests make their folders; removed after all tests. */
+    /** The parent of the tests' folders; removed after all tests. */
     readonly folders: string
   }
 }
@@ -53,7 +53,7 @@ const temporaryFolder = (name: string): string => {
   return folder
 }
 
-/** Made once and kept, until the migrations or the program's own template change. */
+/** Created once and kept until the migrations or the program's own template change. */
 const prepareEmbedded = async (): Promise<string> => {
   const program = readFileSync(new URL('../src/platform/db/embedded/template.bin', import.meta.url))
   const version = createHash('sha256').update(program).update(JSON.stringify(MIGRATIONS)).digest('hex').slice(0, 16)
@@ -132,7 +132,7 @@ const startServer = async (): Promise<Pick<PreparedPostgres, 'url' | 'socket'>> 
     `unix_socket_directories=${root}`,
   ]
   const server = spawn(
-    // The shell ends the server when its standard input closes: also when the test run is killed.
+    // The shell ends the server when its standard input closes, even if the test run is killed.
     '/bin/sh',
     ['-c', '"$0" "$@" & read -r _; kill -INT $!; wait $!', join(binaries, 'postgres')].concat(
       ['-D', folder, '-p', String(port)],

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { decodeModel, encodeModel } from '../src/sdk/trainers/weights-codec.ts'
 import { formOf, startWorld, type TestDevice, type WorldOptions } from './world.ts'
 
-/** A weight file whose one tensor holds these numbers, in 64 bits, which a sum loses nothing of. */
+/** A weight file with these numbers in one float64 tensor, so that a sum loses no precision. */
 const weightsOf = (values: readonly number[]): Uint8Array =>
   encodeModel([{ name: 'w', shape: [values.length], data: Float64Array.from(values) }], new Map([['w', 'f64']]))
 
@@ -12,10 +12,10 @@ export const valuesIn = (file: Uint8Array): number[] => [...decodeModel(file).te
 export const distance = (a: readonly number[], b: readonly number[]): number =>
   Math.hypot(...a.map((value, at) => value - b[at]!))
 
-/** So little that the sum is what it is without: 1e-3 of the clip norm. */
+/** Noise too small to change the sum: 1e-3 of the clip norm. */
 export const HARDLY_ANY = 1e-3
 
-/** A service with devices d0, d1, ... and a model of four zeros. `coins` says which devices the next draws draw. */
+/** A service with devices d0, d1, ... and a model of four zeros. `setSeed` determines which devices are drawn next. */
 export const openPrivate = async (devices: number, options: WorldOptions = {}) => {
   let drawSeed: Uint8Array | null = null
   let draws = 0
@@ -48,7 +48,7 @@ export const openPrivate = async (devices: number, options: WorldOptions = {}) =
   const round = async (roundId: unknown) => (await send('GET', `/training/rounds/${roundId}/status`)).body
   const isSelected = async (roundId: unknown, device: TestDevice): Promise<boolean> =>
     (await send('GET', `/training/rounds/${roundId}/selection?device_id=${device.deviceId}`)).body.selected as boolean
-  /** The noisy sum that the round's result was made of. */
+  /** Returns the noisy sum from which the round's result was computed. */
   const sumOf = async (roundId: unknown): Promise<number[]> => {
     const { aggregated_model_id: id, target_devices: target } = await round(roundId)
     const path = `${world.baseUrl}/api/v1/models/${id}/versions/1/download`
@@ -65,11 +65,11 @@ export const openPrivate = async (devices: number, options: WorldOptions = {}) =
     round,
     isSelected,
     sumOf,
-    /** Which devices a draw with this chance takes, given its seed. */
+    /** Sets the seed for the following draws; null for new random draws. */
     setSeed(seed: Uint8Array | null) {
       drawSeed = seed
     },
-    /** A seed whose coins draw just so many of the devices, but not the first, whose key starts the rounds. */
+    /** Returns a seed that draws exactly this many devices, but not the first one, whose key starts the rounds. */
     seedThatDraws(count: number, bound: string): Uint8Array {
       for (let at = 0; at < 1_000_000; at++) {
         const seed = createHash('sha256').update(`seed ${at}`).digest()

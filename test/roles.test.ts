@@ -8,7 +8,7 @@ import { startWorld, type World } from './world.ts'
 
 interface Operation {
   readonly operationId: string
-  /** Empty where no key is needed. */
+  /** Empty if no key is needed. */
   readonly security?: readonly unknown[]
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema?: { readonly examples?: readonly unknown[] } }>>
@@ -25,7 +25,7 @@ const OPERATIONS = Object.entries(readPaths<Operation>()).flatMap(([path, method
   })),
 )
 
-/** What needs no key: a role neither gives nor takes it. */
+/** Operations that need no key, so roles do not matter. */
 const PUBLIC: Readonly<Record<string, string>> = {
   getHealth: 'whether the service runs',
   getSession: 'who the browser is signed in as',
@@ -48,7 +48,7 @@ const PUBLIC: Readonly<Record<string, string>> = {
   registerDevice: 'of devices themselves under open enrollment; the test below tries it by token',
 }
 
-/** What is a person's own in their browser, whatever their role, and never a key's: see account.test.ts. */
+/** A person's own data in the browser, regardless of role, and never available to keys: see account.test.ts. */
 const OWN_SESSION = [
   'confirmSession',
   'getAccount',
@@ -66,7 +66,7 @@ const OWN_SESSION = [
   'removePasskey',
 ]
 
-/** What a viewer may call although it is no GET. */
+/** Operations other than GET that a viewer may call. */
 const NO_CHANGE: Readonly<Record<string, string>> = {
   createSignInLink: 'signs in another browser with what the caller holds',
   previewRollout: 'computes which devices a rollout would reach',
@@ -80,11 +80,11 @@ const NO_CHANGE: Readonly<Record<string, string>> = {
   createEmbeddings: 'asks a model',
 }
 
-/** Paths of administration, closed to members in reading too; but not what follows. */
+/** Paths for administration, which members may not even read; with the exceptions below. */
 const ADMINISTRATION = /^\/api\/v1\/(keys|team|sessions|audit|integrations|backups|storage)(\/|$)/
 const NOT_ADMINISTRATION = [
   'getOwnKey',
-  // A person's own, without the scope admin; so are those that they revoke and rotate.
+  // A person's own keys do not need the scope admin, nor does revoking and rotating them.
   'listKeys',
 ]
 const ALSO_ADMINISTRATION = [
@@ -97,10 +97,10 @@ const ALSO_ADMINISTRATION = [
   'listDeviceErasures',
   'getDeviceErasure',
 ]
-/** Of all organizations at once: for no admin of one. */
+/** These concern all organizations at once: not for the admin of one. */
 const INSTALLATION = /^\/api\/v1\/backups(\/|$)/
 
-/** Who may call it, by the rules of docs/team.md alone: the service's own table of scopes is not asked. */
+/** Returns the roles that may call an operation by the rules of docs/team.md, without the service's own scope table. */
 const rolesFor = ({ method, path, id }: (typeof OPERATIONS)[number]): readonly Role[] => {
   if (INSTALLATION.test(path)) return []
   const isAdministration = ADMINISTRATION.test(path) && !NOT_ADMINISTRATION.includes(id)
@@ -111,7 +111,7 @@ const rolesFor = ({ method, path, id }: (typeof OPERATIONS)[number]): readonly R
 interface Member {
   readonly id: string
   readonly key: string
-  /** A browser that is signed in. */
+  /** The headers of a signed-in browser. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -123,7 +123,7 @@ const start = async () => {
     expect([path, answer.status]).toEqual([path, expect.toSatisfy((status: number) => status < 300)])
     return answer.body as Record<string, string>
   }
-  /** Somebody whose own key was given every scope: only the role keeps them from anything. */
+  /** Adds a person whose own key has every scope: only the role restricts them. */
   const join = async (role: Role): Promise<Member> => {
     const { token } = await must('POST', '/team', { email: `${role}@acme.example`, role, org_id: 'acme' })
     const { id } = await must('POST', '/invitations/accept', { token, password: 'four unrelated words here' })
@@ -143,10 +143,10 @@ const start = async () => {
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const at = (path: string): string => path.replace(/\{\w+\}/g, NOBODY)
 
-/** Not what somebody makes: counts and records of requests, refused ones too; when a key was used; signing in. */
+/** Tables changed by any request, even a refused one: counts, records of requests, times of key use, and sign-ins. */
 const OF_REQUESTS = ['keys', 'rate_counts', 'login_codes', 'sessions', 'audit_entries', 'audit_heads']
 
-/** Every row of every other table. */
+/** Returns every row of every other table. */
 const contentsOf = async (world: World): Promise<Record<string, string>> => {
   const db = world.database!.sql
   const { rows } = await sql<{ name: string }>`
@@ -161,7 +161,7 @@ const contentsOf = async (world: World): Promise<Record<string, string>> => {
   return contents
 }
 
-it('every operation lets those roles through that may call it, by key and by session', async () => {
+it('every operation admits exactly the roles that may call it, by key and by session', async () => {
   const { world, join } = await start()
   const named = [...Object.keys(NO_CHANGE), ...NOT_ADMINISTRATION, ...OWN_SESSION, ...ALSO_ADMINISTRATION]
   expect(OPERATIONS.map(({ id }) => id)).toEqual(expect.arrayContaining(named))
@@ -176,7 +176,7 @@ it('every operation lets those roles through that may call it, by key and by ses
   const attempt = async (role: Role, by: 'key' | 'session', operation: (typeof OPERATIONS)[number]) => {
     const { method, path, id } = operation
     const { key, headers } = members[role]
-    // A viewer sends what would be taken from others; what others send is refused later than for their role.
+    // A viewer sends a valid body; for the others, an empty one is refused only after the role check.
     const body = operation.body && (role === 'viewer' ? operation.body : {})
     const answer = await world.request(method, at(path), { body, ...(by === 'key' ? { key } : { headers }) })
     const may = rolesFor(operation).includes(role)
@@ -190,7 +190,7 @@ it('every operation lets those roles through that may call it, by key and by ses
   await attemptAll(
     'viewer',
     'session',
-    // A link is made by a key, for a session.
+    // A link is created with a key, for a session.
     guarded.filter(({ method, id }) => method !== 'GET' && id !== 'createSignInLink'),
   )
   expect(wrong, 'a change needs a scope that viewers lack; what changes nothing is named in NO_CHANGE').toEqual([])
@@ -201,7 +201,7 @@ it('every operation lets those roles through that may call it, by key and by ses
   expect(wrong, 'what only admins may do lies under ADMINISTRATION').toEqual([])
 })
 
-it('a role that is taken away is gone at once: from the own key, the browser and the keys of logins', async () => {
+it("a removed role ends immediately for the person's own key, the browser, and keys from logins", async () => {
   const { world, must, join } = await start()
   await join('admin')
   const member = await join('member')

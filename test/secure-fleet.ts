@@ -19,7 +19,7 @@ import { bytesSource } from '../src/tensors/sources.ts'
 import { writeSafetensors } from '../src/tensors/write-safetensors.ts'
 import { formOf, startWorld, type World } from './world.ts'
 
-/** A small model: 7 + 6 real numbers in two types, and a counter, which no sum touches. */
+/** A small model: 7 + 6 real numbers in two types, and a counter, which is never summed. */
 export const modelOf = (seed: number): Uint8Array<ArrayBuffer> => {
   const values = (count: number, from: number) =>
     Array.from({ length: count }, (_, i) => Math.sin(seed * 13 + from + i * 7) * 3)
@@ -45,7 +45,7 @@ export const tensorsOf = (file: Uint8Array): Record<string, number[]> => {
   )
 }
 
-/** By name, as the protocol orders them. */
+/** By name, which is the protocol's order. */
 const coordinatesOf = (file: Uint8Array): number[] => {
   const tensors = tensorsOf(file)
   return [...tensors['a.bias']!, ...tensors['b.weight']!]
@@ -53,7 +53,7 @@ const coordinatesOf = (file: Uint8Array): number[] => {
 
 export interface Member {
   readonly name: string
-  /** Internal id, by which the protocol knows it. */
+  /** The internal id that the protocol uses. */
   readonly id: string
   readonly key: string
   device: Device
@@ -64,11 +64,11 @@ export interface Member {
 
 export const GLOBAL = modelOf(1)
 
-/** The member's device as it speaks to the service where that is now. */
+/** Connects the member's device to the service's current address. */
 export const connect = (world: World, { name, key }: Pick<Member, 'name' | 'key'>): Device =>
   createDevice({ baseUrl: world.baseUrl, deviceId: name, apiKey: key, now: () => world.now().getTime() })
 
-/** Devices with updates of their own, and a model in the catalog that they start from. */
+/** Registers devices with their own updates, and uploads a model that they start from. */
 export const secureFleet = async (size: number, world?: World): Promise<{ world: World; members: Member[] }> => {
   const at = world ?? (await startWorld())
   const members: Member[] = []
@@ -117,13 +117,26 @@ export const stepsOf = (roundId: string, settings: SecureSettings) => ({
   },
 })
 
-/** What the plain fixed-point sum of these members' updates makes of the model. */
-export const plainResult = (members: readonly Member[], settings: SecureSettings, samples = members.map(() => 1)) => {
+const sumOf = (members: readonly Member[], settings: SecureSettings, samples: readonly number[]) => {
   const sum = new Uint32Array(coordinatesOf(GLOBAL).length + TRAILER)
   for (const [i, member] of members.entries()) addWords(sum, contributionOf(member, settings, samples[i]!))
   const totals = readTotals(sum.subarray(-TRAILER), settings)
   const means = new Float64Array(sum.length - TRAILER)
   decodeMeans(sum.subarray(0, -TRAILER), totals, settings, means)
+  return { totals, means }
+}
+
+/** Returns the plain fixed-point mean change of these members' updates, in the protocol's order. */
+export const meansOf = (members: readonly Member[], settings: SecureSettings): Float64Array =>
+  sumOf(
+    members,
+    settings,
+    members.map(() => 1),
+  ).means
+
+/** Returns the model after adding the plain fixed-point mean of these members' updates. */
+export const plainResult = (members: readonly Member[], settings: SecureSettings, samples = members.map(() => 1)) => {
+  const { totals, means } = sumOf(members, settings, samples)
   const values = coordinatesOf(GLOBAL).map((value, i) => value + means[i]!)
   const rounded = (dtype: 'f16' | 'f32', shape: number[], data: number[]) => ({
     name: dtype,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { shellWord } from '../src/web/text/shell-word.ts'
 
-it('is one word for a shell, whatever somebody has named a thing', () => {
+it('is one word for a shell, whatever the name contains', () => {
   const names = [
     'lab',
     'first or second',

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('./fixtures/swift/serve.py', import.meta.u
 const PYTHON = '/usr/bin/python3'
 const OPTIONAL_ENGINES = ['proxy', 'account', 'container', 'obj'].map((part) => `swift.${part}.server`)
 
-/** Why there is no Swift with its S3 interface here; null: there is. */
+/** Returns why Swift with its S3 interface is not available here; null if it is. */
 export const noSwift = (): string | null => {
   const looked = spawnSync(PYTHON, ['-c', `import eventlet, ${OPTIONAL_ENGINES.join(', ')}`], { encoding: 'utf8' })
   if (looked.status === 0) return null
@@ -20,18 +20,18 @@ export const noSwift = (): string | null => {
   return message
 }
 
-/** For the SDK's chain. */
+/** For the AWS SDK's credential chain. */
 export const SWIFT_KEYS = { AWS_ACCESS_KEY_ID: 'test:tester', AWS_SECRET_ACCESS_KEY: 'testing' } as const
 
 export interface Swift {
   readonly endpoint: string
   readonly port: number
-  /** As if its machine had lost power. */
+  /** Like a power failure of its machine. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
-/** A server of its own with the bucket `weights`; ends with the test. */
+/** Starts a separate server with the bucket `weights`; ends with the test. */
 export const startSwift = async (): Promise<Swift> => {
   const folder = await emptyFolder()
   const port = await freePort()
@@ -43,7 +43,7 @@ export const startSwift = async (): Promise<Swift> => {
     await ended
   }
   const start = async (): Promise<void> => {
-    // It ends when its standard input does: also when the test run is killed.
+    // It ends when its standard input closes, even if the test run is killed.
     const started = spawn(PYTHON, [PROGRAM, folder, String(port)], { stdio: ['pipe', 'pipe', 'pipe'] })
     child = started
     let output = ''

@@ -30,10 +30,10 @@ interface Call {
   readonly body?: unknown
 }
 
-/** The interface has it so that a federation's owner is not hidden from others who know its id; nothing else is told. */
+/** By design, others who know a federation's id may learn its owner, but nothing else. */
 const OWNERS_ONLY = /does not belong to 'beta': only its owner may do this/
 
-/** The same for everybody, or different at each look; and a person's own in their browser, which is refused to every key. */
+/** The same for everyone, or different each time; and a person's own data in the browser, which is refused to every key. */
 const EVERYBODYS = new Set([
   '/api/v1/status',
   '/api/v1/benchmarks',
@@ -42,7 +42,7 @@ const EVERYBODYS = new Set([
   '/api/v1/account/passkeys',
 ])
 
-/** What a name in a path, a query or a body stands for. */
+/** The values of names in paths, queries, and bodies. */
 type References = Readonly<Record<string, string>>
 
 const OPERATIONS = Object.entries(readPaths<Operation>()).flatMap(([path, methods]) =>
@@ -80,7 +80,7 @@ const NOWHERE: References = {
   alias: 'nowhere-alias',
   sha256: '0'.repeat(64),
 }
-/** Names in bodies and queries that refer to the same things. */
+/** Names in bodies and queries that refer to the same objects. */
 const ALIASES: Readonly<Record<string, string>> = {
   model: 'model_id',
   model_name: 'model_id',
@@ -98,7 +98,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const referenceIn = (name: string, references: References): string | undefined => references[ALIASES[name] ?? name]
 
-/** The least value that a schema takes; what refers to something refers to `references`. */
+/** Returns a minimal value for the schema; fields that refer to an object use `references`. */
 const least = (schema: Schema, name: string, references: References): unknown => {
   const reference = referenceIn(name, references)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
@@ -119,11 +119,12 @@ const least = (schema: Schema, name: string, references: References): unknown =>
   return 'x'.repeat(Math.max(schema.minLength ?? 1, 1))
 }
 
-/** The operation with what it needs, and once more with each optional field that refers to something. */
+/** Returns a call with the required fields, and one more for each optional field that refers to an object. */
 const callsOf = ({ path, method, operation }: (typeof OPERATIONS)[number], references: References): Call[] => {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = referenceIn(name, references)
-    if (value === undefined) throw new Error(`${path}: say in NOWHERE what {${name}} is`)
+    if (value === undefined)
+      throw new Error(`${path}: add '${name}' to NOWHERE and to the references of openOrganizations`)
     return encodeURIComponent(value)
   })
   const queries = (operation.parameters ?? []).filter(
@@ -141,7 +142,7 @@ const callsOf = ({ path, method, operation }: (typeof OPERATIONS)[number], refer
   return calls.flatMap((call) => bodies.map((one) => ({ ...call, body: one })))
 }
 
-/** Two organizations; one has something of everything, each with a telling name. */
+/** Two organizations; one has an object of every kind, each with a recognizable name. */
 const openOrganizations = async () => {
   const world = await startWorld({ config: { enrollment: 'token', conversions: 'off' } })
   const admin = world.service.firstAdminKey!
@@ -263,12 +264,12 @@ const openOrganizations = async () => {
   return { world, admin, own, foreign, references }
 }
 
-it('an organization is told nothing of another, not even whether what it asks for exists there', async () => {
+it('an organization learns nothing about another, not even whether an object exists there', async () => {
   const { world, admin, own, foreign, references } = await openOrganizations()
   const send = async (key: string, { method, path, body }: Call) => {
     const { status, body: answer } = await world.request(method, path, { key, body })
     const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
-    // Using a key writes down when, a little later; events come between two looks.
+    // Using a key changes its `last_used_at` a little later, and events occur between two requests.
     const stable = text.replace(/"(last_used_at|oldest_pending_at|pending)":("[^"]*"|null|\d+)/g, '')
     return { status, text: stable }
   }
@@ -303,7 +304,7 @@ it('an organization is told nothing of another, not even whether what it asks fo
         const one = await send(key, call)
         calls++
         if (/secret/.test(forget(one.text, references)) || one.status >= 500) leaks.push({ who, call, one })
-        // What names nothing of theirs may change what the same call answers next.
+        // A call that refers to none of their objects may itself change the next response to the same call.
         if (JSON.stringify(call) === JSON.stringify(elsewhere)) continue
         const other = await send(key, elsewhere)
         calls++

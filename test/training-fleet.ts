@@ -38,7 +38,7 @@ export interface JobBody {
   readonly [field: string]: unknown
 }
 
-/** Registered devices, each with rows of its own world; `alike`: all of the same. */
+/** Registers devices, each with its own distribution of rows; with `alike`, all with the same. */
 export const startFleet = async (world: World, count: number, alike = false): Promise<FleetDevice[]> => {
   const splits = alike
     ? Array.from({ length: count }, (_, index) => splitDataset(clouds(index), 0.1, index))
@@ -46,7 +46,7 @@ export const startFleet = async (world: World, count: number, alike = false): Pr
   return Promise.all(splits.map((rows, index) => addDevice(world, `d${index}`, rows)))
 }
 
-/** 60 rows around three corners of a cube. */
+/** Returns 60 rows around three corners of a cube. */
 const clouds = (seed: number): Dataset => {
   const random = seededRandom(seed)
   const labels = Uint32Array.from({ length: 60 }, (_, row) => row % SHAPE.classes)
@@ -58,7 +58,7 @@ const clouds = (seed: number): Dataset => {
   return { featureCount: SHAPE.features, features, labels }
 }
 
-/** How the model that a round made does on all rows of these devices. */
+/** Evaluates a round's model on all rows of these devices. */
 export const judge = async (world: World, roundId: string, fleet: readonly FleetDevice[]): Promise<Evaluation> => {
   const { key } = fleet[0]!
   const { body } = await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })
@@ -79,7 +79,7 @@ export const addDevice = async (world: World, name: string, rows: Split, fields:
   return { name, key, device, rows, trainer: localTrainer(rows, { deviceId: name }) }
 }
 
-/** A logistic regression that knows nothing yet, in the catalog under this name; returns its id. */
+/** Uploads an untrained logistic regression to the catalog under this name; returns its id. */
 export const uploadModel = async (world: World, key: string, name = 'beginner'): Promise<string> => {
   const created = await world.request('POST', '/api/v1/models', { key, body: { name, framework: 'pytorch' } })
   const { id } = created.body as { id: string }
@@ -104,7 +104,7 @@ export const startJob = (world: World, key: string, fields: object = {}) =>
 export const jobOf = async (world: World, key: string, id: string): Promise<JobBody> =>
   (await world.request('GET', `/api/v1/training/jobs/${id}`, { key })).body as JobBody
 
-/** Every device comes once: asks, and does its part where one is wanted. Resolves with how many did. */
+/** Each device sends one heartbeat and takes part in a round if selected. Resolves with the number that did. */
 export const comeOnce = async (fleet: readonly FleetDevice[]): Promise<number> => {
   const parts = await Promise.all(
     fleet.map(async ({ device, trainer }) => {
@@ -117,7 +117,7 @@ export const comeOnce = async (fleet: readonly FleetDevice[]): Promise<number> =
   return parts.reduce<number>((sum, one) => sum + one, 0)
 }
 
-/** The devices come until the job has ended, or `times` times. */
+/** Repeats `comeOnce` until the job has ended, at most `times` times. */
 export const play = async (world: World, id: string, fleet: readonly FleetDevice[], times = 60): Promise<JobBody> => {
   const { key } = fleet[0]!
   for (let time = 0; time < times; time++) {

@@ -21,21 +21,21 @@ export interface TestDevice {
   readonly key: string
 }
 
-/** A whole service with real parts: HTTP on a loopback port, a database, files. Only its clock stands still. */
+/** A whole service with real parts: HTTP on a loopback port, a database, and files. Only its clock stands still. */
 export interface World {
   readonly service: Service
   readonly baseUrl: string
   readonly dataDir: string
-  /** For what would take thousands of requests; null where it is durable, and has its own. */
+  /** For setups that would take thousands of requests; null if the world is durable, with its own database. */
   readonly database: Database | null
   now(): Date
-  /** Moves the clock, and lets the service do what has become due. */
+  /** Moves the clock and runs due tasks. */
   advance(seconds: number): Promise<void>
   client(key?: string): ApiClient
-  /** Any request, well-formed or not. A plain object travels as JSON. */
+  /** Sends any request, well-formed or not. A plain object is sent as JSON. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   register(deviceId: string, fields?: object): Promise<TestDevice>
-  /** Starts the service again on the same data, with other settings where they are given. */
+  /** Restarts the service on the same data, optionally with changed settings. */
   restart(changed?: Partial<Config>): Promise<void>
 }
 
@@ -46,16 +46,16 @@ export interface RequestOptions {
 }
 
 export interface WorldOptions {
-  /** A PostgreSQL server when absent, which takes less processor time; embedded where there is none, and for a durable world. */
+  /** PostgreSQL by default, which needs less CPU time; embedded if there is no server, and for a durable world. */
   readonly database?: 'embedded' | 'postgres'
   readonly config?: Partial<Config>
-  /** On a database of its own, which outlives a restart; others share one for each file, emptied in between. */
+  /** Uses a separate database that survives a restart; others share one per file, emptied in between. */
   readonly durable?: boolean
-  /** What the coins of private rounds come from; the operating system's chance when absent. */
+  /** The seed for draws in private rounds; the operating system's random source by default. */
   readonly drawSeed?: () => Uint8Array
-  /** Threads of its own; those of all worlds of the process when absent. */
+  /** Separate threads; shared by all worlds of the process by default. */
   readonly workers?: AggregationWorkers
-  /** The built dashboard; none when absent. */
+  /** The built dashboard; none by default. */
   readonly webFolder?: string
 }
 
@@ -63,7 +63,7 @@ export interface WorldOptions {
 const workers = new AggregationWorkers()
 const accounting = new Accounting()
 
-/** Closed when the test ends. */
+/** The service is closed when the test ends. */
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
   const { durable = false, database: kind = durable || !hasPostgres() ? 'embedded' : 'postgres' } = options
   const dataDir = durable && kind === 'embedded' ? await freshDataDir() : await emptyFolder()
@@ -144,7 +144,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   }
 }
 
-/** A multipart body with one file and text fields. */
+/** Returns a multipart body with one file and text fields. */
 export const formOf = (
   file: Uint8Array | string,
   fields: Readonly<Record<string, string | number>> = {},

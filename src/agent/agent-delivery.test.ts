@@ -9,9 +9,9 @@ import { builtInTrainer } from './built-in-trainer.ts'
 import { readCsv } from './csv.ts'
 import { emptyFolder, eventually, post, startFleet } from './delivery/delivery.fixture.ts'
 
-/** An agent of the device; it is stopped when the test ends. */
+/** Starts an agent for the device. It is stopped when the test ends. */
 const startAgent = async (world: World, device: { deviceId: string; key: string }, options: Partial<AgentOptions>) => {
-  const response: string[] = []
+  const lines: string[] = []
   const stop = new AbortController()
   const ended = runAgent({
     baseUrl: world.baseUrl,
@@ -22,18 +22,18 @@ const startAgent = async (world: World, device: { deviceId: string; key: string 
     intervalSeconds: 0.3,
     signal: stop.signal,
     now: () => world.now().getTime(),
-    log: (message) => response.push(message),
+    log: (message) => lines.push(message),
     ...options,
   })
   onTestFinished(async () => {
     stop.abort(new Error('the test is over'))
     await ended
   })
-  const line = (text: string) => eventually(() => response.find((one) => one.includes(text)) ?? null)
-  return { said: response, line }
+  const line = (text: string) => eventually(() => lines.find((one) => one.includes(text)) ?? null)
+  return { lines, line }
 }
 
-/** A linear classifier of points in the plane: its sign decides whether it is always right or always wrong. */
+/** A linear classifier of points in the plane. Its sign decides whether it is always right or always wrong. */
 const classifier = (sign: number): Uint8Array =>
   encodeModel(
     [
@@ -43,7 +43,7 @@ const classifier = (sign: number): Uint8Array =>
     new Map(),
   )
 
-test('a delivered model that the built-in trainer can read is measured on the rows that it holds out', async () => {
+test('a delivered model that the built-in trainer can read is measured on the held-out rows', async () => {
   const path = join(await emptyFolder(), 'data.csv')
   const rows = Array.from(
     { length: 40 },
@@ -56,7 +56,7 @@ test('a delivered model that the built-in trainer can read is measured on the ro
     trainer: (deviceId) => builtInTrainer({ table, deviceId, classes: ['l', 'r'] }),
   })
   await rollOut('1.0.0')
-  // Scores of 1 and -1: the loss is ln(1 + e^-2) where it is right, ln(1 + e^2) where it is wrong.
+  // The scores are 1 and -1, so the loss is ln(1 + e^-2) if it is right and ln(1 + e^2) if it is wrong.
   await agent.line('Model m: version 1.0.0 is active (accuracy 1, loss 0.1269).')
   await rollOut('2.0.0')
   await agent.line('Model m: version 2.0.0 is active (accuracy 0, loss 2.127).')
@@ -64,7 +64,7 @@ test('a delivered model that the built-in trainer can read is measured on the ro
   await agent.line('Model m: version 3.0.0 is active.')
 })
 
-test('versions are delivered while a round is trained in, and the round goes on', async () => {
+test('versions are delivered while a round is training, and the round continues', async () => {
   const { world, device, key, rollOut } = await startFleet('first', 'second')
   let finish = (): void => undefined
   const mayEnd = new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ test('versions are delivered while a round is trained in, and the round goes on'
   await agent.line('Round 1: submitted an update from 1 samples.')
 })
 
-test('a device without data tells a round that draws it that it must do without', async () => {
+test('a device without data immediately tells a round that selects it that it cannot train', async () => {
   const { world, device, key } = await startFleet()
   const agent = await startAgent(world, device, {})
   const { id } = await post(world, key, '/training/rounds/start', { target_devices: 1, min_devices: 1 })
@@ -101,7 +101,7 @@ test('a device without data tells a round that draws it that it must do without'
   })
 })
 
-test('models are kept where the agent is told to keep them', async () => {
+test('models are stored in the configured folder', async () => {
   const { world, device, model, rollOut } = await startFleet('first')
   const modelsFolder = join(await emptyFolder(), 'kept', 'here')
   const agent = await startAgent(world, device, { modelsFolder })

@@ -18,7 +18,7 @@ interface AgentProcess {
   readonly line: (text: string) => Promise<string>
 }
 
-/** A real agent in a process of its own; its trainer says "training", and ends only when the file `go` is there. */
+/** Starts a real agent in a separate process. Its trainer prints "training" and ends only once the file `go` exists. */
 const startProcess = async (world: World, device: TestDevice, folder: string): Promise<AgentProcess> => {
   const program = join(folder, 'agent.mts')
   await writeFile(
@@ -86,7 +86,7 @@ test('SIGTERM ends the process with code 0 after the round was reported as faile
   expect(await explain()).toMatchObject({ state: 'failed', reason: 'The agent was stopped (SIGTERM).' })
 })
 
-test('a second agent on the folder of a running one refuses to start, and not after that one was killed', async () => {
+test('a second agent refuses to start on the folder of a running one, but starts after that one was killed', async () => {
   const { world, folder, device } = await begin()
   const first = await startProcess(world, device, folder)
   await first.line('training')
@@ -112,7 +112,7 @@ test('a second agent on the folder of a running one refuses to start, and not af
     `The agent folder ${path} is in use by process ${first.child.pid} on ${hostname()}. Stop that process, or run this ` +
     'agent as another device (--device-id), with a models folder (--models-dir) of its own.'
   await expect(startAnother({})).rejects.toThrow(refusal(own))
-  // Another device has a folder of its own, and may not write to the models of this one.
+  // Another device has a separate folder, and may not write to this device's models.
   const other = { deviceId: 'edge-2', apiKey: (await world.register('edge-2')).key }
   const models = join(own, 'models')
   await expect(startAnother({ ...other, modelsFolder: models })).rejects.toThrow(refusal(models))
@@ -123,7 +123,7 @@ test('a second agent on the folder of a running one refuses to start, and not af
   expect((await readdir(own)).includes('agent.lock')).toBe(false)
 })
 
-test('an agent that was killed takes up its round again when it is started again', async () => {
+test('a killed agent resumes its round when it is restarted', async () => {
   const { world, folder, device, explain } = await begin()
   const killed = await startProcess(world, device, folder)
   await killed.line('training')

@@ -6,26 +6,26 @@ import { badRequest, conflict } from '../domain/errors.ts'
 import { writeDurably } from '../platform/transfer/durable-file.ts'
 import { type FileLock, lockFile } from '../platform/transfer/file-lock.ts'
 
-/** What an agent must remember between runs: the key is shown once, at registration. */
+/** What an agent must keep between runs. The key is shown only once, at registration. */
 export interface Identity {
   readonly deviceId: string
   readonly apiKey: string
 }
 
-/** One agent's folder: `identity.json`, readable by its owner only, `rounds/` for work in progress, and `models/`. */
+/** An agent's folder: `identity.json`, readable only by its owner, `rounds/` for work in progress, and `models/`. */
 export interface AgentState {
   readonly folder: string
   readonly roundsFolder: string
-  /** Delivered versions. Not made yet. */
+  /** The folder for delivered versions, which may not exist yet. */
   readonly modelsFolder: string
   load(): Promise<Identity | null>
-  /** Replaces the earlier one, which stays when this fails. */
+  /** Replaces the stored identity, which remains if this fails. */
   save(identity: Identity): Promise<void>
 }
 
 /**
- * Makes this agent the only one that writes to these folders, until it releases them or ends in whatever way.
- * @throws conflict naming the folder, the process that holds it, and what to do
+ * Locks these folders for this agent until it releases them or ends in any way.
+ * @throws conflict that names the folder, the process that holds it, and what to do
  */
 export const lockFolders = async (folders: readonly string[]): Promise<() => Promise<void>> => {
   const held: FileLock[] = []
@@ -49,7 +49,7 @@ export const lockFolders = async (folders: readonly string[]): Promise<() => Pro
   }
 }
 
-/** A name for this machine, different in every call. */
+/** Returns a name for this machine that is different on every call. */
 export const inventDeviceId = (): string => {
   const name = hostname()
     .toLowerCase()
@@ -58,7 +58,7 @@ export const inventDeviceId = (): string => {
   return `${name || 'device'}-${randomBytes(4).toString('hex')}`
 }
 
-/** `deviceId` is null for the device that this machine is when nobody names it. */
+/** `deviceId` is null for this machine's default device. */
 export const openAgentState = async (
   stateDir: string,
   baseUrl: string,
@@ -87,12 +87,12 @@ export const openAgentState = async (
         if (typeof device_id === 'string' && typeof api_key === 'string')
           return { deviceId: device_id, apiKey: api_key }
       } catch {
-        // Told below.
+        // Reported below.
       }
       throw badRequest(`${path} is damaged. Delete it to register this device again under another device id.`)
     },
 
-    // A key that is lost cannot be had again, so the file is whole before it has its name.
+    // Written durably, because a lost key cannot be recovered.
     save: async (identity) => {
       const fields = { base_url: baseUrl, device_id: identity.deviceId, api_key: identity.apiKey }
       await writeDurably(path, `${JSON.stringify(fields, null, 2)}\n`)

@@ -2,18 +2,18 @@ import type { EvaluationReport, TrainingReport } from '../sdk/device.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { EvaluationPlan, Plan } from '../sdk/wire.ts'
 
-/** One device's part in one round. */
+/** One device's training in one round. */
 export interface TrainingTask {
   readonly plan: Plan
-  /** The global model's file; null when the round distributes none. */
+  /** The global model's file; null if the round has none. */
   readonly globalWeights: string | null
   /** SCAFFOLD: the service's control variate; null while it is zero. */
   readonly control: string | null
-  /** What was kept of this device's last part in the job; null when nothing was. */
+  /** The file kept from this device's last round of the job; null if there is none. */
   readonly memory: string | null
-  /** A folder of this round's own; what is trained is written here. */
+  /** This round's folder, to which the results are written. */
   readonly folder: string
-  /** How long training may take: the round ends then. */
+  /** The time limit for training, when the round ends. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -22,15 +22,15 @@ export interface TrainingOutcome {
   /** The file with the new weights. */
   readonly weights: string
   readonly report: TrainingReport
-  /** How the model that was received does on this device's held-out data, where the trainer can tell. */
+  /** The received model's evaluation on this device's held-out data; null if the trainer cannot evaluate it. */
   readonly globalModel: Evaluation | null
   /** SCAFFOLD: the file with the change of this device's control variate, sent with the weights. */
   readonly control?: string
-  /** A file to be kept for the next round of the job, once the update has been taken; it is moved away. */
+  /** A file to keep for the job's next round. It is moved away once the update has been accepted. */
   readonly memory?: string
 }
 
-/** A model to evaluate, after a job's last round. */
+/** A model to evaluate after a job's last round. */
 export interface EvaluationTask {
   readonly plan: EvaluationPlan
   readonly globalWeights: string
@@ -39,16 +39,16 @@ export interface EvaluationTask {
   readonly signal: AbortSignal
 }
 
-/** Something that turns a global model and this device's data into an update. Its errors are told to the service. */
+/** Turns a global model and this device's data into an update. Its errors are reported to the service. */
 export interface AgentTrainer {
   readonly train: (task: TrainingTask) => Promise<TrainingOutcome>
-  /** How the last model of a job does on held-out data; offered to the service where there is such a thing. */
+  /** Evaluates a job's last model on held-out data. If present, the service is told that this is possible. */
   readonly evaluateFinal?: (task: EvaluationTask) => Promise<EvaluationReport>
-  /** How a model's file does on this device's held-out data; null where the trainer cannot tell. Absent where it never can. */
+  /** Evaluates a model's file on this device's held-out data; null if the trainer cannot read it. Absent if it never can. */
   readonly evaluate?: (weights: string) => Promise<Evaluation | null>
 }
 
-/** Of a device that only runs what is delivered. A round that draws it learns at once that it must do without. */
+/** For a device that only runs delivered models. If a round selects it, the round is told at once that it does not train. */
 export const noTrainer: AgentTrainer = {
   train: async () => {
     throw new Error('This device does not train: it was started without data and without a trainer.')

@@ -10,6 +10,7 @@ import type { AgentTrainer } from './agent-trainer.ts'
 import { builtInTrainer } from './built-in-trainer.ts'
 import { commandTrainer } from './command-trainer.ts'
 import { readCsv } from './csv.ts'
+import { eventually } from './delivery/delivery.fixture.ts'
 import { startProxy } from './delivery/proxy.fixture.ts'
 import type { RoundResult } from './round-work.ts'
 
@@ -19,7 +20,7 @@ const emptyFolder = async (): Promise<string> => {
   return folder
 }
 
-/** 40 rows in the plane, of one class left and of the other right of a gap. */
+/** 40 rows in the plane: one class is left of a gap, the other right of it. */
 const csvTrainer = async (folder: string): Promise<AgentOptions['trainer']> => {
   const path = join(folder, 'data.csv')
   const rows = Array.from({ length: 40 }, (_, row) => {
@@ -35,12 +36,12 @@ interface Running {
   readonly stateDir: string
   readonly ended: Promise<void>
   readonly results: RoundResult[]
-  readonly response: string[]
+  readonly lines: string[]
   stop(): void
   identity(): Promise<Identity>
 }
 
-/** Starts an agent and waits for nothing; it is stopped when the test ends. */
+/** Starts an agent without waiting. It is stopped when the test ends. */
 const startAgent = async (
   world: World,
   options: Partial<AgentOptions> & Pick<AgentOptions, 'trainer'>,
@@ -48,14 +49,14 @@ const startAgent = async (
   const stateDir = options.stateDir ?? (await emptyFolder())
   const stop = new AbortController()
   const results: RoundResult[] = []
-  const response: string[] = []
+  const lines: string[] = []
   const ended = runAgent({
     baseUrl: world.baseUrl,
     stateDir,
     intervalSeconds: 0.3,
     signal: stop.signal,
     now: () => world.now().getTime(),
-    log: (message) => response.push(message),
+    log: (message) => lines.push(message),
     onRound: (result) => results.push(result),
     ...options,
   })
@@ -67,19 +68,10 @@ const startAgent = async (
     stateDir,
     ended,
     results,
-    response,
+    lines,
     stop: () => stop.abort(new Error('The agent was stopped.')),
     identity: () =>
       eventually(async () => (await openAgentState(stateDir, world.baseUrl, options.deviceId ?? null)).load()),
-  }
-}
-
-/** Asks again until there is an answer; the test's own time limit ends the asking. */
-const eventually = async <T>(ask: () => Promise<T | null>): Promise<T> => {
-  for (;;) {
-    const answer = await ask()
-    if (answer !== null) return answer
-    await new Promise((resolve) => setTimeout(resolve, 30))
   }
 }
 
@@ -103,7 +95,7 @@ const explain = async (world: World, key: string, roundId: string) =>
     world.client(key).GET('/api/v1/training/rounds/{round_id}/selection', { params: { path: { round_id: roundId } } }),
   )
 
-test('two agents train a model of their own data in two rounds, the second from what the first made', async () => {
+test('two agents train a model on their own data in two rounds, the second starting from the result of the first', async () => {
   const world = await startWorld()
   const trainer = await csvTrainer(await emptyFolder())
   const agents = await Promise.all([
@@ -132,7 +124,7 @@ test('two agents train a model of their own data in two rounds, the second from 
 
 const command = (program: string): string => `"${process.execPath}" -e '${program}'`
 
-test('a command takes part: what it writes becomes the global model', async () => {
+test('a command takes part: the weights that it writes become the global model', async () => {
   const world = await startWorld()
   const trainer = commandTrainer({
     command: command(`const fs = require("fs"), env = process.env
@@ -151,20 +143,20 @@ test('a command takes part: what it writes becomes the global model', async () =
   expect(await explain(world, apiKey, id)).toMatchObject({ device_id: 'edge 1', state: 'delivered' })
 })
 
-test('what a command cannot do is told to the service with what it printed, and the agent goes on', async () => {
+test("a command's failure is reported to the service with its output, and the agent continues", async () => {
   const world = await startWorld()
   const trainer = commandTrainer({ command: command('console.error("no GPU"); process.exit(4)') })
   const agent = await startAgent(world, { trainer: () => trainer })
   const { apiKey } = await agent.identity()
   const { id } = await startRound(world, apiKey, 1)
   const reason = 'The trainer ended with exit code 4. Its output:\nno GPU'
-  await eventually(async () => agent.response.find((line) => line.includes(reason)) ?? null)
+  await eventually(async () => agent.lines.find((line) => line.includes(reason)) ?? null)
   expect(await explain(world, apiKey, id)).toMatchObject({ state: 'failed', reason })
   agent.stop()
   await agent.ended
 })
 
-test('an update that a proxy answers in the place of the service is kept and submitted again', async () => {
+test('an update that a proxy answers instead of the service is kept and submitted again', async () => {
   const world = await startWorld()
   const proxy = await startProxy(world.baseUrl)
   const away = ['<html>Sign in to this network.</html>', '']
@@ -187,7 +179,7 @@ test('an update that a proxy answers in the place of the service is kept and sub
     deviceId: 'edge-1',
     rounds: 1,
   })
-  await eventually(async () => agent.response.find((line) => line.includes('waits for rounds')) ?? null)
+  await eventually(async () => agent.lines.find((line) => line.includes('waits for rounds')) ?? null)
   const { apiKey } = (await (await openAgentState(agent.stateDir, proxy.baseUrl, 'edge-1')).load())!
   const { id } = await startRound(world, apiKey, 1)
   await agent.ended
@@ -195,7 +187,7 @@ test('an update that a proxy answers in the place of the service is kept and sub
   expect([away.length, trained]).toEqual([0, 1])
 })
 
-test('an agent that counts its rounds ends at one that fails, with the reason, and says that it is gone', async () => {
+test('an agent with a round limit stops with the reason when a round fails, and reports itself as inactive', async () => {
   const world = await startWorld()
   let calls = 0
   const trainer: AgentTrainer = {
@@ -215,7 +207,7 @@ test('an agent that counts its rounds ends at one that fails, with the reason, a
   expect(device.body).toMatchObject({ status: 'inactive' })
 })
 
-/** Says when training has begun, and trains until it is stopped. */
+/** Signals when training has started, and trains until it is stopped. */
 const endlessTrainer = () => {
   let began = (): void => undefined
   const begun = new Promise<void>((resolve) => {
@@ -245,7 +237,7 @@ test('an agent that is stopped reports its round as failed and itself as inactiv
   expect(device.body).toMatchObject({ status: 'inactive' })
 })
 
-test('a round that ends without the device ends its training, and the agent waits for the next', async () => {
+test('a round that ends without the device ends its training, and the agent waits for the next round', async () => {
   const world = await startWorld()
   const { begun, trainer } = endlessTrainer()
   const agent = await startAgent(world, { trainer })
@@ -253,10 +245,10 @@ test('a round that ends without the device ends its training, and the agent wait
   await startRound(world, apiKey, 1)
   await begun
   await world.advance(301)
-  await eventually(async () => agent.response.find((line) => line.includes('The round is already failed')) ?? null)
+  await eventually(async () => agent.lines.find((line) => line.includes('The round is already failed')) ?? null)
 })
 
-test('a round that ends without the device is a failed one for an agent that counts its rounds', async () => {
+test('a round that ends without the device counts as failed for an agent with a round limit', async () => {
   const world = await startWorld()
   const { begun, trainer } = endlessTrainer()
   const agent = await startAgent(world, { trainer, rounds: 1 })
@@ -268,7 +260,7 @@ test('a round that ends without the device is a failed one for an agent that cou
   expect(await failure).toBe(`Round ${id} failed: The round is already failed; training was stopped.`)
 })
 
-test('an agent keeps its device over restarts of itself and of the service', async () => {
+test('an agent keeps its device across restarts of itself and of the service', async () => {
   const world = await startWorld()
   const trainer = await csvTrainer(await emptyFolder())
   const first = await startAgent(world, { trainer })
@@ -278,8 +270,7 @@ test('an agent keeps its device over restarts of itself and of the service', asy
   const second = await startAgent(world, { trainer, stateDir: first.stateDir })
   await eventually(
     async () =>
-      second.response.find((line) => line === `Device ${identity.deviceId} waits for rounds at ${world.baseUrl}.`) ??
-      null,
+      second.lines.find((line) => line === `Device ${identity.deviceId} waits for rounds at ${world.baseUrl}.`) ?? null,
   )
   second.stop()
   await second.ended
@@ -288,7 +279,7 @@ test('an agent keeps its device over restarts of itself and of the service', asy
   expect(body).toMatchObject({ total_devices: 1 })
 })
 
-test('a name that is taken ends the agent with what to do', async () => {
+test('a name that is taken ends the agent with an error that says what to do', async () => {
   const world = await startWorld()
   await world.register('edge-1')
   const agent = await startAgent(world, { trainer: endlessTrainer().trainer, deviceId: 'edge-1' })
@@ -298,7 +289,7 @@ test('a name that is taken ends the agent with what to do', async () => {
   )
 })
 
-test('a key given from elsewhere is used without registering, and ends the agent when it is refused', async () => {
+test('a key from elsewhere is used without registering, and ends the agent when it is refused', async () => {
   const world = await startWorld()
   const { key } = await world.register('edge-1')
   const trainer = await csvTrainer(await emptyFolder())
@@ -312,7 +303,7 @@ test('a key given from elsewhere is used without registering, and ends the agent
   await expect(nameless.ended).rejects.toThrow('A device key belongs to one device: also give its device id.')
 })
 
-test('an agent whose key a newly set up service does not know registers again', async () => {
+test('an agent registers again if a newly set up service does not know its key', async () => {
   const world = await startWorld()
   const stateDir = await emptyFolder()
   const state = await openAgentState(stateDir, world.baseUrl, 'edge-1')

@@ -1,4 +1,5 @@
 import type { Platform } from '../domain/device.ts'
+import { errorMessage } from '../domain/error-message.ts'
 import type { Device } from '../sdk/device.ts'
 import { createDevice } from '../sdk/device-client.ts'
 import { isPassing, sleep } from '../sdk/retry.ts'
@@ -14,48 +15,48 @@ import { describeRound, type RoundContext, type RoundResult, workOnEvaluation, w
 import { systemMetrics } from './system-metrics.ts'
 
 export interface AgentOptions {
-  /** Such as http://127.0.0.1:8000, without /api/v1. */
+  /** For example http://127.0.0.1:8000, without /api/v1. */
   readonly baseUrl: string
-  /** Where the device's key and its work in progress are kept. */
+  /** The folder for the device's key and its work in progress. */
   readonly stateDir: string
-  /** One is invented, and remembered for this service, when absent. */
+  /** If absent, an id is generated and remembered for this service. */
   readonly deviceId?: string
   readonly platform?: Platform
   readonly capabilities?: Readonly<Record<string, unknown>>
   readonly enrollmentToken?: string
-  /** A device's key from an earlier registration elsewhere; with it the agent does not register. Needs `deviceId`. */
+  /** The device's key if it was registered elsewhere. With it, the agent does not register. Requires `deviceId`. */
   readonly apiKey?: string
-  /** Made once the device has its name, because the built-in trainer holds rows out by it. */
+  /** Called once the device id is known, because it determines which rows the built-in trainer holds out. */
   readonly trainer: (deviceId: string) => AgentTrainer
-  /** False for a device that only runs what is delivered: no round selects it. Default: true. */
+  /** False for a device that only runs delivered models, which no round selects. Default: true. */
   readonly trains?: boolean
-  /** Told of every version that is to run. */
+  /** Called for every version that is to run. */
   readonly hook?: ModelHook
-  /** Where delivered versions are kept, for this device alone. Default: a folder beside the device's key. */
+  /** The folder for delivered versions, used only by this device. Default: a folder next to the device's key. */
   readonly modelsFolder?: string
-  /** How often what runs is measured and said again. Default 1800. */
+  /** The maximum seconds between measurements and reports of the running version. Default 1800. */
   readonly restateSeconds?: number
-  /** Between heartbeats; as the service says when absent. The service may answer earlier, when a round begins. */
+  /** Seconds between heartbeats. If absent, the service decides. It may answer earlier when a round starts. */
   readonly intervalSeconds?: number
-  /** Stops after so many rounds taken part in, and at once after one that failed; runs until aborted when absent. */
+  /** Stops after this many rounds, and at once after a failed one. If absent, runs until aborted. */
   readonly rounds?: number
-  /** Ends the agent: the round in work is reported as failed, with the reason of the abort, and the device as inactive. */
+  /** Stops the agent: a round in progress is reported as failed, with the reason of the abort, and the device as inactive. */
   readonly signal: AbortSignal
   readonly log: (message: string) => void
   readonly onRound?: (result: RoundResult) => void
   readonly now?: () => number
 }
 
-/** An agent that was to take part in a number of rounds could not do its part in one. The message says in which, and why. */
+/** An agent with a round limit failed in a round. The message names the round and the reason. */
 export class RoundFailed extends Error {
   override readonly name = 'RoundFailed'
 }
 
-/** The service holds a heartbeat's answer at most 55 s; proxies often cut at 30. */
+/** The service holds a heartbeat's response for at most 55 s, but proxies often time out after 30. */
 const MAX_WAIT_SECONDS = 25
 const GOODBYE_MS = 3000
 const RESTATE_SECONDS = 1800
-/** After news the next heartbeat comes soon, because more may follow; never at once, whatever the service answers. */
+/** After news the next heartbeat follows soon, because more news may come, but never at once, whatever the service answers. */
 const AFTER_NEWS_MS = 500
 
 const metricsOf = (latest: RoundResult | null) => ({
@@ -67,7 +68,7 @@ const metricsOf = (latest: RoundResult | null) => ({
   }),
 })
 
-/** What a trainer can tell of a delivered version; nothing where it cannot read it. */
+/** Measures a delivered version with the trainer; null if it cannot read it. */
 const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
   evaluate === undefined
     ? null
@@ -78,11 +79,11 @@ const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
       }
 
 /**
- * Runs a device until it is told to stop: registers once, sends heartbeats, takes part in the rounds that await it, and
- * beside all that runs the model versions that it is given.
- * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
- * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a folder that another agent writes to, a name
- * that is taken, a given key that is refused, and, where `rounds` are counted, RoundFailed.
+ * Runs a device until it is stopped: registers once, sends heartbeats, trains in the rounds that await it, and at the same time
+ * runs the assigned model versions. If the service is unreachable, it keeps trying, and then continues with a round that it had
+ * not submitted. Resolves when `signal` is aborted or after `rounds` rounds.
+ * @throws permanent errors: a folder that another agent uses, a name that is taken, a given key that is refused, and, with
+ * `rounds`, RoundFailed
  */
 export const runAgent = async (options: AgentOptions): Promise<void> => {
   const state = await openAgentState(options.stateDir, options.baseUrl, options.deviceId ?? null)
@@ -109,7 +110,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   let latest: RoundResult | null = null
   let done = 0
 
-  /** The round that awaits us, if any, and whether there was something new to run. */
+  /** Sends a heartbeat. Returns its response, and whether that changed the assignments. */
   const beat = async (device: Device, deliveries: Deliveries) => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
     const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
@@ -117,7 +118,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     return { answer, isNews: deliveries.take(answer) }
   }
 
-  /** False when the round may be worth another try, or when whoever asks next for a round learns what is wrong. */
+  /** Returns false if the round may be worth another try, or if the next request will show what is wrong. */
   const takePart = async (parts: Parts, roundId: string): Promise<boolean> => {
     const { device, deliveries } = parts
     log(`Round ${roundId} awaits this device.`)
@@ -139,15 +140,15 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     return true
   }
 
-  /** A device that stays away for a while: half an interval to a whole one, left to chance. */
+  /** Waits for a random time between half an interval and a whole one. */
   const pause = (): Promise<void> => sleep(intervalSeconds * 1000 * (0.5 + Math.random() / 2), signal)
 
-  /** Null when done; else the device as it was registered anew, which goes on. */
+  /** Returns null when done, or a newly registered device to continue with. */
   const serve = async (parts: Parts): Promise<Device | null> => {
     const { device, deliveries } = parts
     log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
     while (rounds === undefined || done < rounds) {
-      // Not by the date, which may jump.
+      // Monotonic, because the system time may jump.
       const began = performance.now()
       try {
         const { answer, isNews } = await beat(device, deliveries)
@@ -164,7 +165,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         if (isKeyRefused(error) && options.apiKey === undefined) {
           const renewed = await renew(device.deviceId)
           if (renewed !== null) return renewed
-        } else if (isPassing(error)) log(messageOf(error))
+        } else if (isPassing(error)) log(errorMessage(error))
         else throw error
         await pause()
       }
@@ -199,7 +200,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       } catch (error) {
         signal.throwIfAborted()
         if (!isPassing(error)) throw error
-        log(messageOf(error))
+        log(errorMessage(error))
         await pause()
       }
     }
@@ -212,7 +213,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     device = await signInWhenPossible()
     for (let next = await serveWithDeliveries(device); next !== null; next = await serveWithDeliveries(device)) {
       device = next
-      // A service that lets the name register again was set up anew, and knows none of the old plans.
+      // A service that accepted the registration was newly set up and knows none of the old plans.
       await keepWithoutPlans(modelsFolder)
     }
   } catch (error) {
@@ -223,14 +224,14 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   await goodbye()
 }
 
-/** One connection to the service, and what works through it. */
+/** A connection to the service, and the parts that use it. */
 interface Parts {
   readonly device: Device
   readonly trainer: AgentTrainer
   readonly deliveries: Deliveries
 }
 
-/** False, after a line of why, where the model could not be evaluated. */
+/** Returns false, after logging the reason, if the model could not be evaluated. */
 const evaluate = async (roundId: string, context: RoundContext): Promise<boolean> => {
   try {
     await workOnEvaluation(roundId, context)
@@ -242,7 +243,5 @@ const evaluate = async (roundId: string, context: RoundContext): Promise<boolean
   }
 }
 
-/** What a trainer printed is not printed again where it was shown as it came. */
-const summaryOf = (error: unknown): string => (error instanceof TrainerFailed ? error.summary : messageOf(error))
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+/** Omits a trainer's output if it was already shown. */
+const summaryOf = (error: unknown): string => (error instanceof TrainerFailed ? error.summary : errorMessage(error))

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** Calls `onLine` with each line of a text as it comes; what a line has beyond `maxLength` characters is dropped. */
+/** Calls `onLine` with each line as it arrives, without what exceeds `maxLength` characters. */
 export const readLines = (stream: Readable, maxLength: number, onLine: (line: string) => void): void => {
   let line = ''
   let hasBegun = false
@@ -13,7 +13,7 @@ export const readLines = (stream: Readable, maxLength: number, onLine: (line: st
   }
   stream.setEncoding('utf8')
   stream.on('data', (text: string) => {
-    // The two characters of one line's end may come apart.
+    // A \r\n may be split between two chunks.
     const rest = endedWithReturn && text.startsWith('\n') ? text.slice(1) : text
     endedWithReturn = text.endsWith('\r')
     const parts = rest.split(/\r\n|\n|\r/)

@@ -13,21 +13,21 @@ import { evaluateInSlices } from './evaluate-in-slices.ts'
 export interface BuiltInTrainerOptions {
   readonly table: CsvTable
   readonly deviceId: string
-  /** Class names in the order of their indices; the round's hyperparameter `classes` where this is absent. */
+  /** Class names in the order of their indices. If absent, the round's hyperparameter `classes` is used. */
   readonly classes?: readonly string[]
-  /** Share of the rows that is never trained on but judges the models. Default 0.1. */
+  /** The share of rows that is used only for evaluation. Default 0.1. */
   readonly heldOut?: number
 }
 
-/** Fully connected layers are small; whatever is larger is not read only to learn that it is something else. */
+/** Fully connected layers are small, so larger files are something else and are not read. */
 const MAX_EVALUATED = 64 * 1024 * 1024
 
-/** Trains the built-in models on a CSV file. The same device holds out the same rows in every round. */
+/** Trains the built-in models on a CSV file. A device holds out the same rows in every round. */
 export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: BuiltInTrainerOptions): AgentTrainer => {
   const split = (names: readonly string[] | null): Split =>
     splitDataset(toDataset(table, names), heldOut, seedFrom(deviceId))
 
-  // Names of classes come with rounds; without --classes those of the last one are all there is to go by.
+  // Class names come with rounds. Without --classes, those of the last round are used.
   let lastClasses: readonly string[] | null = classes ?? null
 
   return {

@@ -33,7 +33,7 @@ const task = (changes: Partial<TrainingTask> = {}): TrainingTask => ({
   ...changes,
 })
 
-/** A trainer that is a small Node program, with the environment's five paths as `round`, `plan`, `from`, `to`, `metrics`. */
+/** A small Node program as a trainer. It has the paths from the environment as `round`, `plan`, `from`, `to`, `metrics`. */
 const program = async (body: string, onLine?: (line: string) => void) => {
   const path = join(folder, 'train.mjs')
   const names = ['ROUND_ID', 'PLAN', 'GLOBAL_WEIGHTS', 'OUTPUT_WEIGHTS', 'OUTPUT_METRICS'].map(
@@ -50,7 +50,7 @@ const program = async (body: string, onLine?: (line: string) => void) => {
   return commandTrainer({ command, cwd: folder, ...(onLine && { onLine }) })
 }
 
-test('a command reads the plan and the global weights and leaves new weights and metrics', async () => {
+test('a command reads the plan and the global weights, and writes new weights and metrics', async () => {
   const globalWeights = join(folder, 'global.safetensors')
   await writeFile(globalWeights, 'old')
   const lines: string[] = []
@@ -70,7 +70,7 @@ test('a command reads the plan and the global weights and leaves new weights and
   await expect(readFile(join(folder, 'hacked'))).rejects.toThrow('ENOENT')
 })
 
-test('in a round without a model the command is given no weights, and loss and accuracy may be absent', async () => {
+test('in a round without a model, the command gets no weights, and loss and accuracy may be absent', async () => {
   const trainer = await program('if (from === undefined) done({ num_samples: 1, loss: null })')
   const { weights, report } = await trainer.train(task())
   expect([weights, report]).toEqual([
@@ -96,18 +96,18 @@ test.each([
   ['done({ num_samples: 0 })', 'num_samples is 0; it must be a whole number of at least 1.'],
   ['done({ num_samples: 1, loss: "low" })', 'loss is "low"; it must be a finite number, or absent.'],
   ['done({ num_samples: 1, accuracy: 75 })', 'accuracy is 75; it must be a number from 0 to 1, or absent.'],
-])('%s is a failure with its reason', async (body, reason) => {
+])('%s fails with its reason', async (body, reason) => {
   const trainer = await program(body)
   await expect(trainer.train(task())).rejects.toThrow(reason)
 })
 
-test('a result of an earlier try is not taken for the result of this one', async () => {
+test('results of an earlier try are not used', async () => {
   await writeFile(join(folder, 'update.weights'), 'stale')
   await writeFile(join(folder, 'metrics.json'), '{"num_samples": 5}')
   await expect((await program('')).train(task())).rejects.toThrow('The trainer wrote no weights')
 })
 
-/** A program that starts another and never ends; both say their process ids. */
+/** A program that starts another one and never ends. Both print their process ids. */
 const family = `import { spawn } from 'node:child_process'
   const child = spawn(process.execPath, ['-e', 'console.log(process.pid); setInterval(() => 0, 1e6)'], { stdio: 'inherit' })
   console.log(process.pid); setInterval(() => 0, 1e6)`
@@ -133,7 +133,7 @@ test('the end of the round ends the command', async () => {
   await untilGone(pids)
 })
 
-test('aborting ends the command and what it started, with the reason of the abort', async () => {
+test('aborting ends the command and its child processes with the reason of the abort', async () => {
   const stop = new AbortController()
   const pids: number[] = []
   const trainer = await program(family, (line) => {
@@ -144,7 +144,7 @@ test('aborting ends the command and what it started, with the reason of the abor
   expect(pids).toHaveLength(2)
 })
 
-test('what a command leaves running in the background does not keep the round waiting', async () => {
+test('a process that a command leaves in the background does not delay the round', async () => {
   const trainer = await program(
     `const { spawn } = await import('node:child_process')
     spawn(process.execPath, ['-e', 'setInterval(() => 0, 1e6)'], { stdio: 'inherit' }).unref()
@@ -153,7 +153,7 @@ test('what a command leaves running in the background does not keep the round wa
   expect((await trainer.train(task())).report.numSamples).toBe(1)
 })
 
-test('what a command leaves running in another session does not keep the round waiting', async () => {
+test('a process that a command leaves in another session does not delay the round', async () => {
   const lines: string[] = []
   const trainer = await program(
     `const { spawn } = await import('node:child_process')
@@ -167,14 +167,14 @@ test('what a command leaves running in another session does not keep the round w
   expect(lines.map(Number).map(isRunning)).toEqual([true])
 })
 
-test('only the last twenty lines of a talkative command are told', async () => {
+test('only the last twenty lines of a command with much output are reported', async () => {
   const trainer = await program('for (let i = 1; i <= 100; i++) console.error("line " + i); process.exitCode = 1')
   const error: unknown = await trainer.train(task()).catch((thrown: unknown) => thrown)
   const lines = (error as Error).message.split('\n').slice(1)
   expect(lines).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 81}`))
 })
 
-test('what SCAFFOLD and Ditto keep and send travels in files of their own, which need not be there', async () => {
+test('the data that SCAFFOLD and Ditto keep and send is in separate files, which may be missing', async () => {
   const control = join(folder, 'control')
   const memory = join(folder, 'earlier')
   await Promise.all([writeFile(control, 'c'), writeFile(memory, 'c_i')])

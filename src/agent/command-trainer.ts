@@ -8,11 +8,11 @@ import { unlessRepeated } from './repeated-lines.ts'
 import { type CommandRun, runCommand } from './run-command.ts'
 
 export interface CommandTrainerOptions {
-  /** A command line of the user's own, run in the shell. Nothing that the service sends becomes part of it. */
+  /** The user's command line, run in the shell. Nothing from the service becomes part of it. */
   readonly command: string
-  /** Where it runs; the agent's own working directory when absent. */
+  /** The working directory; by default the agent's own. */
   readonly cwd?: string
-  /** Told every line that it prints. */
+  /** Called with every line of its output. */
   readonly onLine?: (line: string) => void
 }
 
@@ -40,8 +40,8 @@ const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>
 }
 
 /**
- * `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9, "metrics": {"f1": 0.8}, "evaluation": {"num_samples": 40, "metrics":
- * {"accuracy": 0.8}} }`; all but the first may be absent.
+ * Reads `{ "num_samples": 120, "loss": 0.4, "accuracy": 0.9, "metrics": {"f1": 0.8}, "evaluation": {"num_samples": 40,
+ * "metrics": {"accuracy": 0.8}} }`. Only the first field is required.
  */
 const readReport = async (path: string): Promise<Omit<TrainingReport, 'trainingTimeSeconds'>> => {
   const fields = await readJson(path)
@@ -71,9 +71,9 @@ const evaluationIn = (value: unknown): EvaluationReport => {
   }
 }
 
-/** The command failed. `message` has the last lines that it printed, for the service. */
+/** The command failed. For the service, `message` includes the last lines of its output. */
 export class TrainerFailed extends ServiceError {
-  /** The same without those lines, where they were shown as they came. */
+  /** The message without those lines if they have already been shown. */
   readonly summary: string
 
   constructor(what: string, lastLines: readonly string[], wereShown: boolean) {
@@ -82,7 +82,7 @@ export class TrainerFailed extends ServiceError {
   }
 }
 
-/** Why the run is no success; null when it is one. */
+/** Returns why the run failed; null if it succeeded. */
 const faultOf = ({ stopped, signal, exitCode }: CommandRun, seconds: number): string | null => {
   if (stopped === 'timeout') return `The trainer was stopped after ${seconds} s, because the round is about to end.`
   return exitCode === 0 ? null : `The trainer ended with ${signal ?? `exit code ${exitCode}`}.`
@@ -107,30 +107,30 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
 }
 
 /**
- * Trains by running a command: a program in whatever language, which reads its task from files and writes its result to
- * files. It finds their paths in the environment:
+ * Trains by running a command: a program in any language that reads its task from files and writes its result to files. The
+ * environment contains their paths:
  *
  * - SERVICE_ROUND_ID: the round's id
- * - SERVICE_TASK: train; or evaluate, where its updates bring an evaluation: then the global model is the job's last, and
- *   only the evaluation is read
- * - SERVICE_PLAN: the round's plan, JSON (strategy, hyperparameters, timeout_at)
- * - SERVICE_GLOBAL_WEIGHTS: the global model, in the format it was uploaded in; unset when the round has none, then the
- *   command makes its own beginning, the same on every device
+ * - SERVICE_TASK: train; or evaluate, if the trainer's updates contain an evaluation: the global model is then the job's last
+ *   one, and only the evaluation is read
+ * - SERVICE_PLAN: the round's plan in JSON (strategy, hyperparameters, timeout_at)
+ * - SERVICE_GLOBAL_WEIGHTS: the global model in the format of its upload; unset if the round has none: the command then
+ *   creates the initial weights, the same on every device
  * - SERVICE_OUTPUT_WEIGHTS: where to write the new weights, with the same tensors as the global model
- * - SERVICE_CONTROL: SCAFFOLD's control variate c, laid out as the model; unset while it is zero
- * - SERVICE_OUTPUT_CONTROL: where to write the change of this device's own, c_i+ - c_i, laid out as the model
- * - SERVICE_MEMORY: what an earlier run left for this job (its c_i, a personal model); unset when nothing was
- * - SERVICE_OUTPUT_MEMORY: where to leave it for the next round; kept once the update has been taken
+ * - SERVICE_CONTROL: SCAFFOLD's control variate c, in the layout of the model; unset while it is zero
+ * - SERVICE_OUTPUT_CONTROL: where to write the change of this device's own, c_i+ - c_i, in the layout of the model
+ * - SERVICE_MEMORY: the file that an earlier run kept for this job (its c_i, a personal model); unset if there is none
+ * - SERVICE_OUTPUT_MEMORY: where to write it for the next round; kept once the update has been accepted
  * - SERVICE_OUTPUT_METRICS: where to write {"num_samples": 120, "loss": 0.4, "accuracy": 0.9}, with "metrics": {"f1": 0.8}
  *   for others, and "evaluation": {"num_samples": 40, "metrics": {...}} of the global model on held-out data
  *
- * Throws bad_request, with the last lines it printed, when it fails, takes longer than the round or leaves no result.
+ * @throws bad_request with its last lines of output if it fails, exceeds the round's time, or writes no result
  */
 export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions): AgentTrainer => {
-  // A trainer that fails in every round prints the same traceback every time.
+  // A trainer that fails in every round prints the same traceback each time.
   const output = unlessRepeated(onLine ?? (() => undefined))
 
-  /** Runs the command in the folder of its task; resolves with the seconds that it took. */
+  /** Runs the command with its task's files. Resolves with the time it took in seconds. */
   const run = async (task: EvaluationTask | TrainingTask, env: Readonly<Record<string, string | undefined>>) => {
     const { plan, folder, timeoutMs, signal, globalWeights } = task
     const planPath = join(folder, 'plan.json')
@@ -161,7 +161,7 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
 
   const train = async (task: TrainingTask) => {
     const { globalWeights, control, memory, folder } = task
-    // Some frameworks look at the ending: the update's is the global model's.
+    // Some frameworks depend on the file extension, so the update has that of the global model.
     const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
     const weights = join(folder, `update${ending}`)
     const controlChange = join(folder, `control-change${ending}`)
@@ -185,7 +185,7 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
     }
   }
 
-  /** What a command trains all the same is thrown away: its evaluation counts. */
+  /** Discards weights that a command trains anyway: only its evaluation is used. */
   const evaluateFinal = async (task: EvaluationTask): Promise<EvaluationReport> => {
     const unused = (name: string) => join(task.folder, name)
     const { metricsPath } = await run(task, {

@@ -22,14 +22,14 @@ const read = async (content: string, label?: string, classes: readonly string[] 
   return { names: table.featureNames, featureCount, features: [...features], labels: [...labels] }
 }
 
-test('a column called label, y or target is the label, wherever it stands', async () => {
+test('a column named label, y, or target is the label in any position', async () => {
   const expected = { names: ['a', 'b'], featureCount: 2, features: [1, 2, 3, -4.5e-1], labels: [0, 2] }
   expect(await read('a,label,b\n1,0,2\n3,2,-4.5e-1\n')).toEqual(expected)
   expect(await read('\uFEFFa, Y ,b\r\n1,0,2\r\n\r\n3,2.0,-.45')).toEqual(expected)
   expect(await read('Target,a,b\n0,1,2\n"2","3",-0.45\n')).toEqual(expected)
 })
 
-test('without a header the last column is the label', async () => {
+test('without a header, the last column is the label', async () => {
   expect(await read('1,2,0\n3,4,1\n')).toEqual({
     names: ['column 1', 'column 2'],
     featureCount: 2,
@@ -38,17 +38,17 @@ test('without a header the last column is the label', async () => {
   })
 })
 
-test('a header without a known name is recognized because none of it is a number; its last column is the label', async () => {
+test('a header without a known name is recognized because it has no numbers; its last column is the label', async () => {
   expect((await read('width,height,kind\n1,2,0\n')).names).toEqual(['width', 'height'])
 })
 
-test('the label can be named or counted', async () => {
+test('the label can be given by name or by position', async () => {
   expect((await read('kind,width,label\n1,2,0\n', 'kind')).labels).toEqual([1])
   expect((await read('kind,width\n1,2\n', '1')).labels).toEqual([1])
   expect((await read('1,2,3\n', '2')).labels).toEqual([2])
 })
 
-test('words become their place in the list of classes, the same on every device', async () => {
+test('words become their positions in the list of classes, the same on every device', async () => {
   const classes = ['cat', 'dog', 'emu']
   expect((await read('1,emu\n2,cat\n', undefined, classes)).labels).toEqual([2, 0])
   expect((await read('1,dog\n2,emu\n', undefined, classes)).labels).toEqual([1, 2])
@@ -73,11 +73,11 @@ test.each([
       '--classes cat,dog or the hyperparameter classes of the round.',
   ],
   ['1,0\n2,-1\n', "line 2: label '-1' is not a class index (0, 1, 2, ...)."],
-])('%j is refused where it goes wrong', async (content, message) => {
+])('%j is refused with the location of the error', async (content, message) => {
   await expect(read(content)).rejects.toThrow(message.startsWith('line') ? `data.csv ${message}` : `data.csv${message}`)
 })
 
-test('a label that is no class, a column that is not there and a file that is not there are named', async () => {
+test('an unknown class, a missing column, and a missing file are reported by name', async () => {
   await expect(read('1,0\n2,emu\n', undefined, ['0', 'cat'])).rejects.toThrow(
     "data.csv line 2: label 'emu' is not among the classes (0, cat).",
   )

@@ -3,16 +3,16 @@ import { CsvError, parse } from 'csv-parse'
 import { badRequest } from '../domain/errors.ts'
 import type { Dataset } from '../sdk/trainers/dataset.ts'
 
-/** A CSV file as read: numbers are numbers, labels are still words, because which index a word has is not in the file. */
+/** A parsed CSV file. Labels are still words, because the file does not define their class indices. */
 export interface CsvTable {
   readonly path: string
   readonly featureNames: readonly string[]
   /** Row-major [rows, features]. */
   readonly features: Float64Array
-  /** Position in `words` of each row's label. */
+  /** The position of each row's label in `words`. */
   readonly labels: Uint32Array
   readonly words: readonly string[]
-  /** The line where each word first occurs, for messages. */
+  /** The line in which each word first occurs, for messages. */
   readonly firstLines: readonly number[]
 }
 
@@ -20,10 +20,10 @@ const LABEL_NAMES = ['label', 'y', 'target']
 
 const isNumber = (text: string): boolean => text !== '' && Number.isFinite(Number(text))
 
-/** Where the label is, and what the columns are called when the first line names them. */
+/** Finds the label column, and the column names if the first line is a header. */
 const readHead = (first: readonly string[], label: string | undefined, path: string) => {
   const lower = first.map((name) => name.toLowerCase())
-  // A first line of numbers only is data, even where one of them happens to equal the position that `label` gives.
+  // A first line with only numbers is data, even if one of them equals the position in `label`.
   const named = label === undefined ? LABEL_NAMES.map((name) => lower.indexOf(name)) : [first.indexOf(label)]
   const found = first.every(isNumber) ? undefined : named.find((column) => column >= 0)
   const isHeader = found !== undefined || !first.some(isNumber)
@@ -38,7 +38,7 @@ const readHead = (first: readonly string[], label: string | undefined, path: str
   return { isHeader, labelColumn: found ?? first.length - 1 }
 }
 
-/** A Float64Array that grows. */
+/** A Float64Array that grows on demand. */
 const growing = () => {
   let values = new Float64Array(1024)
   let size = 0
@@ -56,9 +56,10 @@ const growing = () => {
 }
 
 /**
- * Reads a CSV of numbers with one label per row. The first line is a header when a column of it is called label, y or target
- * (or as `label` says) or none of it is a number. The label is that column, else the last; `label` names it or gives its
- * position from 1. Throws bad_request naming the file, the line and the column of the first thing that does not fit.
+ * Reads a CSV file of numbers with one label per row. The first line is a header if one of its columns is named label, y, or
+ * target (or as in `label`), or if none of it is a number. The label is that column, otherwise the last one; `label` gives its
+ * name or its position from 1.
+ * @throws bad_request that names the file, line, and column of the first error
  */
 export const readCsv = async (path: string, label?: string): Promise<CsvTable> => {
   const features = growing()
@@ -69,7 +70,7 @@ export const readCsv = async (path: string, label?: string): Promise<CsvTable> =
   let labelColumn = -1
   const file = createReadStream(path)
   const rows = parse({ bom: true, trim: true, skip_empty_lines: true, info: true })
-  // `pipe` does not pass errors on, and a file that is not there must not wait for ever.
+  // `pipe` does not forward errors, so a missing file would wait forever.
   file.on('error', (error) => rows.destroy(error))
   file.pipe(rows)
   try {
@@ -119,8 +120,9 @@ export const readCsv = async (path: string, label?: string): Promise<CsvTable> =
 }
 
 /**
- * TimeSlices label words into class indices, the same on every device: by their place in `classes` where there is such a list,
- * else they must be whole numbers from 0 and are the indices themselves. Throws bad_request naming the first that is not.
+ * Converts label words to class indices, the same on every device: their positions in `classes`, or without such a list the
+ * words themselves, which must be integers from 0.
+ * @throws bad_request that names the first invalid word
  */
 export const toDataset = (table: CsvTable, classes: readonly string[] | null): Dataset => {
   const indices = table.words.map((word, position) => {

@@ -3,7 +3,7 @@ import type { Dataset } from '../sdk/trainers/dataset.ts'
 import { evaluate } from '../sdk/trainers/train.ts'
 import { evaluateInSlices } from './evaluate-in-slices.ts'
 
-test('a model evaluated in slices does as it does as a whole, and the program goes on in between', async () => {
+test('evaluating a model in slices gives the same result as at once, and lets other work run in between', async () => {
   // So large that a slice holds 19 rows.
   const width = 500_000
   const count = 40

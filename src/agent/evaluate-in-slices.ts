@@ -3,10 +3,10 @@ import { type Dataset, pickRows, rowCount } from '../sdk/trainers/dataset.ts'
 import type { NamedTensor } from '../sdk/trainers/dense-network.ts'
 import { type Evaluation, evaluate } from '../sdk/trainers/train.ts'
 
-/** Multiplications between two looks at the rest of the program: some hundredths of a second. */
+/** Multiplications per slice, which take some hundredths of a second. */
 const SLICE = 20_000_000
 
-/** As `evaluate`, but heartbeats and everything else go on in between. Throws bad_request when model and rows do not fit. */
+/** Like `evaluate`, but lets heartbeats and other work run in between. @throws bad_request if model and rows do not match */
 export const evaluateInSlices = async (model: readonly NamedTensor[], data: Dataset): Promise<Evaluation> => {
   const parameters = model.reduce((sum, tensor) => sum + tensor.data.length, 0)
   const count = rowCount(data)

@@ -13,8 +13,8 @@ export interface Beating {
 }
 
 /**
- * Does the work of a round while heartbeats go on, so that a long training is not taken for a device that has gone. The work's
- * signal is aborted when `signal` is, and when the round has ended without us. Resolves or rejects as the work does.
+ * Works on a round while sending heartbeats, so that a device in a long training still counts as active. The work's signal is
+ * aborted when `signal` is, and when the round has ended without this device. Resolves or rejects like the work.
  */
 export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const { device, deliveries, roundId, intervalSeconds, log } = beating

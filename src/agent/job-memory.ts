@@ -1,19 +1,19 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Jobs end without telling; so many are remembered. */
+/** How many jobs are remembered, because devices are not told when a job ends. */
 const JOBS_KEPT = 20
 
-/** The file that a device keeps between the rounds of one training job: control variates, a personal model. */
+/** The file that a device keeps between the rounds of a training job: control variates, a personal model. */
 export interface JobMemory {
-  /** Its path; null when nothing was kept. */
+  /** Returns its path; null if there is none. */
   find(): Promise<string | null>
-  /** Moves a finished file there; the oldest jobs are forgotten. */
+  /** Moves a finished file there, and deletes the oldest jobs' files. */
   keep(file: string): Promise<void>
 }
 
 export const openJobMemory = (folder: string, jobId: string): JobMemory => {
-  // It becomes the name of a file.
+  // Used as a file name.
   const path = join(folder, jobId.replace(/[^\w-]/g, ''))
   return {
     find: () =>

@@ -7,7 +7,7 @@ import { noTrainer } from './agent-trainer.ts'
 import { eventually } from './delivery/delivery.fixture.ts'
 import { startProxy } from './delivery/proxy.fixture.ts'
 
-/** An agent that has registered with the service through a proxy; it is stopped when the test ends. */
+/** Starts an agent and waits until it has registered through a proxy. It is stopped when the test ends. */
 const startAgent = async (world: World, deviceId?: string) => {
   const proxy = await startProxy(world.baseUrl)
   const stateDir = await emptyFolder()
@@ -37,7 +37,7 @@ const startAgent = async (world: World, deviceId?: string) => {
   if (identity === null) throw new Error('the agent has registered and has no key')
   const registrations = () => proxy.seen.filter(({ path }) => path.endsWith('/devices/register')).length
   const heartbeats = () => proxy.seen.filter(({ path }) => path.includes('/heartbeat')).length
-  /** Resolves once so many more requests of this kind have been sent. */
+  /** Resolves after this many more requests of this kind. */
   const more = (count: () => number, times: number) => {
     const before = count()
     return eventually(() => (failure !== null || count() >= before + times ? true : null))

@@ -16,7 +16,7 @@ export interface RegistrationOptions {
 
 const INVENTED_NAMES = 3
 
-/** True when the service does not accept the key. The 401 of a proxy is a NetworkError. */
+/** True if the service refuses the key. A proxy's 401 is a NetworkError. */
 export const isKeyRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401
 
 const registerAs = async (device: Device, { baseUrl, signal, log, state }: RegistrationOptions): Promise<Device> => {
@@ -27,8 +27,8 @@ const registerAs = async (device: Device, { baseUrl, signal, log, state }: Regis
 }
 
 /**
- * The device this agent is: by the key it was given, by the one it remembers, or newly registered and remembered. Throws
- * conflict when the name is taken and its key is not here, and whatever the service answers.
+ * Returns this agent's device: with the given key, with the remembered one, or newly registered and remembered.
+ * @throws conflict if the name is taken and its key is not here, and any other error of the service
  */
 export const signIn = async (options: RegistrationOptions): Promise<Device> => {
   const { baseUrl, deviceId, apiKey, state, connect } = options
@@ -44,7 +44,7 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
       return await registerAs(device, options)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error
-      // A name of our own making may be taken because the answer to an earlier try was lost; its key went with it.
+      // A generated name may be taken because the response to an earlier try was lost, and its key with it.
       if (deviceId === undefined && names < INVENTED_NAMES) continue
       throw conflict(
         `Device '${device.deviceId}' is already registered with ${baseUrl}, and its key is not on this machine. ` +
@@ -55,9 +55,9 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
 }
 
 /**
- * For a device whose key the service refuses: registers it again under its name, which a reinstalled service accepts. Null
- * when that is not possible: then the old key remains, because the service may accept it again, such as when another
- * database stood in for its own. A refusal is told once, however often it is met.
+ * Handles a key that the service refuses: registers the device again under its name, which a reinstalled service accepts.
+ * Returns null if that is not possible. The old key then remains, because the service may accept it again, for example after it
+ * temporarily used another database. A refusal is logged only once.
  */
 export const createRenewal = (options: RegistrationOptions): ((deviceId: string) => Promise<Device | null>) => {
   const { baseUrl, signal, log, connect } = options

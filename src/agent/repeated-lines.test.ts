@@ -14,12 +14,12 @@ const played = (...runs: readonly { readonly lines: readonly string[]; readonly 
 const traceback = ['Traceback (most recent call last):', '  File "train.py", line 3', 'ValueError: no rows']
 const same = ['(the same output as before)']
 
-it('a run that fails as the one before did is told in one line', () => {
+it('a run that fails like the one before is summarized in one line', () => {
   const run = { lines: traceback, failed: true }
   expect(played(run, run, run)).toEqual([traceback, same, same])
 })
 
-it('a run that differs, be it in its last line or by having fewer, is shown in full', () => {
+it('a run that differs, in its last line or by having fewer lines, is shown in full', () => {
   const other = [...traceback.slice(0, 2), 'ValueError: too few rows']
   const fewer = traceback.slice(0, 2)
   expect(
@@ -27,7 +27,7 @@ it('a run that differs, be it in its last line or by having fewer, is shown in f
   ).toEqual([traceback, other, fewer])
 })
 
-it('what a run prints that succeeds is always shown, and forgotten', () => {
+it('the output of a successful run is always shown, and not remembered', () => {
   const good = { lines: traceback, failed: false }
   expect(played({ lines: traceback, failed: true }, good, { lines: traceback, failed: true })).toEqual([
     traceback,
@@ -36,7 +36,7 @@ it('what a run prints that succeeds is always shown, and forgotten', () => {
   ])
 })
 
-it('a run of very many lines is shown to its end', () => {
+it('a run with very many lines is shown to its end', () => {
   const lines = Array.from({ length: 3000 }, (_, index) => `line ${index}`)
   expect(played({ lines, failed: true }, { lines, failed: true })).toEqual([lines, lines])
 })

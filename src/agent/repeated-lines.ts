@@ -1,9 +1,6 @@
 const MAX_REMEMBERED = 1000
 
-/**
- * Passes lines on as they come, except those of a run that prints what the last remembered run printed: they are held back
- * until the first that differs.
- */
+/** Passes lines on as they arrive. Lines that repeat the last remembered run are held back until the first difference. */
 export const unlessRepeated = (onLine: (line: string) => void) => {
   let remembered: readonly string[] = []
   let lines: string[] = []
@@ -25,7 +22,7 @@ export const unlessRepeated = (onLine: (line: string) => void) => {
       if (shown > 0 || remembered[lines.length - 1] !== line) show()
     },
 
-    /** The run is over; `isToBeRemembered`: another that prints the same is not shown. */
+    /** Ends the run. With `isToBeRemembered`, the next run with the same output is not shown. */
     end({ isToBeRemembered }: { readonly isToBeRemembered: boolean }): void {
       const isRepeated = isToBeRemembered && lines.length === remembered.length && shown === 0
       if (isRepeated && lines.length > 0) onLine('(the same output as before)')

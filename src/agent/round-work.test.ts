@@ -30,7 +30,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(roundsFolder, { recursive: true }))
 })
 
-/** Sends the model back as it came. */
+/** Returns the model unchanged. */
 const echo: AgentTrainer = {
   train: async ({ globalWeights, folder }) => {
     const weights = join(folder, 'update.safetensors')
@@ -66,7 +66,7 @@ const work = (trainer: AgentTrainer, network: typeof fetch = fetch, signal = new
 const explain = async () =>
   (await world.request('GET', `/api/v1/training/rounds/${roundId}/selection`, { key: owner.key })).body
 
-test('a round is worked on and nothing of it is left behind, nor of earlier rounds', async () => {
+test('a finished round leaves nothing behind, and files of earlier rounds are deleted', async () => {
   await mkdir(join(roundsFolder, 'an-earlier-round'))
   const { plan, report } = await work(echo)
   expect([plan.roundId, report]).toEqual([roundId, { numSamples: 3 }])
@@ -74,7 +74,7 @@ test('a round is worked on and nothing of it is left behind, nor of earlier roun
   expect(await readdir(roundsFolder)).toEqual([])
 })
 
-test('a model that an earlier run had fetched in part is fetched only for the rest', async () => {
+test('a model that an earlier run downloaded in part is resumed', async () => {
   await mkdir(join(roundsFolder, roundId))
   await writeFile(join(roundsFolder, roundId, 'global.partial'), model.subarray(0, 100_000))
   const ranges: (string | null)[] = []
@@ -87,7 +87,7 @@ test('a model that an earlier run had fetched in part is fetched only for the re
   expect(await explain()).toMatchObject({ state: 'delivered' })
 })
 
-test('a model that an earlier run had fetched whole is not fetched again', async () => {
+test('a model that an earlier run downloaded completely is not downloaded again', async () => {
   await mkdir(join(roundsFolder, roundId))
   await writeFile(join(roundsFolder, roundId, 'global.safetensors'), model)
   const paths: string[] = []
@@ -98,7 +98,7 @@ test('a model that an earlier run had fetched whole is not fetched again', async
   expect(paths).toEqual(['plan', 'updates'])
 })
 
-test('training that could not be submitted is kept and submitted by the next try, without training again', async () => {
+test('training that could not be submitted is kept, and submitted by the next try without training again', async () => {
   const cutUploads: typeof fetch = async (input, init) => {
     if ((input as Request).url.endsWith('/updates')) throw new TypeError('fetch failed')
     return fetch(input, init)
@@ -111,7 +111,7 @@ test('training that could not be submitted is kept and submitted by the next try
   expect(await readdir(roundsFolder)).toEqual([])
 })
 
-test('an update that arrived although its answer was lost is done with', async () => {
+test('an update that was accepted is done even if its response was lost', async () => {
   const loseAnswers: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     if ((input as Request).url.endsWith('/updates') && response.status === 201) throw new TypeError('fetch failed')
@@ -121,13 +121,13 @@ test('an update that arrived although its answer was lost is done with', async (
   expect(await explain()).toMatchObject({ state: 'delivered' })
 })
 
-test('what a trainer cannot do is told to the service', async () => {
+test("a trainer's failure is reported to the service", async () => {
   await expect(work(neverAgain)).rejects.toThrow('was trained again')
   expect(await explain()).toMatchObject({ state: 'failed', reason: 'was trained again' })
   expect(await readdir(roundsFolder)).toEqual([])
 })
 
-test('an update that does not fit the model is told as a failure, in the words of the service', async () => {
+test("an update that does not fit the model is reported as a failure with the service's message", async () => {
   const misfit: AgentTrainer = {
     train: async ({ folder }) => {
       const weights = join(folder, 'update.bin')
@@ -140,13 +140,13 @@ test('an update that does not fit the model is told as a failure, in the words o
   expect(await explain()).toMatchObject({ state: 'failed', reason: (error as Error).message })
 })
 
-test('a round that is over is left without a word', async () => {
+test('a round that is over is abandoned without a report', async () => {
   await world.advance(301)
   await expect(work(echo)).rejects.toMatchObject({ status: 409 })
   expect(await readdir(roundsFolder)).toEqual([])
 })
 
-test('aborting is told to the service with its reason', async () => {
+test('an abort is reported to the service with its reason', async () => {
   const stop = new AbortController()
   const trainer: AgentTrainer = {
     train: async ({ signal }) => {

@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
+import { errorMessage } from '../domain/error-message.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
@@ -19,7 +20,7 @@ import { extensionByContent } from './weight-file-extension.ts'
 export interface RoundContext {
   readonly device: Device
   readonly trainer: AgentTrainer
-  /** Holds one folder per round that was started. */
+  /** Contains one folder per started round. */
   readonly roundsFolder: string
   readonly signal: AbortSignal
   readonly now: () => number
@@ -29,22 +30,22 @@ export interface RoundContext {
 export interface RoundResult {
   readonly plan: Plan
   readonly report: TrainingReport
-  /** How the received model does on held-out data, where the trainer could tell. */
+  /** The received model's evaluation on held-out data, if the trainer can evaluate it. */
   readonly globalModel: Evaluation | null
 }
 
-/** In a round's folder once training is done: with it, an agent that was killed only has to submit. */
+/** Exists in a round's folder once training is done, so that an agent that was killed only has to submit. */
 const FINISHED = 'finished.json'
 const PARTIAL = 'global.partial'
 const CONTROL = 'control'
 
-/** Rounds that are over need nothing any more. */
+/** Deletes the folders of other rounds, which are over. */
 const removeOthers = async (roundsFolder: string, roundId: string): Promise<void> => {
   const others = (await readdir(roundsFolder)).filter((name) => name !== roundId)
   await Promise.all(others.map((name) => rm(join(roundsFolder, name), { recursive: true, force: true })))
 }
 
-/** Downloads the round's model into its folder, going on where an earlier run stopped. Null when the round has none. */
+/** Downloads the round's model into its folder, and resumes an earlier download. Returns null if the round has no model. */
 const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
   if (plan.model === null) return null
   const partial = join(folder, PARTIAL)
@@ -61,7 +62,7 @@ const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: Round
   return path
 }
 
-/** The service's control variate, where the strategy has one. */
+/** Downloads the service's control variate, if the strategy has one. */
 const fetchControl = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
   const bytes = await device.control(plan, { signal })
   if (bytes === null) return null
@@ -74,7 +75,7 @@ const readFinished = async (folder: string): Promise<TrainingOutcome | null> => 
   try {
     return JSON.parse(await readFile(join(folder, FINISHED), 'utf8')) as TrainingOutcome
   } catch {
-    // Not there, or not whole after a power cut: then it is trained again.
+    // Missing, or incomplete after a power cut. It is trained again.
     return null
   }
 }
@@ -85,7 +86,7 @@ const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<
   await rename(temporary, join(folder, FINISHED))
 }
 
-/** The update is masked, so that only the sum of all is learnt. The secrets of it lie in the round's folder, and go with it. */
+/** Submits a masked update, so that the service learns only the sum. The secrets are deleted with the round's folder. */
 const deliverUnseen = async (
   plan: Plan,
   folder: string,
@@ -106,7 +107,7 @@ const deliverUnseen = async (
     expand: platformExpandMask,
     log,
   })
-  // Trained by now, in this run or in an earlier one.
+  // Trained by now, in this run or an earlier one.
   return (await readFinished(folder)) ?? train()
 }
 
@@ -141,7 +142,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   return { plan, report, globalModel }
 }
 
-/** A trainer that can evaluate a job's last model offers it with its evaluation of the received one. */
+/** Adds to the report that this trainer can evaluate a job's last model, if the report has an evaluation. */
 const offering = ({ evaluateFinal }: AgentTrainer, report: TrainingReport): TrainingReport =>
   evaluateFinal === undefined || report.evaluation === undefined
     ? report
@@ -149,22 +150,22 @@ const offering = ({ evaluateFinal }: AgentTrainer, report: TrainingReport): Trai
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)}%`
 
-/** For the log. */
+/** Describes the round for the log. */
 export const describeRound = ({ plan, report, globalModel }: RoundResult): string => {
   const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`
   const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
   const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
-  const received = globalModel === null ? '' : ` The received model had ${percent(globalModel.accuracy)}.`
+  const received = globalModel === null ? '' : ` The received model's accuracy was ${percent(globalModel.accuracy)}.`
   return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
 }
 
-/** Evaluates the last model of a job, and tells the service what was found, or why nothing. Throws as `workOnRound` does. */
+/** Evaluates a job's last model, and reports the result or the reason for its failure. @throws like `workOnRound` */
 export const workOnEvaluation = async (
   roundId: string,
   { device, trainer, roundsFolder, signal, now, log }: RoundContext,
 ): Promise<void> => {
   if (!/^[\w-]{1,64}$/.test(roundId))
-    throw new NetworkError(`The service sent the round id '${roundId}', which is not a UUID.`)
+    throw new NetworkError(`The service sent the round id '${roundId}', which is not a valid id.`)
   const folder = join(roundsFolder, `evaluation-${roundId}`)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   try {
@@ -186,7 +187,7 @@ export const workOnEvaluation = async (
     if (isTaken) log(`Round ${plan.roundNumber}: evaluated its model on ${found.numSamples} samples.`)
   } catch (error) {
     if (!isPassing(error) && !(error instanceof ApiError)) {
-      const failureReason = error instanceof Error ? error.message : String(error)
+      const failureReason = errorMessage(error)
       await device.submitEvaluation(roundId, { failureReason }, { until: now() + 5000 }).catch(() => false)
     }
     throw error
@@ -196,16 +197,16 @@ export const workOnEvaluation = async (
 }
 
 /**
- * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted,
- * so that calling this again after a crash or a long silence of the service goes on where it stopped. What this device cannot
- * do is told to the service, so that the round does not wait for it. Throws what went wrong; with a passing error
- * (`isPassing`) the round may still be worth another try.
+ * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted, so
+ * that calling this again after a crash or a long outage continues where it stopped. Failures of this device are reported to
+ * the service, so that the round does not wait for it.
+ * @throws any error; after a transient one (`isPassing`), the round may be worth another try
  */
 export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
   const { device, roundsFolder } = context
-  // It becomes the name of a folder.
+  // Used as a folder name.
   if (!/^[\w-]{1,64}$/.test(roundId))
-    throw new NetworkError(`The service sent the round id '${roundId}', which is not a UUID.`)
+    throw new NetworkError(`The service sent the round id '${roundId}', which is not a valid id.`)
   const folder = join(roundsFolder, roundId)
   await removeOthers(roundsFolder, roundId)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -218,8 +219,8 @@ export const workOnRound = async (roundId: string, context: RoundContext): Promi
     await rm(folder, { recursive: true, force: true })
     const roundIsOver = error instanceof ApiError && (error.status === 404 || error.status === 409)
     if (!roundIsOver) {
-      const reason = error instanceof Error ? error.message : String(error)
-      // The error itself matters more than whether it could be told.
+      const reason = errorMessage(error)
+      // The error matters more than a failure to report it.
       await device.reportFailure(roundId, reason, { until: context.now() + 5000 }).catch(() => false)
     }
     throw error

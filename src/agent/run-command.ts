@@ -3,19 +3,19 @@ import type { Readable } from 'node:stream'
 import { readLines } from './bounded-lines.ts'
 
 export interface CommandRun {
-  /** Null when a signal ended it. */
+  /** null if a signal ended it. */
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** Why we ended it ourselves, if we did. */
+  /** The reason that this process stopped it; null if it did not. */
   readonly stopped: 'timeout' | 'aborted' | null
-  /** The last lines of its error output, or of its output when there were none. */
+  /** The last lines of its error output, or of its output if there were none. */
   readonly lastLines: readonly string[]
-  /** The last line of its output that is not blank; null when it is too long to be of use. */
+  /** The last line of its output that is not blank; null if it is too long to be useful. */
   readonly lastOutput: string | null
 }
 
 export interface CommandOptions {
-  /** Added to this process's own; undefined takes a variable away. */
+  /** Added to this process's environment; undefined removes a variable. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string | undefined
   readonly timeoutMs: number
@@ -24,16 +24,16 @@ export interface CommandOptions {
 }
 
 const KEPT_LINES = 20
-/** Between asking the command to stop and ending it. */
+/** Time between asking the command to stop and killing it. */
 const GRACE_MS = 5000
-/** Between the end of the command and the end of its output. */
+/** Time between the end of the command and the end of its output. */
 const OUTPUT_GRACE_MS = 2000
 const MAX_OUTPUT_LENGTH = 64 * 1024
 const MAX_LINE_LENGTH = 500
-/** Node fires timers longer than this at once. */
+/** Node fires timers longer than this immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Reads lines as they come, of endless ones the beginning, and remembers the last of them. */
+/** Reads lines as they arrive, truncates long ones, and keeps the last lines. */
 const collect = (stream: Readable, onLine: (line: string) => void): string[] => {
   const kept: string[] = []
   readLines(stream, MAX_OUTPUT_LENGTH + 1, (line) => {
@@ -44,27 +44,27 @@ const collect = (stream: Readable, onLine: (line: string) => void): string[] => 
   return kept
 }
 
-/** Signals the command and everything it started: they are one process group. */
+/** Signals the command's process group, which includes everything that it started. */
 const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   try {
     if (process.platform === 'win32') child.kill(signal)
     else if (child.pid !== undefined) process.kill(-child.pid, signal)
   } catch {
-    // The group is gone already.
+    // The group has already ended.
   }
 }
 
 /**
- * Runs a command line in the user's shell until it and its output have ended; output of a process that it left in another
- * session is not waited for. After `timeoutMs`, or when aborted, it is asked to stop (SIGTERM to its process group) and ended
- * after the grace; whatever it leaves running in its group is ended too.
- * Rejects only when the shell cannot be started.
+ * Runs a command line in the user's shell until it and its output have ended. It does not wait for output of a process that the
+ * command left in another session. After `timeoutMs`, or when aborted, it asks the command to stop (SIGTERM to its process
+ * group), and kills it after a grace period. Processes left in its group are killed, too.
+ * Rejects only if the shell cannot be started.
  */
 export const runCommand = (command: string, options: CommandOptions): Promise<CommandRun> =>
   new Promise((resolve, reject) => {
     const child = spawn(command, {
       shell: true,
-      // Its own process group, so that stopping reaches what it started, and Ctrl-C reaches only us.
+      // A separate process group, so that a stop reaches its children, and Ctrl-C reaches only this process.
       detached: process.platform !== 'win32',
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: options.cwd,
@@ -100,8 +100,8 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
       finish()
       reject(error)
     })
-    // Something left in the background would hold the pipes open, and `close` would never come. What moved to another
-    // session is not killed with the group: `close` comes once we let go of the pipes.
+    // A background process would hold the pipes open, and `close` would never come. A process in another session is not
+    // killed with the group: `close` comes once the pipes are destroyed.
     child.once('exit', () => {
       finish()
       signalGroup(child, 'SIGKILL')

@@ -6,7 +6,7 @@ import type { DevicePart } from '../secure-aggregation/device-part.ts'
 
 const FILE = 'secure.json'
 
-/** A device's part in a secure round, in the round's own folder; its owner's eyes only. */
+/** Stores a device's secrets of a secure round in the round's folder. */
 export const openSecureMemory = (folder: string): SecureMemory => ({
   load: async () => {
     try {

@@ -44,7 +44,7 @@ const work = (world: World, member: Member, roundId: string, roundsFolder: strin
     log: () => undefined,
   })
 
-test('agents take part in a secure round, and one that loses the service on its way goes on from its folder', async () => {
+test('agents take part in a secure round, and one that loses its connection resumes from its folder', async () => {
   const { world, members } = await secureFleet(3)
   const roundId = await startRound(world, members[0]!)
   const folders = await Promise.all(members.map(() => mkdtemp(join(tmpdir(), 'secure-'))))
@@ -62,7 +62,7 @@ test('agents take part in a secure round, and one that loses the service on its 
   expect(JSON.parse(await readFile(secret, 'utf8'))).toMatchObject({ step: 'unmasked' })
   if (process.platform !== 'win32') expect((await stat(secret)).mode & 0o777).toBe(0o600)
   await Promise.all([work(world, members[0]!, roundId, folders[0]!), ...others])
-  // Nothing of the secrets is left behind.
+  // No secrets are left behind.
   expect(await readdir(folders[0]!)).toEqual([])
 
   await world.service.runDueTasks()

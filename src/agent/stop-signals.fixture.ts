@@ -1,4 +1,4 @@
-/** Aborted by the first SIGINT or SIGTERM; a second one ends the process at once, as without us. */
+/** Aborted by the first SIGINT or SIGTERM. A second one ends the process at once, as by default. */
 export const stopOnSignals = (): AbortSignal => {
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {

@@ -17,7 +17,7 @@ test.each([
   expect(extensionByContent(fixture(name))).toBe(ending)
 })
 
-test('content that is no known container ends in .bin', async () => {
+test('the extension of unknown content is .bin', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ending-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'x.pt'), new Float32Array([1, 2]))

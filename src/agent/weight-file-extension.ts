@@ -12,7 +12,7 @@ const readAt = (descriptor: number, offset: number, length: number): Uint8Array 
   return bytes
 }
 
-/** The ending that a weight file's content asks for, since training scripts often go by it; `.bin` for unknown content. */
+/** Returns the file extension for a weight file's content, because training scripts often rely on it; `.bin` if unknown. */
 export const extensionByContent = (path: string): string => {
   const descriptor = openSync(path, 'r')
   try {

@@ -25,7 +25,7 @@ const expectedNet = JSON.parse(readFileSync(`${FIXTURES}weights/net_expected.jso
   weighted_mean: Record<string, unknown>
 }
 
-/** Largest difference relative to the expected value, over all tensors, which must be the same ones. */
+/** The largest difference relative to the expected value over all tensors. Both sides must have the same tensors. */
 const worstError = (actual: Record<string, (number | bigint)[]>, expected: Record<string, unknown>): number => {
   expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort())
   let worst = 0
@@ -40,7 +40,7 @@ const worstError = (actual: Record<string, (number | bigint)[]>, expected: Recor
   return worst
 }
 
-/** The fixture's models, averaged one element at a time. */
+/** The mean of the fixture's models, computed one element at a time. */
 const meanNet = (samples: readonly number[]): Record<string, number[]> => {
   const models = ['a', 'b', 'c'].map((id) => valuesIn(net(id, 'safetensors')))
   const total = samples.reduce((sum, n) => sum + n, 0)
@@ -58,7 +58,7 @@ describe('federated averaging of the fixture network', () => {
     ['npz', ['npz', 'npz', 'npz'], 'npz'],
     ['safetensors', ['safetensors', 'safetensors', 'safetensors'], 'safetensors'],
     ['mixed containers, in that of the first device', ['npz', 'pt', 'safetensors'], 'npz'],
-  ] as const)('gives the weighted mean that PyTorch computed, within 1e-6, from %s', async (_, extensions, format) => {
+  ] as const)('matches the weighted mean computed by PyTorch within 1e-6, from %s', async (_, extensions, format) => {
     const result = await aggregate(clients(extensions, expectedNet.num_samples))
     expect(result).toEqual({
       format,
@@ -76,7 +76,7 @@ describe('federated averaging of the fixture network', () => {
     expect(worstError(valuesIn(files.path('out')), expectedNet.weighted_mean)).toBeLessThan(1e-6)
   })
 
-  it('gives the plain mean when all count the same samples, the batch counter rounded to a whole number', async () => {
+  it('is the plain mean for equal sample counts, with the batch counter rounded to an integer', async () => {
     await aggregate(clients(['pt', 'npz', 'safetensors'], [5, 5, 5]))
     const { 'bn.num_batches_tracked': counter, ...expected } = meanNet([5, 5, 5])
     const { 'bn.num_batches_tracked': actualCounter, ...actual } = valuesIn(files.path('out'))
@@ -84,12 +84,12 @@ describe('federated averaging of the fixture network', () => {
     expect(actualCounter).toEqual([BigInt(Math.round(counter![0]!))])
   })
 
-  it('keeps the counter of batches a 64-bit integer', async () => {
+  it('keeps the batch counter a 64-bit integer', async () => {
     await aggregate(clients(['pt', 'pt', 'pt'], expectedNet.num_samples))
     expect(valuesIn(files.path('out'))['bn.num_batches_tracked']).toEqual([13n])
   })
 
-  it('gives the same bytes whatever the order of arrival', async () => {
+  it('produces the same bytes for any order of arrival', async () => {
     const [a, b, c] = clients(['pt', 'safetensors', 'npz'], expectedNet.num_samples)
     const outputs: Buffer[] = []
     for (const order of [
@@ -104,20 +104,20 @@ describe('federated averaging of the fixture network', () => {
     expect(outputs.every((bytes) => bytes.equals(outputs[0]!))).toBe(true)
   })
 
-  it('takes the container of the distributed model, not of the updates', async () => {
+  it('uses the container of the distributed model, not that of the updates', async () => {
     const result = await aggregate(clients(['pt', 'npz', 'pt'], expectedNet.num_samples), net('b', 'safetensors'))
     expect(result.format).toBe('safetensors')
     expect(worstError(valuesIn(files.path('out')), expectedNet.weighted_mean)).toBeLessThan(1e-6)
   })
 
-  it('leaves nothing but the output behind', async () => {
+  it('leaves only the output behind', async () => {
     await aggregate(clients(['pt', 'npz', 'pt'], [1, 1, 1]))
     expect(readdirSync(files.folder)).toEqual(['out'])
   })
 })
 
 describe('federated averaging', () => {
-  it('hits the closed form of five clients', async () => {
+  it('matches the closed form for five clients', async () => {
     const sample = JSON.parse(readFileSync(`${FIXTURES}strategies.json`, 'utf8')) as {
       client_weights: number[][]
       num_samples: number[]
@@ -133,8 +133,8 @@ describe('federated averaging', () => {
     sample.fedavg.forEach((value, i) => void expect(Math.abs(Number(w![i]) - value)).toBeLessThan(1e-9))
   })
 
-  it('accumulates half types in 64 bits and rounds once, to the type they came in', async () => {
-    // In 16 bits 2048 + 1 is 2048 already; the true mean of 1 x 2048 and 2047 x 1 is 2.
+  it('accumulates half types in 64 bits and rounds once, to the original type', async () => {
+    // In 16 bits, 2048 + 1 is already 2048; the true mean of 1 x 2048 and 2047 x 1 is 2.
     const updates = [
       { id: 'a', numSamples: 1, value: 2048 },
       { id: 'b', numSamples: 2047, value: 1 },
@@ -151,7 +151,7 @@ describe('federated averaging', () => {
     })
   })
 
-  it('rounds the means of every integer type, ties to even, exactly even beyond 2^53', async () => {
+  it('rounds the means of every integer type to nearest, ties to even, exactly even beyond 2^53', async () => {
     const big = 2n ** 62n
     const path = (id: string, values: readonly [number, number, bigint, bigint]) =>
       files.safetensors(id, [
@@ -174,7 +174,7 @@ describe('federated averaging', () => {
     })
   })
 
-  it('adds up tensors of several chunks', async () => {
+  it('averages tensors of several chunks', async () => {
     const count = 70_001
     const values = (k: number) => Array.from({ length: count }, (_, i) => Math.fround(Math.sin(i * (k + 1))))
     const updates = [0, 1, 2].map((k) => ({
@@ -189,7 +189,7 @@ describe('federated averaging', () => {
     })
   })
 
-  it('adds up more updates than it keeps open', async () => {
+  it('averages more updates than it keeps open', async () => {
     const updates = Array.from({ length: 200 }, (_, k) => ({
       id: String(k).padStart(3, '0'),
       numSamples: k + 1,
@@ -201,7 +201,7 @@ describe('federated averaging', () => {
     expect(weights[199]).toEqual({ id: '199', weight: 200 / 20_100 })
   })
 
-  it('adds up raw vectors of one length', async () => {
+  it('averages raw vectors of equal length', async () => {
     const updates = [
       { id: 'a', path: files.raw('a', [1, 2, 3]), rawVector: true, numSamples: 3 },
       { id: 'b', path: files.raw('b', [5, 2, -1]), rawVector: true, numSamples: 1 },
@@ -210,7 +210,7 @@ describe('federated averaging', () => {
     expect(readFileSync(files.path('out'))).toEqual(Buffer.from(encode('f32', [2, 2, 2])))
   })
 
-  it('lets a device without samples count nothing', async () => {
+  it('gives a device without samples zero weight', async () => {
     const updates = [
       { id: 'a', path: files.raw('a', [1]), rawVector: true, numSamples: 0 },
       { id: 'b', path: files.raw('b', [5]), rawVector: true, numSamples: 7 },
@@ -226,7 +226,7 @@ describe('federated averaging', () => {
 describe('what cannot be combined', () => {
   const refusal = (message: string) => ({ code: 'conflict', message })
 
-  it('is refused naming the device whose vector has another length', async () => {
+  it('is refused, naming the device whose vector has another length', async () => {
     const updates = [
       { id: 'a', path: files.raw('a', [1, 2]), rawVector: true, numSamples: 1 },
       { id: 'pixel-7', path: files.raw('b', [1, 2, 3]), rawVector: true, numSamples: 1 },
@@ -241,7 +241,7 @@ describe('what cannot be combined', () => {
     expect(existsSync(files.path('out'))).toBe(false)
   })
 
-  it('is refused naming the device, tensor and element that is not finite', async () => {
+  it('is refused, naming the device, tensor, and element that is not finite', async () => {
     const updates = ['a', 'b'].map((id) => ({
       id,
       path: files.safetensors(id, [tensor('x', 'f32', [1]), tensor('y', 'f16', [1, 2, id === 'b' ? Number.NaN : 3])]),
@@ -256,7 +256,7 @@ describe('what cannot be combined', () => {
     expect(readdirSync(files.folder)).toEqual(['a', 'b'])
   })
 
-  it('is refused when finite values leave the range of 64-bit floats', async () => {
+  it('is refused if finite values exceed the range of 64-bit floats', async () => {
     const updates = ['a', 'b'].map((id) => ({
       id,
       path: files.safetensors(id, [tensor('x', 'f64', id === 'b' ? [1, -1e308] : [1, 2])]),
@@ -270,7 +270,7 @@ describe('what cannot be combined', () => {
     )
   })
 
-  it('is refused naming the device whose file is damaged', async () => {
+  it('is refused, naming the device whose file is damaged', async () => {
     const good = { id: 'a', path: net('a', 'pt'), numSamples: 1 }
     const truncated = { id: 'b', path: `${FIXTURES}weights/net_truncated.pt`, numSamples: 1 }
     await expect(aggregate([truncated, good])).rejects.toMatchObject({
@@ -279,7 +279,7 @@ describe('what cannot be combined', () => {
     })
   })
 
-  it('is refused when there is nothing to weigh with', async () => {
+  it('is refused if the total weight is zero', async () => {
     const path = files.raw('a', [1])
     await expect(aggregate([])).rejects.toMatchObject(refusal('There are no updates to aggregate.'))
     await expect(aggregate([{ id: 'a', path, numSamples: 0 }])).rejects.toMatchObject(
@@ -293,7 +293,7 @@ describe('what cannot be combined', () => {
   })
 })
 
-it('samples that are too many to be added exactly are halved until they can, and none that counts stops counting', async () => {
+it('halves sample counts until their sum is exact, without reducing a positive count to zero', async () => {
   const most = Number.MAX_SAFE_INTEGER
   const { weights } = await aggregate(clients(['npz', 'npz', 'npz'], [most, 1, most]))
   expect(weights.map(({ weight }) => weight)).toEqual([

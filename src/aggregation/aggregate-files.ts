@@ -13,7 +13,7 @@ import type { Chunk, Strategy } from './strategy.ts'
 import { aggregateTrees } from './trees.ts'
 import { firstOpaque, passUnchanged } from './unchanged.ts'
 
-/** By device id, whatever the order of arrival. Throws conflict when they cannot be ordered or weighed. */
+/** Sorts updates by device ID, regardless of arrival. Throws conflict if they cannot be ordered or weighted. */
 const inOrder = (updates: readonly Update[]): readonly Update[] => {
   if (updates.length === 0) throw conflict('There are no updates to aggregate.')
   const ordered = [...updates].sort((a, b) => compareIds(a.id, b.id))
@@ -25,16 +25,16 @@ const inOrder = (updates: readonly Update[]): readonly Update[] => {
   return ordered
 }
 
-/** Numbers of samples whose sum is exact: beyond 2^53 all are halved until it is, and none that counts becomes 0. */
+/** Halves all sample counts until their sum is at most 2^53 and thus exact. Positive counts never become 0. */
 const weighable = (samples: readonly number[]): readonly number[] => {
   const total = samples.reduce((sum, count) => sum + count, 0)
   return Number.isSafeInteger(total) ? samples : weighable(samples.map((count) => Math.ceil(count / 2)))
 }
 
 /**
- * Many weight files into one, chunk by chunk: memory depends neither on the model nor, but for a few bytes per tensor,
- * on the number of updates. The same files, ids, figures and seed give the same bytes. Scratch files are gone at the
- * end; a failed job leaves no output. Throws conflict naming the update that cannot be combined and the reason.
+ * Aggregates weight files into one, in chunks: memory depends neither on the model size nor, except for a few bytes per tensor,
+ * on the number of updates (tree models are combined in memory). The same files, IDs, numbers, and seed give the same bytes.
+ * Removes scratch files; a failed job leaves no output. Throws conflict naming the update and why it cannot be combined.
  */
 export const aggregateFiles = async (job: AggregationJob): Promise<AggregationResult> => {
   const updates = inOrder(job.updates)
@@ -49,6 +49,7 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
     population: job.population ?? updates.length,
     roundsBefore,
     privacy: job.privacy,
+    hasMeanChange: job.meanChangePath !== undefined,
   })
   const opaque = firstOpaque(updates)
   if (opaque !== null) return passUnchanged(job, updates, opaque, strategy)

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const net = `${FIXTURES}weights/net_a.pt`
 
-/** A file in good order with more tensors than fit into the small heap that these workers are given. */
+/** A valid file with more tensors than fit the small heap of these workers. */
 const heapFiller = (): string => {
   const empty = '{"dtype":"F32","shape":[0,1,1,1],"data_offsets":[0,0]}'
   const header = Buffer.from(`{${Array.from({ length: 100_000 }, (_, i) => `"layers.${i}":${empty}`).join(',')}}`)
@@ -58,7 +58,7 @@ describe('the aggregation workers', () => {
     )
   })
 
-  it('hand errors on as what they were', async () => {
+  it('preserve the codes of errors', async () => {
     const refused = await workers
       .inspect(`${FIXTURES}weights/net_truncated.pt`, { expected: null, rawVectors: 'none' })
       .catch((e) => e)
@@ -70,7 +70,7 @@ describe('the aggregation workers', () => {
     })
   })
 
-  it('lose only the job that kills a thread, and go on with another', async () => {
+  it('lose only the job that kills a thread and continue with another', async () => {
     const path = heapFiller()
     const outcomes = await Promise.allSettled([
       workers.inspect(net, { expected: null, rawVectors: 'none' }),
@@ -86,7 +86,7 @@ describe('the aggregation workers', () => {
     })
   })
 
-  it('reject what waits or comes later once they are closed', async () => {
+  it('reject waiting and later jobs once closed', async () => {
     const waiting = [1, 2, 3].map(() =>
       workers.inspect(net, { expected: null, rawVectors: 'none' }).catch((error) => error.message),
     )

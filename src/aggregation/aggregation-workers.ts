@@ -12,22 +12,22 @@ import type {
   ScreeningJob,
 } from './job.ts'
 
-/** A header read is soon garbage. With V8's 48 MB for what is young, those of 10,000 updates would take all of it, and no less time. */
+/** Parsed headers soon become garbage. Those of 10,000 updates would fill V8's default young generation of 48 MB, no faster. */
 const YOUNG_MB = 6
 
 type WeightsThread = JobThread<Request, Reply>
 
 /**
- * The file work of rounds, off the event loop: one thread looks at uploads, another aggregates, so that an upload
- * never waits for an aggregation. Both start when first needed and are kept. Errors arrive as ServiceError; what is
- * neither the caller's nor the files' fault (a full disk, a thread that died) as internal_error.
+ * Runs the file work of rounds off the event loop: one thread inspects uploads, another aggregates, so that an upload never
+ * waits for an aggregation. Both start on first use and are kept. Errors arrive as ServiceError; those caused by neither the
+ * caller nor the files (a full disk, a dead thread) are internal_error.
  */
 export class AggregationWorkers {
   readonly #inspections: WeightsThread
   readonly #aggregations: WeightsThread
 
   constructor(options: { readonly maxHeapMb?: number } = {}) {
-    // A hostile header that fills the heap ends the thread and its job, not the process.
+    // A malicious header that fills the heap kills the thread and its job, not the process.
     const resourceLimits = { maxOldGenerationSizeMb: options.maxHeapMb ?? 1024, maxYoungGenerationSizeMb: YOUNG_MB }
     const start = () => startThread(import.meta.url, 'aggregation.worker', { resourceLimits })
     this.#inspections = new JobThread(start)
@@ -35,20 +35,19 @@ export class AggregationWorkers {
   }
 
   /**
-   * Reads a weight file, compares it with `expected` and looks for NaN and infinities. Without an expectation content that
-   * is not weights passes as it is, with layout null and a warning.
-   * Throws bad_request naming the first difference or fault.
+   * Reads a weight file, compares it with `expected`, and checks for NaN and infinities. If `expected` is null, content that
+   * is not weights is accepted with layout null and a warning. Throws bad_request naming the first difference or defect.
    */
   inspect(path: string, options: InspectionOptions): Promise<Inspection> {
     return run(this.#inspections, { kind: 'inspect', path, options }) as Promise<Inspection>
   }
 
-  /** Many weight files into one at `outputPath`. Throws conflict, naming the update, when they cannot be combined. */
+  /** Aggregates weight files into one at `outputPath`. Throws conflict naming the update that cannot be combined. */
   aggregate(job: AggregationJob): Promise<AggregationResult> {
     return run(this.#aggregations, { kind: 'aggregate', job }) as Promise<AggregationResult>
   }
 
-  /** How each update looks beside the others, in the order of ids. One pass over the files; memory is bounded. */
+  /** Compares each update with the others, in the order of IDs. One pass over the files; memory is bounded. */
   screen(job: ScreeningJob): Promise<readonly Screened[]> {
     return run(this.#aggregations, { kind: 'screen', job }) as Promise<readonly Screened[]>
   }

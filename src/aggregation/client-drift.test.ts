@@ -10,16 +10,16 @@ beforeEach(() => {
 })
 afterEach(() => files.remove())
 
-// Two devices with f1 = mu x^2 + G x and f2 = -G x, whose sum is least at 0, take K gradient steps of size eta a round.
+// Two devices with f1 = mu x^2 + G x and f2 = -G x, whose sum is minimal at 0, take K gradient steps of size eta per round.
 const [mu, eta] = [1, 0.1]
 
 const gradients = (drift: number): readonly ((x: number) => number)[] => [(x) => 2 * mu * x + drift, () => -drift]
 
-/** Where federated averaging comes to rest, by hand. */
+/** Where federated averaging converges, derived by hand. */
 const restingPoint = (drift: number, steps: number): number =>
   drift * ((steps * eta) / (1 - (1 - 2 * mu * eta) ** steps) - 1 / (2 * mu))
 
-/** Rounds through the aggregation, with files as devices would send them. Returns x after the last round. */
+/** Trains for some rounds with files like those of devices. Returns x after the last round. */
 const train = async (
   name: StrategyName,
   rounds: number,
@@ -71,10 +71,10 @@ describe('two devices that drift apart', () => {
     expect(Math.abs(x - restingPoint(drift, steps))).toBeLessThan(1e-9)
   })
 
-  it.each([1, 10, 100])('are led to the optimum by SCAFFOLD, whatever G: %d', async (drift) => {
+  it.each([1, 10, 100])('are led to the optimum by SCAFFOLD for any G: %d', async (drift) => {
     const steps = 10
     const own = [0, 0]
-    // Karimireddy et al. 2020, algorithm 1 with option II, as a device runs it.
+    // A device's part of Karimireddy et al. 2020, algorithm 1 with option II.
     const local = (x: number, k: number, control: number) => {
       const before = own[k]!
       const result = descend(x, steps, (y) => gradients(drift)[k]!(y) - before + control)
@@ -85,7 +85,7 @@ describe('two devices that drift apart', () => {
   })
 
   it('are held to (a c + mu w) / (a + mu) by the proximal term', async () => {
-    // F = (a / 2) (w - c)^2, minimized to the end by each device; with equal samples the server takes the mean.
+    // F = (a / 2) (w - c)^2, fully minimized by each device; with equal samples, the server takes the mean.
     const [a, prox, centres, w] = [3, 0.5, [1, 5], 2]
     const local = (x: number, k: number) => {
       let y = x
@@ -102,7 +102,7 @@ describe('the global control variate', () => {
   const updates = () =>
     [1, 2].map((k) => ({ id: `d${k}`, path: scalar(`u${k}`, k), controlPath: scalar(`c${k}`, k / 4), numSamples: 1 }))
 
-  it('moves by |S| / N times the mean change, and is a file that devices can read', async () => {
+  it('moves by |S| / N times the mean change and is written to a file for the devices', async () => {
     const job = jobOf({
       strategy: strategySettings('scaffold'),
       globalPath: scalar('g', 0),
@@ -119,7 +119,7 @@ describe('the global control variate', () => {
     expect(valuesIn(files.path('control'))).toEqual({ x: [(2 * 0.75) / 8] })
   })
 
-  it('is refused when a device sends none, or one of another layout', async () => {
+  it('is refused if a device sends none or one with another layout', async () => {
     const [first, second] = updates()
     const job = (control: string | undefined) =>
       jobOf({

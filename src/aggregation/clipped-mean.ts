@@ -1,18 +1,20 @@
 import { conflict } from '../domain/errors.ts'
+import { showName } from '../tensors/shape.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
 import type { PrivacyPlan } from './job.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
-import { blameNonFinite } from './non-finite.ts'
+import { firstNonFinite } from './non-finite.ts'
 import type { Mean } from './sample-mean.ts'
-import type { Survey } from './strategy.ts'
+import type { Chunk, Survey } from './strategy.ts'
 
 const LEARNING_RATE = 0.2
 const TARGET_QUANTILE = 0.5
 
 /**
- * How much noise the sum and the count of unclipped updates get, each in units of its sensitivity, so that both together
- * cost what the noise multiplier z alone would (Andrew et al. 2021, theorem 1): z_sum = (z^-2 - (2 * z_count)^-2)^-1/2.
- * Without adaptive clipping the sum gets z. Throws conflict when the count's noise leaves nothing for the sum.
+ * Splits the noise between the sum of changes, in units of the clip norm, and the centered count of unclipped updates, in
+ * updates, so that together they cost as much as the noise multiplier z alone: z_sum = (z^-2 - (2 * z_count)^-2)^-1/2 (Andrew
+ * et al. 2021, theorem 1). This holds because one update changes the centered count by at most 1/2 (see `centeredCount`).
+ * Without adaptive clipping, the sum gets z. Throws conflict if the count's noise leaves nothing for the sum.
  */
 export const noiseShares = (plan: PrivacyPlan): { readonly sum: number; readonly count: number } => {
   const { noiseMultiplier, denominator, adaptive } = plan
@@ -27,12 +29,64 @@ export const noiseShares = (plan: PrivacyPlan): { readonly sum: number; readonly
   return { sum: (noiseMultiplier ** -2 - (2 * count) ** -2) ** -0.5, count }
 }
 
-/** Two to the -20th of the noise's standard deviation, at most. */
+/**
+ * sum (b_k - 1/2), where b_k is 1 if update k is within the clip norm, otherwise 0. Every update, clipped or not, changes it
+ * by exactly 1/2, but could change a plain count by 1 (Andrew et al. 2021, section 3.1).
+ */
+export const centeredCount = (norms: readonly number[], clipNorm: number): number =>
+  norms.reduce((sum, norm) => sum + (norm <= clipNorm ? 0.5 : -0.5), 0)
+
+/** Scales numbers whose squares exceed the range of 64-bit floats; a power of two. */
+const DOWN = 2 ** -540
+
+/** The L2 norm of every row's change. Works for finite changes of any size: squares of huge ones are summed scaled. */
+class ChangeNorms {
+  readonly #squares: Float64Array
+  /** Sums of (change * DOWN)^2; the squares of changes that are not huge vanish in them or are negligible. */
+  readonly #scaled: Float64Array
+
+  constructor(rows: number) {
+    this.#squares = new Float64Array(rows)
+    this.#scaled = new Float64Array(rows)
+  }
+
+  /** Adds the squared norm of part of row k's change; computes it from `values()` if `square` is out of range. */
+  add(k: number, square: number, values: () => readonly [Float64Array, Float64Array]): void {
+    this.#squares[k]! += square
+    this.#scaled[k]! += Number.isFinite(square) ? square * DOWN * DOWN : scaledSquare(...values())
+  }
+
+  isHuge(k: number): boolean {
+    return !Number.isFinite(this.#squares[k]!)
+  }
+
+  /** Infinite if huge. */
+  of(k: number): number {
+    return Math.sqrt(this.#squares[k]!)
+  }
+
+  /** The norm * DOWN of a huge change. */
+  scaledOf(k: number): number {
+    return Math.sqrt(this.#scaled[k]!)
+  }
+
+  all(): readonly number[] {
+    return Array.from(this.#squares, Math.sqrt)
+  }
+}
+
+const scaledSquare = (to: Float64Array, from: Float64Array): number => {
+  let sum = 0
+  for (let i = 0; i < to.length; i++) sum += (to[i]! * DOWN - from[i]! * DOWN) ** 2
+  return sum
+}
+
+/** The grid is at most 2^-20 of the noise's standard deviation. */
 const GRID_BITS = 20
 
 /**
- * The power of two to multiples of which the noisy sum is rounded; 0 where there is no noise, or it is out of range. It depends
- * on nothing that a device sent, so that rounding to it is post-processing, and takes away low bits of the sum.
+ * Returns the grid to which the noisy sum is rounded, a power of two; 0 without noise or out of range. It does not depend on
+ * anything that devices sent, so rounding to it is post-processing. It removes low bits of the sum.
  */
 export const gridOf = (deviation: number): number => {
   const grid = 2 ** (Math.floor(Math.log2(deviation)) - GRID_BITS)
@@ -41,14 +95,14 @@ export const gridOf = (deviation: number): number => {
 
 /**
  * w_t + (sum of clipped changes + N(0, (z C)^2)) / m, the Gaussian mechanism on the sum of updates with user-level
- * sensitivity C: each change w_k - w_t is scaled to an L2 norm of at most C over all float tensors, all count the same,
- * and the denominator m is fixed (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models",
- * section 2). Integer tensors keep the global model's values. The noise is a function of the plan's seed.
+ * sensitivity C: each change w_k - w_t is scaled to an L2 norm of at most C over all float tensors, all have equal weight,
+ * and the denominator m is fixed (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models", section
+ * 2). Integer tensors keep the global model's values. The noise is a function of the plan's seed.
  *
- * Noise and sum are floating-point numbers, whose gaps an adversary could exploit (Mironov 2012, "On Significance of the Least
- * Significant Bits for Differential Privacy"). Against that every number of the noise is made of four, and the noisy sum is
- * rounded to a grid. It makes the attack harder and is no proof: that would take noise drawn from a discrete distribution, and
- * a sum of integers (Canonne, Kamath and Steinke 2020).
+ * Noise and sum are floating-point numbers, whose gaps an adversary could exploit (Mironov 2012, "On Significance of the
+ * Least Significant Bits for Differential Privacy"). Therefore each noise value combines four draws, and the noisy sum is
+ * rounded to a grid. This makes the attack harder but proves nothing: a proof would require noise from a discrete
+ * distribution and a sum of integers (Canonne, Kamath and Steinke 2020).
  */
 export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, columns: number, row: number): Mean => {
   const shares = noiseShares(plan)
@@ -60,11 +114,19 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
   const [global, update, moved] = [kernel.allocate(bytes), kernel.allocate(bytes), kernel.allocate(bytes)]
   const numbers = new Float64Array(columns)
   const others = new Float64Array(hardened ? columns : 0)
-  const squares = new Float64Array(rows)
+  const norms = new ChangeNorms(rows)
   const vector = (address: number, length: number): Float64Array =>
     new Float64Array(kernel.bytes(address, 0).buffer, address, length)
-  const factor = (k: number): number => Math.min(1, clipNorm / Math.sqrt(squares[k]!))
 
+  const requireFinite = (chunk: Chunk): void => {
+    const broken = firstNonFinite(kernel, chunk, row)
+    if (broken !== null) throw broken
+    if (vector(global, chunk.length).every(Number.isFinite)) return
+    throw conflict(
+      `The model of the round holds NaN or infinity in tensor ${showName(chunk.tensor)}. Nothing was aggregated: start from ` +
+        'another version of the model.',
+    )
+  }
   const measure: Survey = (chunk) => {
     const { dtype, length } = chunk
     if (!isFloat(dtype)) return
@@ -73,9 +135,20 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
     for (let k = 0; k < rows; k++) {
       chunk.load(k, row)
       kernel.decode(dtype, row, update, length)
-      squares[k]! += kernel.squaredDistance(update, global, length)
+      const square = kernel.squaredDistance(update, global, length)
+      if (!Number.isFinite(square)) requireFinite(chunk)
+      norms.add(k, square, () => [vector(update, length), vector(global, length)])
     }
-    if (!squares.every(Number.isFinite)) throw blameNonFinite(kernel, chunk, row)
+  }
+  /** Adds the clipped change of row k, which is at `update`. */
+  const addClipped = (k: number, length: number): void => {
+    if (!norms.isHuge(k)) {
+      kernel.addDelta(update, global, moved, length, Math.min(1, clipNorm / norms.of(k)))
+      return
+    }
+    const [to, from, sum] = [vector(update, length), vector(global, length), vector(moved, length)]
+    const factor = clipNorm / norms.scaledOf(k)
+    for (let i = 0; i < length; i++) sum[i]! += factor * (to[i]! * DOWN - from[i]! * DOWN)
   }
   return {
     needs: { global: true },
@@ -90,7 +163,7 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
       for (let k = 0; k < rows; k++) {
         chunk.load(k, row)
         kernel.decode(dtype, row, update, length)
-        kernel.addDelta(update, global, moved, length, factor(k))
+        addClipped(k, length)
       }
       const draws = numbers.subarray(0, length)
       if (hardened) noise.fillWithFour(draws, others.subarray(0, length), place, start)
@@ -108,9 +181,9 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
     weights: () => Array.from({ length: rows }, () => 1 / denominator),
     privacy: () => {
       if (adaptive === null) return { clippedFraction: null, nextClipNorm: null }
-      // Andrew et al. 2021, algorithm 1: C <- C exp(-eta (b - gamma)), b the noisy share of unclipped updates.
-      const unclipped = squares.reduce((count, square) => count + (Math.sqrt(square) <= clipNorm ? 1 : 0), 0)
-      const share = (unclipped + shares.count * noise.single(NOISE.count)) / denominator
+      // Andrew et al. 2021, algorithm 1: C <- C exp(-eta (b - gamma)), with b the noisy share of unclipped updates.
+      const count = centeredCount(norms.all(), clipNorm) + shares.count * noise.single(NOISE.count)
+      const share = count / denominator + 0.5
       const { learningRate = LEARNING_RATE, targetQuantile = TARGET_QUANTILE } = adaptive
       return {
         clippedFraction: Math.min(1, Math.max(0, 1 - share)),

@@ -20,14 +20,14 @@ const aggregate = (updates: AggregationJob['updates'], globalPath: string | null
   aggregateFiles(jobOf({ globalPath, updates, outputPath: files.path('out') }))
 
 /**
- * Written by PyTorch 2.13: {model_state_dict, optimizer, epoch}; `conv.weight` in channels_last, `lin.weight` a
- * transposed view, `lin.bias` bfloat16, and `head.weight` the same tensor as `emb.weight` (but a copy in untied_b).
+ * Written by PyTorch 2.13: {model_state_dict, optimizer, epoch}; `conv.weight` is channels_last, `lin.weight` a transposed
+ * view, `lin.bias` bfloat16, and `head.weight` the same tensor as `emb.weight` (but a copy in untied_b).
  */
 const checkpoint = (name: string): string => new URL(`fixtures/${name}.pt`, import.meta.url).pathname
 
 const DTYPES: Readonly<Record<string, DType>> = { 'lin.bias': 'bf16', steps: 'i64' }
 
-/** The weighted mean of the two checkpoints, element by element, as their types hold it. */
+/** The weighted mean of the two checkpoints, element by element, rounded to their types. */
 const meanCheckpoint = (weightOfA: number, weightOfB: number): Record<string, unknown> => {
   const a = valuesIn(checkpoint('tied_a'))
   const b = valuesIn(checkpoint('tied_b'))
@@ -43,7 +43,7 @@ const meanCheckpoint = (weightOfA: number, weightOfB: number): Record<string, un
 }
 
 describe('a PyTorch checkpoint with views', () => {
-  it('takes the new values in its strided and tied places and keeps everything else', async () => {
+  it('receives new values in its strided and tied tensors and keeps everything else', async () => {
     await aggregate([
       { id: 'a', path: checkpoint('tied_a'), numSamples: 1 },
       { id: 'b', path: checkpoint('tied_b'), numSamples: 3 },
@@ -52,7 +52,7 @@ describe('a PyTorch checkpoint with views', () => {
     expect(readdirSync(files.folder)).toEqual(['out'])
   })
 
-  it('differs from its template in tensor bytes and their checksums only', async () => {
+  it('differs from its template only in tensor bytes and their checksums', async () => {
     await aggregate([{ id: 'b', path: checkpoint('tied_b'), numSamples: 3 }], checkpoint('tied_a'))
     const template = readFileSync(checkpoint('tied_a'))
     const output = readFileSync(files.path('out'))
@@ -97,7 +97,7 @@ describe('a PyTorch checkpoint with views', () => {
 })
 
 describe('NumPy archives', () => {
-  // The same 2 x 3 matrix: by rows, by columns, and with its bytes turned around.
+  // The same 2 x 3 matrix: row-major, column-major, and big-endian.
   const rows = [1, 2, 3, 4, 5, 6]
   const columns = [1, 4, 2, 5, 3, 6]
   const bigEndian = (values: readonly number[]) => new Uint8Array(Buffer.from(encode('f32', values)).swap32())
@@ -108,7 +108,7 @@ describe('NumPy archives', () => {
   }
 
   it.each(Object.keys(matrices) as (keyof typeof matrices)[])(
-    'are matched by index whatever the arrangement: a %s template, compressed and plain updates',
+    'are matched by index in any array order: a %s template, compressed and plain updates',
     async (kind) => {
       const updates = Object.values(matrices).flatMap((bytes, k) => [
         { id: `deflated-${k}`, path: files.write(`d${k}`, deflatedNpz({ m: bytes })), numSamples: 2 },
@@ -120,7 +120,7 @@ describe('NumPy archives', () => {
     },
   )
 
-  it('come back as they were arranged when they are not compressed', async () => {
+  it('keep their array order if they are not compressed', async () => {
     const path = (name: string, values: readonly number[]) =>
       files.write(name, npy('<f4', [2, 3], encode('f32', values), true))
     const updates = [
@@ -145,7 +145,7 @@ describe('NumPy archives', () => {
     )
   })
 
-  it('come back uncompressed when they were compressed', async () => {
+  it('are written uncompressed if they were compressed', async () => {
     const path = (name: string, value: number) =>
       files.write(name, deflatedNpz({ w: npy('<f8', [40_000], encode('f64', new Array(40_000).fill(value))) }))
     await aggregate([
@@ -157,7 +157,7 @@ describe('NumPy archives', () => {
     expect(readdirSync(files.folder).sort()).toEqual(['a', 'b', 'out', 'wanted'])
   })
 
-  it('are refused when their compressed bytes are damaged', async () => {
+  it('are refused if their compressed bytes are damaged', async () => {
     const noise = Array.from({ length: 5000 }, (_, i) => Math.sin(i * i))
     const archive = deflatedNpz({ w: npy('<f4', [5000], encode('f32', noise)) })
     const good = files.write('good', archive)

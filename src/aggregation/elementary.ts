@@ -1,8 +1,8 @@
-// Logarithm, sine and cosine from additions, multiplications, divisions and square roots alone, which IEEE 754 fixes to
-// the last bit: Math.log and its kin may differ between versions of an engine, and a replayed round must not.
+// Logarithm, sine, and cosine from additions, multiplications, divisions, and square roots alone, which IEEE 754 defines to the
+// last bit. Math.log and similar functions may differ between engine versions, which would change replayed rounds.
 
 const LN2 = Math.LN2
-// What Math.LN2 lacks of ln 2.
+// ln 2 - Math.LN2.
 const LN2_REST = 2.3190468138462996e-17
 // 1/23, 1/21, ..., 1/3.
 const ATANH = Float64Array.from({ length: 11 }, (_, i) => 1 / (23 - 2 * i))
@@ -32,7 +32,7 @@ export const naturalLog = (x: number): number => {
   return exponent * LN2 + (2 * s + (2 * s * tail + exponent * LN2_REST))
 }
 
-/** [cos, sin] of `turns` whole circles, turns in [0, 1), within 1e-15. Taylor series in the nearest eighth. */
+/** Returns [cos, sin] of an angle in turns in [0, 1), within 1e-15. Taylor series around the nearest multiple of a quarter. */
 export const cosSinTurns = (turns: number): readonly [number, number] => {
   const eighths = Math.floor(turns * 8)
   const quarter = Math.floor((eighths + 1) / 2)

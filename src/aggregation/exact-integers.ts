@@ -44,7 +44,7 @@ const integersAt = (kernel: Kernel, dtype: DType, address: number, length: numbe
   }
 }
 
-/** numerator / denominator to the nearest whole number, ties to even; the denominator is positive. */
+/** Divides and rounds to the nearest integer, ties to even; the denominator is positive. */
 export const divideToNearestEven = (numerator: bigint, denominator: bigint): bigint => {
   let quotient = numerator / denominator
   let rest = numerator % denominator
@@ -57,7 +57,7 @@ export const divideToNearestEven = (numerator: bigint, denominator: bigint): big
   return up ? quotient + 1n : quotient
 }
 
-/** The weighted mean of a chunk of integers of any size, by big-integer sums: slow, exact. Leaves it at `out`. */
+/** Writes the weighted mean of a chunk of integers of any size to `out`, using exact but slow big-integer sums. */
 export const meanOfLargeIntegers = (
   kernel: Kernel,
   chunk: Chunk,
@@ -77,7 +77,7 @@ export const meanOfLargeIntegers = (
   writeIntegers(kernel, chunk, out, (i) => divideToNearestEven(sums[i]!, total))
 }
 
-/** The mean of ranks [from, to) of each column of a chunk of integers of any size. Leaves it at `out`. */
+/** Writes the mean of ranks [from, to) of each column of a chunk of integers of any size to `out`. */
 export const meanOfLargeRanks = (
   kernel: Kernel,
   chunk: Chunk,

@@ -6,7 +6,7 @@ import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, type DeflatedMember, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
 import type { OpenFile, ScratchFile } from './files.ts'
 
-/** Bounds the memory that gathering a strided tensor takes. */
+/** Limits the memory for gathering a strided tensor. */
 export const SLICE_BYTES = 32 * 1024 * 1024
 
 const inflateInto = async (path: string, member: DeflatedMember, name: string, scratch: ScratchFile): Promise<void> => {
@@ -16,7 +16,7 @@ const inflateInto = async (path: string, member: DeflatedMember, name: string, s
   const start = scratch.end
   try {
     for await (const bytes of inflate as AsyncIterable<Uint8Array>) {
-      // A bomb is noticed at its declared size, which the reader has checked.
+      // Stops a bomb at its declared size, which the reader has checked.
       if (scratch.end - start + bytes.length > member.size) break
       scratch.append(bytes)
     }
@@ -30,13 +30,13 @@ const inflateInto = async (path: string, member: DeflatedMember, name: string, s
     throw badRequest(`Array ${showName(name)} does not inflate to the ${member.size} bytes that its archive declares.`)
 }
 
-/** A part of a tensor that is a tensor itself: elements [start, start + its count) in row-major order. */
+/** Part of a tensor, itself a tensor: elements [start, start + its count) in row-major order. */
 interface Slice {
   readonly tensor: Tensor
   readonly start: number
 }
 
-/** Cuts a tensor of any strides into parts of at most `most` elements, in row-major order. Nothing for no elements. */
+/** Splits a tensor with any strides into row-major parts of at most `most` elements. Yields nothing for an empty tensor. */
 export function* slicesOf(tensor: Tensor, most: number): Generator<Slice> {
   const count = elementCount(tensor.shape)
   if (count <= most) {
@@ -65,8 +65,8 @@ export function* slicesOf(tensor: Tensor, most: number): Generator<Slice> {
 }
 
 /**
- * Appends a tensor that is compressed, strided or big-endian to a scratch file, contiguous and little-endian, and
- * returns the byte offset there. Memory is bounded by SLICE_BYTES. Throws bad_request for damaged compressed bytes.
+ * Appends a compressed, strided, or big-endian tensor to a scratch file, contiguous and little-endian, and returns its byte
+ * offset there. Memory is bounded by SLICE_BYTES. Throws bad_request for damaged compressed bytes.
  */
 export const expandTensor = async (
   path: string,

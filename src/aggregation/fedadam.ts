@@ -3,8 +3,8 @@ import { type Optimizer, optimizedBy } from './server-optimizer.ts'
 import type { StrategyFactory } from './strategy.ts'
 
 /**
- * Flower's form: v starts at 0, and the step is corrected for both moments' start as in Adam (Kingma and Ba 2015), with
- * the round's number, counted from 1, plus one as the exponent.
+ * Flower's variant: v starts at 0, and the step is bias-corrected as in Adam (Kingma and Ba 2015), with the round number,
+ * counted from 1, plus one as the exponent.
  */
 const flowerAdam = ({ eta, beta1, beta2, tau }: Rates, roundsBefore: number): Optimizer => {
   const exponent = roundsBefore + 2
@@ -13,8 +13,8 @@ const flowerAdam = ({ eta, beta1, beta2, tau }: Rates, roundsBefore: number): Op
 }
 
 /**
- * Adam on the server (Reddi et al. 2021, algorithm 2, FedAdam): v starts at tau squared and nothing is corrected; with
- * the option `form` set to `flower`, what Flower's strategy of this name does.
+ * Adam on the server (Reddi et al. 2021, algorithm 2, FedAdam): v starts at tau squared, without bias correction. With the
+ * option `form` set to `flower`, it does the same as Flower's strategy of this name.
  */
 export const fedadam: StrategyFactory = (kernel, round) => {
   const rates = ratesOf(round.options)

@@ -3,13 +3,13 @@ import { isFloat, padded } from './kernel.ts'
 import { finishFloats, sampleMean } from './sample-mean.ts'
 import type { StrategyFactory } from './strategy.ts'
 
-/** 128 KiB of float32 per row and 256 KiB of sums: together they stay in a second-level cache. */
+/** 128 KiB of float32 per row and 256 KiB of sums, which together fit the L2 cache. */
 const COLUMNS = 32_768
 
 /**
  * Federated averaging: w = sum(n_k * w_k) / sum(n_k) (McMahan et al. 2017, "Communication-Efficient Learning of Deep
- * Networks from Decentralized Data", algorithm 1). With privacy every update counts the same and is clipped, and the
- * mean change gets noise (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models").
+ * Networks from Decentralized Data", algorithm 1). With privacy, updates are clipped and have equal weight, and the mean
+ * change gets noise (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models").
  */
 export const fedavg: StrategyFactory = (kernel, { samples, privacy }) => {
   const row = kernel.allocate(padded(COLUMNS) * 8)

@@ -13,7 +13,7 @@ const model = (name: string, values: readonly number[], steps: number): string =
   files.safetensors(name, [tensor('w', 'f64', values), tensor('steps', 'i64', [steps])])
 
 describe('buffered asynchronous aggregation', () => {
-  it('moves the present model by changes from where each device started, late ones less', async () => {
+  it("moves the current model by each device's change from its starting model, less for late ones", async () => {
     const base = model('base', [0, 1], 0)
     const { weights } = await aggregateFiles(
       jobOf({
@@ -27,7 +27,7 @@ describe('buffered asynchronous aggregation', () => {
         outputPath: files.path('out'),
       }),
     )
-    // s = 1/2, 1/3 and 1; changes (4, 0), (0, -9) and (1, 1).
+    // s = 1/2, 1/3, and 1; changes (4, 0), (0, -9), and (1, 1).
     const expected = [10 + 0.5 * ((4 / 2 + 0 / 3 + 1) / 3), 20 + 0.5 * ((0 / 2 - 9 / 3 + 1) / 3)]
     const { w, steps } = valuesIn(files.path('out'))
     expected.forEach((value, i) => void expect(Math.abs(Number(w![i]) - value)).toBeLessThan(1e-9))

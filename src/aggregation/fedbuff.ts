@@ -6,9 +6,9 @@ const COLUMNS = 16_384
 
 /**
  * Buffered asynchronous aggregation: w += (eta / K) sum s(tau_k) (w_k - base_k), where base_k is the model that device k
- * started from, tau_k how many models there were since, s = (1 + tau)^-a (Nguyen et al. 2022, "Federated Learning with
- * Buffered Asynchronous Aggregation", algorithm 1), and K the number of updates in the buffer. Integer tensors become
- * their plain mean.
+ * started from, tau_k the number of models since then, s = (1 + tau)^-a (Nguyen et al. 2022, "Federated Learning with
+ * Buffered Asynchronous Aggregation", algorithm 1), and K the number of updates in the buffer. Integer tensors become their
+ * plain mean.
  */
 export const fedbuff: StrategyFactory = (kernel, { samples, staleness, options }) => {
   const eta = numberOption(options, 'server_learning_rate')

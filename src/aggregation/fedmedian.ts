@@ -2,8 +2,8 @@ import { rankMean } from './rank-mean.ts'
 import type { StrategyFactory } from './strategy.ts'
 
 /**
- * The median of every coordinate, the mean of the two middle ones for an even number of updates (Yin et al. 2018,
- * "Byzantine-Robust Distributed Learning", definition 1). Sample counts are not looked at: they are a liar's to choose.
+ * The median of every coordinate; for an even number of updates, the mean of the two middle values (Yin et al. 2018,
+ * "Byzantine-Robust Distributed Learning", definition 1). Ignores sample counts, which an attacker could inflate.
  */
 export const fedmedian: StrategyFactory = (kernel, { samples }) => {
   const rows = samples.length

@@ -52,6 +52,6 @@ export const ratesOf = (options: Parameters<typeof numberOption>[0]): Rates => (
   tau: numberOption(options, 'tau'),
 })
 
-/** The optimizer that the option `variant` names drives the server: momentum, adagrad, yogi or adam. */
+/** Uses the server optimizer named by the option `variant`: momentum, adagrad, yogi, or adam. */
 export const fedopt: StrategyFactory = (kernel, round) =>
   optimizedBy(kernel, round, VARIANTS[String(round.options.variant)]!(ratesOf(round.options)))

@@ -1,13 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import type { ByteTarget } from '../tensors/weight-file.ts'
 
-/** A file for random access. Reads return fresh bytes. */
+/** A random-access file. Each read returns a new buffer. */
 export interface OpenFile extends ByteTarget {
   readonly fd: number
   close(): void
 }
 
-/** Fills `target` from byte `position` on. Throws when the file ends before. */
+/** Fills `target` from byte `position` on. Throws if the file ends earlier. */
 export const readFully = (fd: number, target: Uint8Array, position: number): void => {
   for (let done = 0; done < target.length; ) {
     const count = readSync(fd, target, done, target.length - done, position + done)
@@ -20,7 +20,7 @@ export const writeFully = (fd: number, bytes: Uint8Array, position: number): voi
   for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
 }
 
-/** Opens a file; `r+` also for writing, `w+` creates or empties it. Throws Node's ENOENT and its kin. */
+/** Opens a file: `r+` also for writing, `w+` creates or truncates it. Throws Node's errors, such as ENOENT. */
 export const openFile = (path: string, mode: 'r' | 'r+' | 'w+'): OpenFile => {
   const fd = openSync(path, mode)
   return {
@@ -36,7 +36,7 @@ export const openFile = (path: string, mode: 'r' | 'r+' | 'w+'): OpenFile => {
   }
 }
 
-/** The same file, with reads that are valid only until the next one: nothing is allocated per read. */
+/** The same file without allocation per read of up to `most` bytes: each read is valid only until the next one. */
 export const reusingReads = (file: OpenFile, most: number): ByteTarget => {
   const buffer = new Uint8Array(most)
   return {
@@ -51,8 +51,8 @@ export const reusingReads = (file: OpenFile, most: number): ByteTarget => {
 }
 
 /**
- * Many files, read in turn: the first `keepOpen` of them stay open, the others are opened for every read, so that a
- * thousand updates do not exhaust the process's descriptors.
+ * Many files for reading: keeps the first `keepOpen` open and reopens the others for every read, so that a thousand updates
+ * do not exhaust file descriptors.
  */
 export class FilePool {
   readonly #paths: readonly string[]
@@ -85,7 +85,7 @@ export class FilePool {
   }
 }
 
-/** A temporary file that only grows; created by its first byte, removed by `remove`. */
+/** An append-only temporary file, created by the first write and deleted by `remove`. */
 export class ScratchFile {
   readonly path: string
   #file: OpenFile | null = null
@@ -95,7 +95,7 @@ export class ScratchFile {
     this.path = path
   }
 
-  /** Where the next byte goes. */
+  /** The offset of the next byte. */
   get end(): number {
     return this.#end
   }
@@ -110,7 +110,7 @@ export class ScratchFile {
     this.#end += bytes.length
   }
 
-  /** Lets go of the descriptor; the file stays until `remove`. Nothing can be appended any more. */
+  /** Closes the descriptor, after which nothing can be appended. The file remains until `remove`. */
   close(): void {
     this.#file?.close()
     this.#file = null

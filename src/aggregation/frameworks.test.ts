@@ -51,7 +51,7 @@ describe.each(frameworkPairs())('%s, written by its framework', (name, pair) => 
     expect(contents(pairFile(name, 'b'))).toEqual(pair.b)
   })
 
-  it('gives the mean that was computed elsewhere, in a file of the same length', async () => {
+  it('yields an independently computed mean in a file of the same length', async () => {
     await aggregate(pairFile(name, 'a'), pairFile(name, 'b'), pairFile(name, 'a'))
     const found = contents(files.path('out'))
     if (pair.close) {
@@ -64,7 +64,7 @@ describe.each(frameworkPairs())('%s, written by its framework', (name, pair) => 
   })
 })
 
-it('combines ONNX models whose integers are written in either way, and refuses another constant', async () => {
+it('combines ONNX models with both integer encodings and refuses a different constant', async () => {
   await aggregate(pairFile('raw.onnx', 'b'), pairFile('typed.onnx', 'a'))
   await expect(aggregate(pairFile('raw.onnx', 'a'), frameworkPath('refused_constant.onnx'))).rejects.toMatchObject({
     code: 'conflict',
@@ -91,26 +91,26 @@ it.each([
   expect(() => readWeights(bytesSource(readFileSync(frameworkPath(name))))).toThrow(message)
 })
 
-it('names the results of Keras as Keras opens them', async () => {
+it('labels Keras results with the format that Keras opens them as', async () => {
   const formatOfResult = async (name: string) => (await aggregate(pairFile(name, 'a'), pairFile(name, 'b'))).format
   expect(await formatOfResult('weights.h5')).toBe('keras-weights')
   expect(await formatOfResult('whole.h5')).toBe('hdf5')
   expect(await formatOfResult('earliest.h5')).toBe('hdf5')
 })
 
-it('refuses classifiers of other classes', async () => {
+it('refuses classifiers with other classes', async () => {
   await expect(aggregate(pairFile('logistic.pkl', 'a'), frameworkPath('refused_classes.pkl'))).rejects.toThrow(
     'constant "classes_" is different',
   )
 })
 
-it('averages cluster centers only where the devices began from the same', async () => {
+it('averages cluster centers only if all devices began with the same ones', async () => {
   await expect(aggregate(pairFile('kmeans.joblib', 'a'), pairFile('kmeans.joblib', 'b'))).rejects.toThrow(
     'KMeans(init=',
   )
 })
 
-it('merges statistics beside a plain mean only', async () => {
+it('merges statistics only with a plain-mean strategy', async () => {
   const updates = updatesOf(pairFile('standard.pkl', 'a'), pairFile('standard.pkl', 'b'))
   const job = jobOf({
     globalPath: null,
@@ -121,7 +121,7 @@ it('merges statistics beside a plain mean only', async () => {
   await expect(aggregateFiles(job)).rejects.toThrow("Strategy 'fedmedian' cannot do that: use fedavg, fedprox or ditto")
 })
 
-it('averages pickled and joblib files of one model with each other, by another strategy too', async () => {
+it('averages pickle and joblib files of one model with each other, also with another strategy', async () => {
   const updates = updatesOf(pairFile('sgd.joblib', 'a'), pairFile('old_sgd.joblib', 'b'))
   await aggregateFiles(
     jobOf({ globalPath: null, updates, outputPath: files.path('out'), strategy: strategySettings('fedmedian') }),
@@ -129,7 +129,7 @@ it('averages pickled and joblib files of one model with each other, by another s
   expect(Object.keys(contents(files.path('out')))).toEqual(['coef_', 'intercept_'])
 })
 
-it('refuses statistics whose merged numbers no float holds, and leaves nothing behind', async () => {
+it('refuses statistics that merge to values beyond the range of floats, and leaves nothing behind', async () => {
   const [a, b] = [1, -1].map((sign) => {
     const bytes = new Uint8Array(readFileSync(pairFile('standard.pkl', 'a')))
     const mean = readWeights(bytesSource(bytes)).tensors.find(({ name }) => name === 'mean_')!

@@ -13,7 +13,7 @@ const draw = (count: number, place = 0, start = 0, seed = SEED): number[] => {
 }
 
 describe('Gaussian noise from a seed', () => {
-  it('is the same for the same seed, tensor and element, in whatever pieces it is drawn', () => {
+  it('is the same for the same seed, tensor, and element, in pieces of any size', () => {
     const whole = draw(40_001, 3)
     expect([...draw(16_384, 3), ...draw(16_384, 3, 16_384), ...draw(7233, 3, 32_768)]).toEqual(whole)
     expect(draw(8, 3)).toEqual(whole.slice(0, 8))
@@ -31,19 +31,19 @@ describe('Gaussian noise from a seed', () => {
     expect(drawn[1]).toBeCloseTo(radius * Math.sin(angle), 13)
   })
 
-  it('shares no number between tensors, purposes and seeds', () => {
+  it('shares no values between tensors, purposes, and seeds', () => {
     const other = `ff${SEED.slice(2)}`
     const all = [...draw(2000), ...draw(2000, 1), ...draw(2000, 2), ...draw(2000, 0, 2000), ...draw(2000, 0, 0, other)]
     all.push(new GaussianNoise(SEED).single(NOISE.count))
     expect(new Set(all).size).toBe(10_001)
   })
 
-  it('has the moments and the tails of a normal distribution, and no correlation in pairs', () => {
+  it('has the moments and tails of a normal distribution and no correlation within pairs', () => {
     const count = 200_000
     const numbers = draw(count)
     const mean = (of: (x: number, i: number) => number): number =>
       numbers.reduce((sum, x, i) => sum + of(x, i), 0) / count
-    // Fixed seed: bounds of five standard errors hold or they do not, by no chance.
+    // The seed is fixed, so these bounds of five standard errors never fail by chance.
     const within = (value: number, expected: number, variance: number): void =>
       expect(Math.abs(value - expected)).toBeLessThan(5 * Math.sqrt(variance / count))
     within(
@@ -71,7 +71,7 @@ describe('Gaussian noise from a seed', () => {
       0,
       1,
     )
-    // P(|x| > t) for t of 1, 2, 3 and 4.
+    // P(|x| > t) for t of 1, 2, 3, and 4.
     for (const [t, p] of [
       [1, 0.317310507862914],
       [2, 0.0455002638963584],
@@ -85,7 +85,7 @@ describe('Gaussian noise from a seed', () => {
       )
   })
 
-  it('has the same moments where each number is made of four', () => {
+  it('has the same moments if each value combines four draws', () => {
     const count = 100_000
     const numbers = new Float64Array(count)
     new GaussianNoise(SEED).fillWithFour(numbers, new Float64Array(count), 3)
@@ -100,7 +100,7 @@ describe('Gaussian noise from a seed', () => {
     expect([...numbers.slice(0, 4)]).not.toEqual(draw(4, 3))
   })
 
-  it('follows the normal distribution as closely as Kolmogorov and Smirnov ask', () => {
+  it('passes the Kolmogorov-Smirnov test for a normal distribution', () => {
     const sorted = draw(50_000, 9).sort((a, b) => a - b)
     // Abramowitz and Stegun 26.2.17, absolute error below 7.5e-8.
     const below = (x: number): number => {
@@ -114,14 +114,14 @@ describe('Gaussian noise from a seed', () => {
     expect(distance).toBeLessThan(1.95 / Math.sqrt(sorted.length))
   })
 
-  it('refuses a seed that is not 32 bytes, and an odd start', () => {
+  it('refuses a seed that is not 32 bytes and an odd start', () => {
     expect(() => new GaussianNoise('abc')).toThrow('The noise seed must be 32 bytes in hex.')
     expect(() => draw(2, 0, 1)).toThrow('start at an even index')
   })
 })
 
 describe('logarithm and circle from basic operations', () => {
-  it('agree with the library to a few units in the last place', () => {
+  it('agree with Math to a few units in the last place', () => {
     const next = randomNumbers(3)
     let [ofLog, ofCircle] = [0, 0]
     for (let i = 0; i < 20_000; i++) {

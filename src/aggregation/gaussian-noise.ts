@@ -2,7 +2,7 @@ import { createCipheriv } from 'node:crypto'
 import { badRequest } from '../domain/errors.ts'
 import { cosSinTurns, naturalLog } from './elementary.ts'
 
-/** What a stream of noise is for. One seed serves a round; no two purposes and no two tensors share a counter. */
+/** The purposes of noise streams. One seed serves a round; purposes and tensors never share a counter. */
 export const NOISE = { elements: 1, count: 2, second: 3, third: 4, fourth: 5 } as const
 
 const FOUR = [NOISE.elements, NOISE.second, NOISE.third, NOISE.fourth] as const
@@ -11,10 +11,10 @@ const BLOCK = 16
 const ZEROS = new Uint8Array(16_384 * BLOCK)
 
 /**
- * Independent standard normal numbers from a 32-byte seed: the same seed, purpose, place and index give the same
- * number on every machine, and without the seed they cannot be told from chance. AES-256 in counter mode is the source
- * (NIST SP 800-38A; the counter block is purpose, place and pair of elements); Box-Muller turns each 16-byte block into
- * two numbers. The radius takes 64 bits at full relative precision, so that tails reach 9.4 standard deviations.
+ * Independent standard normal numbers from a 32-byte seed. The same seed, purpose, place, and index give the same number on
+ * every machine; without the seed, they are indistinguishable from random. AES-256 in counter mode (NIST SP 800-38A; the
+ * counter block is purpose, place, and element pair) generates 16-byte blocks, and Box-Muller turns each into two numbers.
+ * The radius uses 64 bits at full relative precision, so that tails reach 9.4 standard deviations.
  */
 export class GaussianNoise {
   readonly #seed: Buffer
@@ -25,7 +25,7 @@ export class GaussianNoise {
     this.#seed = Buffer.from(seed, 'hex')
   }
 
-  /** Fills `target` with the numbers from index `start`, which is even, on. */
+  /** Fills `target` with the numbers from index `start` on, which must be even. */
   fill(target: Float64Array, purpose: number, place: number, start = 0): void {
     if (start % 2 !== 0) throw new Error('Noise comes in pairs: start at an even index.')
     const blocks = Math.ceil(target.length / 2)
@@ -47,9 +47,9 @@ export class GaussianNoise {
   }
 
   /**
-   * Standard normal numbers that are half the sum of four each: who looks for the gaps between the values that one draw can
-   * take would have to guess all four (Holohan and Braghin 2021, "Secure Random Sampling in Differential Privacy", section 4).
-   * `scratch` is as long as `target`.
+   * Fills `target` with standard normal numbers, each half the sum of four draws. An attacker who exploits the gaps between
+   * the values of a single draw would have to guess all four (Holohan and Braghin 2021, "Secure Random Sampling in
+   * Differential Privacy", section 4). `scratch` is as long as `target`.
    */
   fillWithFour(target: Float64Array, scratch: Float64Array, place: number, start = 0): void {
     target.fill(0)
@@ -59,7 +59,7 @@ export class GaussianNoise {
     }
   }
 
-  /** The single number of a purpose. */
+  /** Returns the only number of a purpose. */
   single(purpose: number): number {
     const target = new Float64Array(1)
     this.fill(target, purpose, 0)

@@ -1,4 +1,4 @@
-// `tributary/aggregation`: many weight files into one, in Node; by the same code as the service, to the same bytes.
+// `tributary/aggregation`: aggregates weight files in Node, with the same code and the same output bytes as the service.
 export { type ErrorCode, ServiceError } from '../domain/errors.ts'
 export type { StrategyName } from '../domain/strategy-rules.ts'
 export { type StrategySettings, strategySettings } from '../domain/strategy-settings.ts'

@@ -24,7 +24,7 @@ const refusal = (message: string | RegExp) => ({
 })
 
 describe('inspecting an upload', () => {
-  it('tells its container and layout, in the order of the file', async () => {
+  it('reports its format and its layout in file order', async () => {
     const path = files.torch('u', [tensor('w', 'f32', [1, 2, 3, 4], [2, 2]), tensor('n', 'i64', [7n], [])])
     const inspection = { format: 'torch-zip', rawVector: false, layout, warning: null }
     expect(await inspectFile(path, { expected: null, rawVectors: 'none' })).toEqual(inspection)
@@ -45,7 +45,7 @@ describe('inspecting an upload', () => {
     ['safetensors', Number.NaN],
     ['torch', Number.POSITIVE_INFINITY],
     ['npz', Number.NEGATIVE_INFINITY],
-  ] as const)('refuses a .%s that is not finite, naming tensor and element, expected or not', async (kind, value) => {
+  ] as const)('refuses a .%s with a value of %d, naming the tensor and element', async (kind, value) => {
     const values = Array.from({ length: 70_000 }, (_, i) => (i === 69_998 ? value : i))
     const path = files[kind]('u', [tensor('fine', 'f32', [1]), tensor('b.weight', 'f32', values)])
     await expect(inspectFile(path, { expected: null, rawVectors: 'none' })).rejects.toMatchObject(
@@ -62,7 +62,7 @@ describe('inspecting an upload', () => {
     )
   })
 
-  it('looks into compressed, column-major and big-endian arrays too, and counts elements by rows', async () => {
+  it('also checks compressed, column-major, and big-endian arrays, and counts elements in row-major order', async () => {
     const values = [1, 2, 3, 4, 5, 6]
     const big = new Uint8Array(Buffer.from(encode('f32', values.with(4, Number.NaN))).swap32())
     const arrays = {
@@ -84,7 +84,7 @@ describe('inspecting an upload', () => {
     })
   })
 
-  it('refuses a truncated file and a pickle that would run code, expected or not', async () => {
+  it('refuses a truncated file and a pickle that would run code, with or without an expected layout', async () => {
     for (const name of ['net_truncated.pt', 'evil.pt', 'evil.pkl'])
       for (const expected of [null, layout])
         await expect(inspectFile(`${FIXTURES}weights/${name}`, { expected, rawVectors: 'none' })).rejects.toMatchObject(
@@ -92,7 +92,7 @@ describe('inspecting an upload', () => {
         )
   })
 
-  it('takes content that is not weights as it is where nothing is expected, and refuses it where weights are', async () => {
+  it('accepts content that is not weights if no layout is expected and refuses it otherwise', async () => {
     for (const [bytes, title] of [
       [Uint8Array.of(1, 2, 3), 'unknown binary content'],
       [encode('f32', [Number.NaN, 1]), 'unknown binary content'],
@@ -112,7 +112,7 @@ describe('inspecting an upload', () => {
     }
   })
 
-  it('takes an archive or a pickle whose lengths lie for nothing, not even for opaque bytes', async () => {
+  it('refuses an archive or a pickle with false lengths, even as opaque bytes', async () => {
     for (const bytes of [
       Buffer.from('PK\x05\x06\0\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0', 'latin1'),
       Buffer.from('\x80\x04\x95\xff\0\0\0\0\0\0\0}\x94.', 'latin1'),
@@ -138,7 +138,7 @@ describe('a bare vector', () => {
   const inspect = (path: string, rawVectors: 'declared' | 'plausible' | 'none') =>
     inspectFile(path, { expected: null, rawVectors })
 
-  it('is taken for one, with a warning, while at most 1 in 1,000 of its values is improbable', async () => {
+  it('is accepted with a warning if at most 1 in 1,000 of its values is implausible', async () => {
     for (const value of [9e-21, -1.01e9, 1e-44, 3e38]) {
       expect(await inspect(values(2, value), 'plausible')).toEqual({
         format: null,
@@ -158,20 +158,20 @@ describe('a bare vector', () => {
       expect(await inspect(values(2000, value), 'plausible')).toMatchObject({ rawVector: true })
   })
 
-  it('is not taken for one with a single value that is not finite, or where nobody asks', async () => {
+  it('is not accepted if a single value is not finite or if it was not declared', async () => {
     for (const value of [Number.NaN, Number.NEGATIVE_INFINITY])
       expect(await inspect(values(1, value), 'plausible')).toMatchObject({ rawVector: false, layout: null })
     expect(await inspect(values(0, 0), 'none')).toMatchObject({ rawVector: false, layout: null })
   })
 
-  it('may hold anything finite where it is declared, and letters by chance while it is short', async () => {
+  it('may hold any finite values if declared, and may look like text while it is short', async () => {
     expect(await inspect(values(2000, 1e38), 'declared')).toEqual({
       format: null,
       rawVector: true,
       layout: vector,
       warning: null,
     })
-    // 12.575 is '33IA' in bytes.
+    // The bytes of 12.575 are '33IA'.
     const letters = (count: number) =>
       files.write(
         'l',
@@ -189,7 +189,7 @@ describe('a bare vector', () => {
     )
   })
 
-  it('that is declared must be finite and of whole values', async () => {
+  it('must be finite and a multiple of 4 bytes long if declared', async () => {
     await expect(inspect(values(1, Number.NaN), 'declared')).rejects.toMatchObject(
       refusal(/NaN or infinity at element 0/),
     )

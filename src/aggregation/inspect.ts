@@ -15,9 +15,9 @@ import { createKernel, isFloat, type Kernel } from './kernel.ts'
 const COLUMNS = 65_536
 
 /**
- * Looks at an uploaded file before it is kept. With `expected` it must be weights of that layout; without, any readable
- * weight file passes, and so does content that is not weights: with layout null, and a warning that names it.
- * Throws bad_request naming the first difference, the damage, or the tensor and element that is NaN or infinite.
+ * Inspects an uploaded file before it is stored. With `expected`, it must be weights of that layout. Otherwise any readable
+ * weight file is accepted, and content that is not weights is too, with layout null and a warning that names it. Throws
+ * bad_request naming the first difference, the damage, or the tensor and element that is NaN or infinite.
  */
 export const inspectFile = async (path: string, options: InspectionOptions): Promise<Inspection> => {
   const { expected, rawVectors } = options
@@ -84,7 +84,7 @@ const inspectOpaque = (
   }
 }
 
-/** Why bytes that are not recognized are no float32 vector; null: they can be taken for one. */
+/** Returns why unrecognized bytes are not plausible as a float32 vector, or null if they are. */
 const doubtAbout = (file: OpenFile): string | null => {
   if (file.size === 0) return 'it is empty'
   if (file.size % 4 !== 0) return `its ${file.size} bytes are not a multiple of 4`
@@ -117,7 +117,7 @@ const requireFinite = async (
     : 'Training has diverged: lower the learning rate, or leave this update out.'
   const scanned = new Set<string>()
   for (const tensor of tensors) {
-    // Tied tensors are looked at once.
+    // Checks tied tensors once.
     const place = `${tensor.byteOffset} ${tensor.deflated?.offset} ${tensor.dtype} ${tensor.shape} ${tensor.strides}`
     if (scanned.has(place)) continue
     scanned.add(place)

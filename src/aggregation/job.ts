@@ -3,74 +3,79 @@ import type { DetectedFormat, WeightFormat } from '../tensors/formats.ts'
 import type { Layout } from '../tensors/layout.ts'
 
 export interface Update {
-  /** The user-chosen device id: updates are added up in the order of these, by UTF-16 code units. */
+  /** The user-chosen device ID. Updates are aggregated in the order of IDs, by UTF-16 code units. */
   readonly id: string
   readonly path: string
-  /** It was declared a bare float32 vector, or was taken for one. */
+  /** Declared or inferred to be a bare float32 vector. */
   readonly rawVector?: boolean
   readonly numSamples: number
   /** SCAFFOLD: the change of the device's control variate, with the model's layout. */
   readonly controlPath?: string
-  /** FedBuff: the model that the device started from; without one, the global model. */
+  /** FedBuff: the model that the device started from; the global model if absent. */
   readonly basePath?: string
-  /** FedBuff: how many models there were after that one. */
+  /** FedBuff: the number of models since that one. */
   readonly staleness?: number
 }
 
 export interface AggregationJob {
   readonly strategy: StrategySettings
-  /** The distributed model, whose container, metadata and further content the result takes over; null: the first update. */
+  /** The distributed model. The result keeps its container, metadata, and other content; the first update's if null. */
   readonly globalPath: string | null
-  /** The distributed model is a bare float32 vector, and so is everything that comes with it but the updates. */
+  /** The distributed model is a bare float32 vector, as are all other files except the updates. */
   readonly rawVector?: boolean
   readonly updates: readonly Update[]
-  /** What the strategy kept at the end of the job's last round; null in the first. */
+  /** The strategy's state after the job's previous round; null in the first round. */
   readonly statePath: string | null
-  /** Where it writes what the next round needs. Null: the strategy's state ends with this round. */
+  /** Where to write the state for the next round. If null, the state ends with this round. */
   readonly stateOutputPath: string | null
-  /** Where SCAFFOLD writes the next global control variate, in the model's container, for the devices. */
+  /** Where SCAFFOLD writes the next global control variate for the devices, in the model's container. */
   readonly controlOutputPath: string | null
-  /** How many devices the updates were drawn from; null: as many as there are updates. */
+  /** The number of devices that the updates were drawn from; if null, the number of updates. */
   readonly population: number | null
   readonly privacy: PrivacyPlan | null
-  /** Written from scratch; left incomplete when the job fails. Files `<outputPath>.*` are scratch space, removed at the end. */
+  /**
+   * The mean change of the model in f64, as a `StateFile` with one vector, for a strategy that uses the mean change. It replaces
+   * the change of the updates' float tensors.
+   */
+  readonly meanChangePath?: string
+  /** Written from scratch; incomplete if the job fails. Files `<outputPath>.*` are scratch files and are removed at the end. */
   readonly outputPath: string
 }
 
-/** User-level differential privacy for one round: every update is clipped, the sum gets noise, the divisor is fixed. */
+/** User-level differential privacy for one round: updates are clipped, the sum gets noise, and the divisor is fixed. */
 export interface PrivacyPlan {
-  /** Largest L2 norm of an update's change over all float tensors. */
+  /** The maximum L2 norm of an update's change over all float tensors. */
   readonly clipNorm: number
-  /** Standard deviation of the noise on the sum, in units of clipNorm. */
+  /** The standard deviation of the noise on the sum, in units of clipNorm. */
   readonly noiseMultiplier: number
-  /** What the noisy sum is divided by, however many updates came in: the round's target. */
+  /** The divisor of the noisy sum, regardless of the number of updates: the round's target. */
   readonly denominator: number
-  /** 32 bytes in hex, from the operating system's random source, secret, and never used for a second round. */
+  /** 32 bytes in hex from the operating system's random source; secret, and never reused for another round. */
   readonly noiseSeed: string
-  /** Rounds of before version 1.1 drew one number for each element, and rounded nothing; their replays still do. */
+  /** False for rounds from before version 1.1 and their replays, which draw one number per element and do not round. */
   readonly hardened: boolean
-  /** Null: the clip norm stays. */
+  /** If null, the clip norm is constant. */
   readonly adaptive: AdaptiveClipping | null
 }
 
 /** Andrew et al. 2021, "Differentially Private Learning with Adaptive Clipping". */
 export interface AdaptiveClipping {
-  /** 0.2 when absent. */
+  /** Default: 0.2. */
   readonly learningRate?: number
-  /** The share of updates that should not be clipped: 0.5 when absent. */
+  /** The share of updates that should not be clipped. Default: 0.5. */
   readonly targetQuantile?: number
-  /** Standard deviation of the noise on the count of unclipped updates: max(denominator / 20, noiseMultiplier) when absent. */
+  /** The standard deviation of the noise on the count of unclipped updates. Default: max(denominator / 20, noiseMultiplier). */
   readonly countNoise?: number
 }
 
 export interface AggregationResult {
-  /** Of content that is not weights: what was recognized in it; null: nothing we know. */
+  /** For content that is not weights, the detected format; null if unknown. */
   readonly format: WeightFormat | DetectedFormat | null
   readonly tensors: number
   readonly elements: number
-  /** What each update counted for, in the order of ids: summing to 1, but with privacy, where it is 1 / denominator. */
+  /** The weight of each update, in the order of IDs: the sum is 1, except with privacy, where each is 1 / denominator. */
   readonly weights: readonly { readonly id: string; readonly weight: number }[]
-  /** Whether there is a file at `stateOutputPath`, and one at `controlOutputPath`. */
+  /** Whether the files at `stateOutputPath` and `controlOutputPath` were written. */
   readonly state: { readonly written: boolean }
   readonly control: { readonly written: boolean }
   /** Null in a round without privacy. */
@@ -78,62 +83,59 @@ export interface AggregationResult {
 }
 
 export interface PrivacyOutcome {
-  /** With noise, as adaptive clipping measured it; null otherwise, because the exact share is paid for by no budget. */
+  /** Measured with noise by adaptive clipping; null otherwise, because no budget pays for the exact share. */
   readonly clippedFraction: number | null
-  /** The clip norm of the next round; null when it is not adapted. */
+  /** The clip norm of the next round; null if it is not adapted. */
   readonly nextClipNorm: number | null
 }
 
 export interface ScreeningJob {
-  /** What changes are measured from; null: from zero. */
+  /** The base that changes are measured from; zero if null. */
   readonly globalPath: string | null
   readonly rawVector?: boolean
   readonly updates: readonly Pick<Update, 'id' | 'path' | 'rawVector'>[]
-  /** Files `<scratchPath>.*` are scratch space, removed at the end. */
+  /** Files `<scratchPath>.*` are scratch files and are removed at the end. */
   readonly scratchPath: string
 }
 
-/** How one update looks beside the others. All figures are over the finite elements of float tensors. */
+/** Compares one update with the others. All numbers cover the finite elements of float tensors. */
 export interface Screened {
   readonly id: string
   /** L2 norm of the update's change. */
   readonly norm: number
-  /** Between the update's change and the median change of every coordinate, -1 to 1; null when either is zero. */
+  /** The cosine of the update's change and the coordinate-wise median change, -1 to 1; null if either is zero. */
   readonly cosine: number | null
   /** Elements that are NaN or infinite. */
   readonly nonFinite: number
 }
 
-/**
- * What to make of content that is not recognized: `declared` to be a bare float32 vector, taken for one where it is
- * `plausible`, or left as it is.
- */
+/** How to treat unrecognized content: as `declared` to be a bare float32 vector, as one if it is `plausible`, or unchanged. */
 export type RawVectors = 'declared' | 'plausible' | 'none'
 
 export interface InspectionOptions {
-  /** Null: any content is taken. */
+  /** Null accepts any layout and content that is not weights. */
   readonly expected: Layout | null
   readonly rawVectors: RawVectors
-  /** It is what a round or a job starts from, not an update. */
+  /** A model that a round or job starts from, not an update. */
   readonly isModel?: true
-  /** The round combines trees: the file must be a model of them. */
+  /** The round combines trees, so the file must be a tree model. */
   readonly trees?: boolean
 }
 
 export interface Inspection {
-  /** What was recognized; null: nothing we know. */
+  /** The detected format; null if unknown. */
   readonly format: DetectedFormat | null
-  /** It is a bare float32 vector: declared, or taken for one. */
+  /** Declared or inferred to be a bare float32 vector. */
   readonly rawVector: boolean
-  /** Null for content that is not weights: bytes taken as they are, never added up. */
+  /** Null for content that is not weights: stored unchanged, never averaged. */
   readonly layout: Layout | null
-  /** Of content that is not weights: what to do about it. */
+  /** For content that is not weights: what to do about it. */
   readonly advice?: string
-  /** What whoever sent it should know. */
+  /** A warning for the sender. */
   readonly warning: string | null
 }
 
-/** What travels to a worker thread and back. */
+/** Messages between the main and worker threads. */
 export type Request =
   | { readonly kind: 'inspect'; readonly path: string; readonly options: InspectionOptions }
   | { readonly kind: 'aggregate'; readonly job: AggregationJob }

@@ -1,7 +1,7 @@
 import { BYTES_OF, type DType } from '../tensors/weight-file.ts'
 import { divideToNearestEven } from './exact-integers.ts'
 
-/** What the kernel computes, written the slow and obvious way. Used by tests only. */
+/** The kernel's computations in a slow and obvious form, for tests. */
 
 const halfValue = (bits: number, mantissaBits: number, bias: number): number => {
   const sign = bits & 0x8000 ? -1 : 1
@@ -16,7 +16,7 @@ const halfValue = (bits: number, mantissaBits: number, bias: number): number => 
 export const f16Value = (bits: number): number => halfValue(bits, 10, 15)
 export const bf16Value = (bits: number): number => halfValue(bits, 7, 127)
 
-/** The 16 bits whose value is nearest, ties to even mantissa, found by bisection over all non-negative patterns. */
+/** Finds the nearest 16-bit pattern, ties to even mantissa, by bisection over all nonnegative patterns. */
 const nearestHalf = (value: number, patternValue: (bits: number) => number, infinity: number): number => {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
   const magnitude = Math.abs(value)
@@ -28,7 +28,7 @@ const nearestHalf = (value: number, patternValue: (bits: number) => number, infi
     if (patternValue(middle) <= magnitude) low = middle
     else high = middle
   }
-  // Above the largest finite value, infinity counts as the value one step further.
+  // Above the largest finite value, infinity counts as one step further.
   const above = high === infinity ? 2 * patternValue(low) - patternValue(low - 1) : patternValue(high)
   const toLow = magnitude - patternValue(low)
   const toHigh = above - magnitude
@@ -38,7 +38,7 @@ const nearestHalf = (value: number, patternValue: (bits: number) => number, infi
 export const toF16 = (value: number): number => nearestHalf(value, f16Value, 0x7c00)
 export const toBf16 = (value: number): number => nearestHalf(value, bf16Value, 0x7f80)
 
-/** Little-endian elements as numbers; 64-bit integers as bigints. */
+/** Decodes little-endian elements to numbers; 64-bit integers to bigints. */
 export const decode = (dtype: DType, bytes: Uint8Array): (number | bigint)[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const read: Readonly<Record<DType, (at: number) => number | bigint>> = {
@@ -59,7 +59,7 @@ export const decode = (dtype: DType, bytes: Uint8Array): (number | bigint)[] => 
   return Array.from({ length: bytes.length / BYTES_OF[dtype] }, (_, i) => read[dtype](i * BYTES_OF[dtype]))
 }
 
-/** Numbers as little-endian elements, rounded to nearest even. */
+/** Encodes numbers as little-endian elements, rounded to nearest even. */
 export const encode = (dtype: DType, values: readonly (number | bigint)[]): Uint8Array => {
   const bytes = new Uint8Array(values.length * BYTES_OF[dtype])
   const view = new DataView(bytes.buffer)
@@ -82,7 +82,7 @@ export const encode = (dtype: DType, values: readonly (number | bigint)[]): Uint
   return bytes
 }
 
-/** sum(weight * row) / sum(weight) per column: floats through f64 in row order, integers exactly. */
+/** sum(weight * row) / sum(weight) per column: floats in f64 in row order, integers exactly. */
 export const meanOf = (dtype: DType, rows: readonly Uint8Array[], weights: readonly number[]): Uint8Array => {
   const columns = rows.map((row) => decode(dtype, row))
   const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -98,7 +98,7 @@ export const meanOf = (dtype: DType, rows: readonly Uint8Array[], weights: reado
   return encode(dtype, means)
 }
 
-/** The mean of ranks [from, to) per column: floats through f64 in the order of ranks from +0, integers exactly. */
+/** The mean of ranks [from, to) per column: floats in f64 from +0 in the order of ranks, integers exactly. */
 export const rankMeanOf = (dtype: DType, rows: readonly Uint8Array[], from: number, to: number): Uint8Array => {
   const columns = rows.map((row) => decode(dtype, row))
   const ascending = (a: number | bigint, b: number | bigint): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -117,7 +117,7 @@ export const rankMeanOf = (dtype: DType, rows: readonly Uint8Array[], from: numb
   return encode(dtype, means)
 }
 
-/** xorshift32, so that a failure can be seen again. */
+/** xorshift32, for reproducible failures. */
 export const randomBytes = (length: number, seed: number): Uint8Array => {
   let state = seed | 1
   return Uint8Array.from({ length }, () => {
@@ -128,7 +128,7 @@ export const randomBytes = (length: number, seed: number): Uint8Array => {
   })
 }
 
-/** Random bit patterns, subnormals included, without infinities and NaN where `finite`. */
+/** Random bit patterns, including subnormals; without infinities and NaN if `finite`. */
 export const randomRow = (dtype: DType, length: number, seed: number, finite: boolean): Uint8Array => {
   const bytes = randomBytes(length * BYTES_OF[dtype], seed)
   if (!finite) return bytes
@@ -141,7 +141,7 @@ export const randomRow = (dtype: DType, length: number, seed: number, finite: bo
   )
 }
 
-/** Uniform numbers in [0, 1), the same for the same seed (Weyl sequence with a 32-bit mixer). */
+/** Uniform numbers in [0, 1), reproducible by seed (Weyl sequence with a 32-bit mixer). */
 export const randomNumbers = (seed: number): (() => number) => {
   let state = seed
   return () => {

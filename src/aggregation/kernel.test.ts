@@ -24,7 +24,7 @@ const meanByKernel = (dtype: DType, rows: readonly Uint8Array[], weights: readon
 }
 
 describe('the kernel', () => {
-  it.each(DTYPES)("gives the oracle's weighted means of random %s rows, bit for bit, at odd lengths", (dtype) => {
+  it.each(DTYPES)("computes the oracle's weighted means of random %s rows, bit for bit, at odd lengths", (dtype) => {
     for (const length of [1, 2, 3, 7, 8, 9, 31, 1001]) {
       const rows = [0, 1, 2, 3, 4].map((k) => randomRow(dtype, length, 7919 * length + k * 104729 + 1, true))
       const weights = [3, 1, 0, 17, 250]
@@ -34,7 +34,7 @@ describe('the kernel', () => {
     }
   })
 
-  it.each(FLOATS)('gives back a single %s row unchanged, subnormals and negative zeros included', (dtype) => {
+  it.each(FLOATS)('returns a single %s row unchanged, including subnormals and negative zeros', (dtype) => {
     const row = encode(dtype, [-0, 0, 5e-324, -1e-45, 6e-8, -6e-5, 1e-40, 1, -65504, 0.1])
     expect(meanByKernel(dtype, [row], [7]).bytes).toEqual(row)
   })
@@ -54,7 +54,7 @@ describe('the kernel', () => {
   })
 
   it('rounds f64 means to 16 bits once, where going through f32 would round twice', () => {
-    // Just above the tie between two neighbors: f32 cannot hold the difference and would round it to the tie.
+    // Just above the tie between two neighbors; f32 cannot represent the difference and would round to the tie.
     const aboveTie16 = 1 + 2 ** -11 + 2 ** -40
     const aboveTieBf = 1 + 2 ** -8 + 2 ** -40
     expect(meanByKernel('f64', [encode('f64', [aboveTie16])], [1]).finite).toBe(true)
@@ -69,11 +69,11 @@ describe('the kernel', () => {
     expect(kernel.bytes(out, 4).slice()).toEqual(new Uint8Array(Uint16Array.of(0x3f81, 0x3f80).buffer))
   })
 
-  it.each(FLOATS)('finds the first non-finite %s element wherever it lies, and none in finite rows', (dtype) => {
+  it.each(FLOATS)('finds the first non-finite %s element at any position, and none in finite rows', (dtype) => {
     const kernel = createKernel()
     const row = kernel.allocate(64 * 8)
     for (const length of [1, 5, 8, 19]) {
-      kernel.bytes(row, 64 * 8).fill(255) // Behind the end everything is NaN and must not be seen.
+      kernel.bytes(row, 64 * 8).fill(255) // Everything past the end is NaN and must be ignored.
       const finite = randomRow(dtype, length, length + 3, true)
       kernel.bytes(row, finite.length).set(finite)
       expect(kernel.firstNonFinite(dtype, row, length)).toBe(-1)
@@ -91,7 +91,7 @@ describe('the kernel', () => {
     }
   })
 
-  it.each(FLOATS)('says so when a %s mean is not finite', (dtype) => {
+  it.each(FLOATS)('reports that a %s mean is not finite', (dtype) => {
     const rows = [randomRow(dtype, 9, 5, true), randomRow(dtype, 9, 6, true)]
     new DataView(rows[1]!.buffer).setUint16(rows[1]!.length - 2, dtype === 'f16' ? 0x7c00 : 0x7ff0, true)
     expect(meanByKernel(dtype, rows, [1, 1]).finite).toBe(false)
@@ -101,7 +101,7 @@ describe('the kernel', () => {
     ['f16', 65_520, 65_519],
     ['bf16', 3.4e38, 3.38e38],
     ['f32', 3.41e38, 3.4e38],
-  ] as const)('says so when a mean leaves the range of %s', (dtype, beyond, within) => {
+  ] as const)('reports a mean beyond the range of %s', (dtype, beyond, within) => {
     const kernel = createKernel()
     const [sums, out] = [kernel.allocate(64), kernel.allocate(64)]
     for (const [value, fits] of [
@@ -115,7 +115,7 @@ describe('the kernel', () => {
     }
   })
 
-  it('tells the largest magnitude of an integer row', () => {
+  it('returns the largest magnitude of an integer row', () => {
     expect(meanByKernel('i8', [encode('i8', [3, -128, 7])], [1]).largest).toEqual([128])
     expect(meanByKernel('u32', [encode('u32', [3, 4_294_967_295])], [1]).largest).toEqual([4_294_967_295])
     expect(meanByKernel('i64', [encode('i64', [-(2n ** 63n)])], [1]).largest).toEqual([2 ** 63])
@@ -123,7 +123,7 @@ describe('the kernel', () => {
 })
 
 describe('exact division', () => {
-  it('rounds to the nearest whole number, ties to even, on both sides of zero', () => {
+  it('rounds to the nearest integer, ties to even, on both sides of zero', () => {
     const halves = [-5n, -3n, -1n, 1n, 3n, 5n].map((n) => divideToNearestEven(n, 2n))
     expect(halves).toEqual([-2n, -2n, 0n, 0n, 2n, 2n])
     expect([-7n, -5n, -4n, 4n, 5n, 7n].map((n) => divideToNearestEven(n, 3n))).toEqual([-2n, -2n, -1n, 1n, 2n, 2n])

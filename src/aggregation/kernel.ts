@@ -1,7 +1,7 @@
 import type { DType } from '../tensors/weight-file.ts'
 import { KERNEL_WASM } from './kernel.gen.ts'
 
-/** Named in every receipt: the version rises whenever the same input could give other bytes. */
+/** Recorded in every receipt. The version increases whenever the same input could give different bytes. */
 export const KERNEL = { name: 'wasm-f64', version: '1' } as const
 
 export type FloatType = 'f64' | 'f32' | 'f16' | 'bf16'
@@ -10,12 +10,12 @@ export const isFloat = (dtype: DType): dtype is FloatType =>
   dtype === 'f64' || dtype === 'f32' || dtype === 'f16' || dtype === 'bf16'
 
 /**
- * The arithmetic, on addresses in its own linear memory. Rows hold little-endian elements as they lie in a file; sums
- * are f64. Buffers have room for `padded(length)` elements, because the vector loops work on whole vectors, and what
- * lies behind `length` in a row of floats must be zero.
+ * The arithmetic, on addresses in the kernel's linear memory. Rows hold little-endian elements as they are in files; sums
+ * are f64. Buffers must have room for `padded(length)` elements, because loops process whole vectors; in rows of floats, the
+ * elements after `length` must be zero.
  */
 export interface Kernel {
-  /** 16-byte aligned and never freed: a kernel lives as long as one job. Throws RangeError beyond 4 GiB. */
+  /** Returns a 16-byte aligned address. Never freed: a kernel lives as long as one job. Throws RangeError beyond 4 GiB. */
   allocate(bytes: number): number
   /** A view of the memory, valid until the next `allocate`. */
   bytes(address: number, length: number): Uint8Array<ArrayBuffer>
@@ -23,9 +23,9 @@ export interface Kernel {
   clear(sums: number, length: number): void
   /** sums[i] += weight * row[i]. Returns the largest magnitude in the row for integers, 0 for floats. */
   add(dtype: DType, row: number, sums: number, length: number, weight: number): number
-  /** out[i] = sums[i] / total, rounded to `dtype`, ties to even. False when a float came out infinite or NaN. */
+  /** out[i] = sums[i] / total, rounded to `dtype`, ties to even. Returns false if a float is infinite or NaN. */
   finish(dtype: DType, sums: number, total: number, out: number, length: number): boolean
-  /** Index of the first infinite or NaN element, or -1. */
+  /** Returns the index of the first infinite or NaN element, or -1. */
   firstNonFinite(dtype: FloatType, row: number, length: number): number
   /** out[i] = row[i] as f64. Returns the largest magnitude in the row for integers, 0 for floats. */
   decode(dtype: DType, row: number, out: number, length: number): number
@@ -38,17 +38,17 @@ export interface Kernel {
   /** sums[i] += weight * (a[i] - b[i]) of f64 vectors. */
   addDelta(a: number, b: number, sums: number, length: number, weight: number): void
   /**
-   * out[i * rows + j] += sum((row_i - row_j)^2) for all i < j; row k lies at base + k * stride. With lanes of f32 the
-   * differences, and sums of 64 squares at a time, are f32; the rest is f64.
+   * out[i * rows + j] += sum((row_i - row_j)^2) for all i < j; row k is at base + k * stride. With f32 lanes, the
+   * differences and sums of 64 squares at a time are f32; the rest is f64.
    */
   pairs(lanes: 'f32' | 'f64', base: number, stride: number, rows: number, length: number, out: number): void
-  /** Orders rows column by column with the comparators of `table` (see kernel/ranks.as). */
+  /** Sorts each column over all rows with the comparators of `table` (see kernel/ranks.as). */
   sortRows(lanes: 'f32' | 'f64', base: number, length: number, table: number, comparators: number): void
-  /** The function `run` of another module that works on this memory, imported as env.memory. */
+  /** Links another module that uses this memory, imported as env.memory, and returns its function `run`. */
   link(module: WebAssembly.Module): (...operands: number[]) => number
 }
 
-/** Elements that a buffer for `length` of them must have room for. */
+/** The number of elements that a buffer for `length` of them must have room for. */
 export const padded = (length: number): number => Math.ceil(length / 8) * 8
 
 const PAGE = 65_536
@@ -72,7 +72,7 @@ const ADD: Readonly<Record<DType, string>> = {
   bool: 'addBool',
 }
 
-// Unsigned results share the signed stores: the low bits of a mean in range are the same.
+// Unsigned results use the signed stores, because the low bits of a mean in range are the same.
 const FINISH: Readonly<Record<DType, string>> = {
   f64: 'finishF64',
   f32: 'finishF32',
@@ -93,7 +93,7 @@ const SCAN: Readonly<Record<FloatType, string>> = { f64: 'scanF64', f32: 'scanF3
 
 let compiled: WebAssembly.Module | undefined
 
-/** A fresh kernel with 64 KiB of memory of its own, growing by `allocate`. The module is compiled once per thread. */
+/** Creates a kernel with its own 64 KiB of memory, which `allocate` grows. The module is compiled once per thread. */
 export const createKernel = (): Kernel => {
   compiled ??= new WebAssembly.Module(Uint8Array.from(atob(KERNEL_WASM), (char) => char.charCodeAt(0)))
   const memory = new WebAssembly.Memory({ initial: 1 })

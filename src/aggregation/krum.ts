@@ -6,13 +6,13 @@ import { finishFloats, type Mean, sampleMean } from './sample-mean.ts'
 import { type Chunk, numberOption, type Round, type Strategy, type StrategyFactory } from './strategy.ts'
 
 const MAX_COLUMNS = 16_384
-/** Distances of all pairs take 8 n^2 bytes: 128 MB then. */
+/** The distances of all pairs take 8 n^2 bytes: at most 128 MB. */
 const MAX_ROWS = 4096
 
 /**
- * Krum: the update whose n - f - 2 nearest others are nearest, in squared distance over all float tensors, is taken as
- * it is; ties go to the smaller device id (Blanchard et al. 2017, "Machine Learning with Adversaries: Byzantine
- * Tolerant Gradient Descent", section 4). With `keep` m > 1 it is Multi-Krum. Throws conflict for n < 2f + 3.
+ * Krum: uses the update with the smallest sum of squared distances to its n - f - 2 nearest others, over all float tensors;
+ * ties go to the smaller device ID (Blanchard et al. 2017, "Machine Learning with Adversaries: Byzantine Tolerant Gradient
+ * Descent", section 4). With `keep` m > 1, it is Multi-Krum. Throws conflict if n < 2f + 3.
  */
 export const krum: StrategyFactory = (kernel, round) => {
   const keep = numberOption(round.options, 'keep')
@@ -20,15 +20,15 @@ export const krum: StrategyFactory = (kernel, round) => {
 }
 
 /**
- * Multi-Krum: the plain mean of the `keep` updates with the best scores (Blanchard et al. 2017, section 4.2); all but f
- * when `keep` is 0. Never more than n - f, because the rest may lie.
+ * Multi-Krum: the plain mean of the `keep` updates with the best scores (Blanchard et al. 2017, section 4.2), or of n - f if
+ * `keep` is 0. Never more than n - f, because the others may be Byzantine.
  */
 export const multikrum: StrategyFactory = (kernel, round) => {
   const keep = numberOption(round.options, 'keep')
   return nearestUpdates(kernel, round, (honest) => keep || honest)
 }
 
-/** Krum's scores: for each row the sum of its `neighbors` smallest distances. */
+/** Returns Krum's scores: for each row, the sum of its `neighbors` smallest distances. */
 export const krumScores = (
   rows: number,
   neighbors: number,
@@ -63,7 +63,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number
   let chosen: readonly number[] = []
   let mean: Mean | null = null
 
-  /** Chooses rows; false when scores are too close for what the distances are known to. */
+  /** Selects rows; returns false if scores are closer than the error of the distances. */
   const choose = (exactly: boolean): boolean => {
     const scores = krumScores(rows, rows - liars - 2, distances.between)
     const order = scores

@@ -3,11 +3,17 @@ import { showName } from '../tensors/shape.ts'
 import { isFloat, type Kernel } from './kernel.ts'
 import type { Chunk } from './strategy.ts'
 
-/** The first row and element of a chunk that is infinite or NaN, as a conflict; null when all are finite. */
+/** Names neither the device nor its values, because no privacy budget covers that. */
+const DIVERGED =
+  'An update holds NaN or infinity: its training diverged. Nothing was aggregated. Lower the learning rate of the devices; a private ' +
+  'round does not tell which device it was.'
+
+/** Returns a conflict naming the first infinite or NaN element of a chunk, or null if all are finite. */
 export const firstNonFinite = (kernel: Kernel, chunk: Chunk, address: number): ServiceError | null => {
   for (let row = 0; row < chunk.rows && isFloat(chunk.dtype); row++) {
     chunk.load(row, address)
     const index = kernel.firstNonFinite(chunk.dtype, address, chunk.length)
+    if (index !== -1 && chunk.isPrivate) return conflict(DIVERGED)
     if (index !== -1)
       return conflict(
         `The ${chunk.nameOf(row)} holds NaN or infinity in tensor ${showName(chunk.tensor)} at element ` +
@@ -18,8 +24,8 @@ export const firstNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
 }
 
 /**
- * Why a chunk's result is not finite: the first row and element that is infinite or NaN, or else that finite values led
- * out of the range of f64 or of the tensor's type. `address` is a row buffer.
+ * Explains why a chunk's result is not finite: the first infinite or NaN element of a row, otherwise finite values that
+ * exceed the range of f64 or of the tensor's type. `address` is a row buffer.
  */
 export const blameNonFinite = (kernel: Kernel, chunk: Chunk, address: number): ServiceError =>
   firstNonFinite(kernel, chunk, address) ??
@@ -30,7 +36,7 @@ export const blameNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
           'Nothing was aggregated: lower the server learning rate or the noise.',
       ))
 
-/** Why a vector that the strategy keeps for the next round is not finite, though the result is; as `blameNonFinite`. */
+/** Like `blameNonFinite`, for a non-finite state vector of the strategy although the result is finite. */
 export const blameState = (kernel: Kernel, chunk: Chunk, vector: number, address: number): ServiceError => {
   const what = `What the strategy keeps for tensor ${showName(chunk.tensor)} between rounds`
   chunk.loadState(vector, address)
@@ -41,8 +47,13 @@ export const blameState = (kernel: Kernel, chunk: Chunk, vector: number, address
   )
 }
 
-/** `what` exceeds the range of f64, with the value that contributed most to it where rows hold f64. */
+/** An error for `what` exceeding the range of f64; names the value that contributed most if rows hold f64. */
 const beyondRange = (kernel: Kernel, chunk: Chunk, address: number, what: string): ServiceError => {
+  const overflow = `${what} exceeds the range of 64-bit floats. Nothing was aggregated`
+  if (chunk.isPrivate)
+    return conflict(
+      `${overflow}: lower the server learning rate or, in a round with differential privacy, the clip norm or the noise.`,
+    )
   let most = { value: 0, row: 0, element: 0 }
   for (let row = 0; row < chunk.rows && chunk.dtype === 'f64'; row++) {
     chunk.load(row, address)
@@ -54,5 +65,5 @@ const beyondRange = (kernel: Kernel, chunk: Chunk, address: number, what: string
     most.value === 0
       ? ''
       : ` The largest value, ${most.value}, is element ${most.element} of the ${chunk.nameOf(most.row)}; its training diverged.`
-  return conflict(`${what} exceeds the range of 64-bit floats. Nothing was aggregated.${largest}`)
+  return conflict(`${overflow}.${largest}`)
 }

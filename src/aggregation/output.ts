@@ -11,7 +11,7 @@ import { type OpenFile, openFile, reusingReads, ScratchFile } from './files.ts'
 
 const COPY_BYTES = 1024 * 1024
 
-/** Copies a file except the bytes of its direct tensors, which are about to be written anyway. */
+/** Copies a file except the bytes of its direct tensors, which will be overwritten. */
 const copyAround = (from: OpenFile, to: OpenFile, tensors: readonly Tensor[]): void => {
   ftruncateSync(to.fd, from.size)
   const holes = tensors
@@ -26,7 +26,7 @@ const copyAround = (from: OpenFile, to: OpenFile, tensors: readonly Tensor[]): v
   }
 }
 
-/** Writes everything but the tensors' values; returns where those belong. */
+/** Writes everything except the tensors' values and returns their positions. */
 const lay = (templatePath: string, template: WeightFile, target: OpenFile): WeightFile => {
   if (!canPatch(template)) {
     const plan = planWeightFile(template.format, layoutOf(template))
@@ -44,17 +44,17 @@ const lay = (templatePath: string, template: WeightFile, target: OpenFile): Weig
 }
 
 /**
- * The aggregate's file: a copy of the template with new values in its tensors' places, so that metadata and whatever
- * else it holds stay as they are; or a fresh container of its kind where values cannot be put in place.
+ * The aggregate's file: a copy of the template with new tensor values, so that metadata and other content are kept, or a new
+ * container of the same kind if values cannot be replaced in place.
  */
 export class OutputFile {
-  /** What is being written; its tensors have the order of the template's. */
+  /** The file being written; its tensors are in the template's order. */
   readonly weights: WeightFile
   readonly #file: OpenFile
   readonly #tensors: readonly Tensor[]
   /** The first tensor at each byte offset. */
   readonly #firstAt = new Map<number, number>()
-  /** Results for strided and big-endian places, row-major, until they are whole; where each begins, by tensor. */
+  /** Buffers row-major results for strided and big-endian tensors until complete; the map has their offsets by tensor. */
   readonly #pending: ScratchFile
   readonly #pendingAt = new Map<number, number>()
 
@@ -79,18 +79,18 @@ export class OutputFile {
     }
   }
 
-  /** The first tensor that lies in the same place as number `index`: `index` itself, unless the model ties them. */
+  /** Returns the first tensor in the same place as number `index`: `index` itself, unless the model ties them. */
   tiedTo(index: number): number {
     return this.#firstAt.get(this.#tensors[index]!.byteOffset) ?? index
   }
 
-  /** Writes row-major little-endian elements of tensor number `index`, from element `start` on. */
+  /** Writes row-major little-endian elements of tensor number `index`, beginning at element `start`. */
   write(index: number, start: number, bytes: Uint8Array): void {
     const { file, offset } = this.#place(index)
     file.write(offset + start * BYTES_OF[this.#tensors[index]!.dtype], bytes)
   }
 
-  /** `length` elements as they were written. */
+  /** Reads back `length` elements as they were written. */
   read(index: number, start: number, length: number): Uint8Array {
     const { file, offset } = this.#place(index)
     const itemBytes = BYTES_OF[this.#tensors[index]!.dtype]
@@ -104,7 +104,7 @@ export class OutputFile {
       : { file: this.#pending.file, offset: pendingAt }
   }
 
-  /** Puts strided and big-endian results in their places and recomputes checksums. */
+  /** Copies strided and big-endian results into place and recomputes checksums. */
   finish(): void {
     for (const index of this.#pendingAt.keys()) {
       if (this.tiedTo(index) !== index) continue

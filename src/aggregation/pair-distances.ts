@@ -3,19 +3,19 @@ import { firstNonFinite } from './non-finite.ts'
 import { loadRows } from './rank-mean.ts'
 import type { Chunk } from './strategy.ts'
 
-/** Relative error of a distance that `add` summed in f32: 64 squares in each of four lanes, each difference rounded. */
+/** The relative error of a distance summed by `add` in f32: 64 squares in each of four lanes, each difference rounded. */
 const RELATIVE_ERROR = 70 * 2 ** -24
-/** What a square below the smallest normal f32 may lose. */
+/** The maximum loss for a square below the smallest normal f32. */
 const SQUARE_ERROR = 2 ** -149
 
 /** Squared distances of all pairs of updates over all float tensors, chunk by chunk. */
 export interface PairDistances {
-  /** Adds a chunk: in f32 within blocks, fast, or in f64. Throws conflict naming a row that is not finite. */
+  /** Adds a chunk, in fast f32 within blocks or in f64. Throws conflict naming a row that is not finite. */
   add(chunk: Chunk, exactly: boolean): void
-  /** Forgets everything. */
+  /** Resets all distances. */
   clear(): void
   between(a: number, b: number): number
-  /** How far the sum of some of one row's distances may be from its true value, when not added exactly. */
+  /** Bounds the error of a sum of one row's distances that were not added exactly. */
   errorOf(sum: number): number
 }
 
@@ -35,7 +35,7 @@ export const pairDistances = (kernel: Kernel, rows: number, columns: number): Pa
       loadRows(kernel, chunk, lanes, { base, stride, scratch })
       kernel.pairs(lanes, base, stride, rows, length, sums)
       elements += length
-      // Values that are finite, but far apart, have an infinite distance too.
+      // Finite values that are far apart have an infinite distance too.
       const fault = view().every(Number.isFinite) ? null : firstNonFinite(kernel, chunk, scratch)
       if (fault !== null) throw fault
     },

@@ -32,7 +32,7 @@ const meanByKernel = (dtype: DType, rows: readonly Uint8Array[], from: number, t
   return kernel.bytes(combine(chunk), length * BYTES_OF[dtype]).slice()
 }
 
-/** Rows with ties, zeroes of both signs, subnormals and random bit patterns in the same column. */
+/** Rows with ties, zeros of both signs, subnormals, and random bit patterns in the same column. */
 const awkwardRows = (dtype: DType, count: number, length: number, seed: number): Uint8Array[] => {
   const next = randomNumbers(seed)
   const special = dtype.startsWith('u') || dtype === 'bool' ? [0, 1] : [0, -0, 1, -1, 5e-324, -1e-45, 6e-8, 1e-40]
@@ -51,7 +51,7 @@ const awkwardRows = (dtype: DType, count: number, length: number, seed: number):
 }
 
 describe('the mean of middle ranks', () => {
-  it.each(DTYPES)("is the oracle's for random %s rows, bit for bit, for medians and trimmed means", (dtype) => {
+  it.each(DTYPES)("equals the oracle's for random %s rows, bit for bit, for medians and trimmed means", (dtype) => {
     for (const [count, length] of [
       [1, 3],
       [3, 1],
@@ -69,7 +69,7 @@ describe('the mean of middle ranks', () => {
     }
   })
 
-  it('is the median for every count of updates from 1 to 60', () => {
+  it('is the median for every number of updates from 1 to 60', () => {
     for (let count = 1; count <= 60; count++) {
       const rows = awkwardRows('f32', count, 13, count)
       const [from, to] = [Math.floor((count - 1) / 2), Math.floor(count / 2) + 1]
@@ -77,26 +77,26 @@ describe('the mean of middle ranks', () => {
     }
   })
 
-  it('is exact for 64-bit integers that no float holds', () => {
+  it('is exact for 64-bit integers that no float can represent', () => {
     const big = 2n ** 62n
     const rows = [big + 1n, big + 5n, -big, big + 2n].map((value) => encode('i64', [value]))
     expect(decode('i64', meanByKernel('i64', rows, 1, 3))).toEqual([big + 2n])
     expect(decode('i64', meanByKernel('i64', rows.slice(0, 3), 1, 2))).toEqual([big + 1n])
   })
 
-  it('holds one column block of many thousand rows within its memory', () => {
+  it('fits a column block of thousands of rows in its memory', () => {
     const rows = Array.from({ length: 3000 }, (_, k) => encode('f32', [(k * 1009) % 3000, k]))
     expect(decode('f32', meanByKernel('f32', rows, 1499, 1501))).toEqual([1499.5, 1499.5])
   })
 
-  it('does not take values for infinite whose sum is', () => {
+  it('does not mistake values for infinite because their sum is', () => {
     const rows = [3e38, 3e38, 3e38, 3e38].map((value) => encode('f32', [value]))
     expect(decode('f32', meanByKernel('f32', rows, 1, 3))).toEqual([Math.fround(3e38)])
     const doubles = [1.5e308, 1.5e308, 1].map((value) => encode('f64', [value]))
     expect(decode('f64', meanByKernel('f64', doubles, 1, 2))).toEqual([1.5e308])
   })
 
-  it.each([4, 40])('refuses a value that is not finite among %i rows, wherever it lies, and names its row', (count) => {
+  it.each([4, 40])('refuses a non-finite value at any position among %i rows and names its row', (count) => {
     for (const [bad, value] of [Number.NaN, Infinity, -Infinity].entries()) {
       const rows = Array.from({ length: count }, (_, k) => encode('f32', [1, 2, k === bad ? value : 3, 4, 5]))
       expect(() => meanByKernel('f32', rows, 1, 3)).toThrow(
@@ -106,9 +106,9 @@ describe('the mean of middle ranks', () => {
   })
 })
 
-describe('a sorting network without what a rank does not need', () => {
-  it('still brings that rank to its wire for all inputs of zeroes and ones', () => {
-    // The 0-1 principle (Knuth 5.3.4): what sorts all of these sorts everything.
+describe('a sorting network reduced to the required ranks', () => {
+  it('puts those ranks on their wires for all inputs of zeros and ones', () => {
+    // The 0-1 principle (Knuth 5.3.4): a network that sorts all of these sorts everything.
     for (const wires of [1, 2, 3, 6, 9, 12]) {
       for (const from of [0, Math.floor((wires - 1) / 2)]) {
         const to = Math.floor(wires / 2) + 1
@@ -146,7 +146,7 @@ describe('median and trimmed mean of files', () => {
       }),
     )
 
-  it('read any container, several chunks long, and count every device the same', async () => {
+  it('read any container, span several chunks, and give every device equal weight', async () => {
     const count = 40_001
     const write = (k: number): string => {
       const values = Array.from({ length: count }, (_, i) => ((i * 7 + k * 13) % 101) - 50)
@@ -165,7 +165,7 @@ describe('median and trimmed mean of files', () => {
     expect(steps).toEqual([6n])
   })
 
-  it('drop floor(trim * n) values at either end, in decimal as it is written', async () => {
+  it('drop floor(trim * n) values at either end, computed in decimal', async () => {
     expect([trimmedPerEnd(0.29, 100), trimmedPerEnd(0.2, 5), trimmedPerEnd(0.49999, 2), trimmedPerEnd(0, 9)]).toEqual([
       29, 1, 0, 0,
     ])

@@ -5,23 +5,23 @@ import { blameNonFinite, firstNonFinite } from './non-finite.ts'
 import { networkModule, rankNetwork } from './sorting-network.ts'
 import type { Chunk } from './strategy.ts'
 
-/** Beyond so many rows straight-line code no longer fits the instruction cache. */
+/** With more rows, straight-line code no longer fits the instruction cache. */
 const MAX_STRAIGHT_ROWS = 28
-/** 32 KiB of float32 per row: twenty rows stay in a second-level cache. */
+/** 32 KiB of float32 per row, so that twenty rows fit the L2 cache. */
 const MAX_COLUMNS = 8192
-/** All rows of a chunk are held at once, as f64 at worst. */
+/** All rows of a chunk are in memory at once, as f64 in the worst case. */
 const ROW_BYTES = 16 * 1024 * 1024
 
 type Lanes = 'f32' | 'f64'
 
-/** Integers are ordered as f64, 16-bit floats as f32; both hold them exactly (large 64-bit integers go another way). */
+/** Integers are sorted as f64 and 16-bit floats as f32; both are exact (large 64-bit integers are handled separately). */
 const lanesOf = (dtype: DType): Lanes => (dtype === 'f32' || dtype === 'f16' || dtype === 'bf16' ? 'f32' : 'f64')
 
-/** Columns per chunk, at most `most`, so that `rows` rows of f64 stay within bounds. */
+/** The columns per chunk, at most `most`, such that `rows` rows of f64 fit the memory limit. */
 export const columnsFor = (rows: number, most: number): number =>
   Math.max(64, Math.min(most, Math.floor(ROW_BYTES / (rows * 8) / 64) * 64))
 
-/** Loads all rows of a chunk side by side as f32 or f64; returns the largest magnitude where they are integers. */
+/** Loads all rows of a chunk as f32 or f64; returns the largest magnitude for integers. */
 export const loadRows = (
   kernel: Kernel,
   chunk: Chunk,
@@ -44,14 +44,14 @@ export const loadRows = (
 
 export interface RankMean {
   readonly columns: number
-  /** Address of the results in the chunk's dtype. Throws conflict naming the row that is not finite. */
+  /** Returns the address of the results in the chunk's dtype. Throws conflict naming the row that is not finite. */
   combine(chunk: Chunk): number
 }
 
 /**
- * The mean of ranks [from, to) of every column over `rows` rows: a median (one or two middle ranks) or a trimmed mean.
- * Sums run in f64 in the order of ranks; a zero comes out positive. Integers become the exact mean rounded to the
- * nearest, ties to even. Memory is bounded for any number of rows, up to some 30,000 of them.
+ * The mean of ranks [from, to) of every column over `rows` rows: a median (one or two middle ranks) or a trimmed mean. Sums
+ * run in f64 in the order of ranks; a zero result is positive. Integers become the exact mean rounded to nearest, ties to
+ * even. Memory is bounded for up to about 30,000 rows.
  */
 export const rankMean = (kernel: Kernel, rows: number, from: number, to: number): RankMean => {
   const columns = columnsFor(rows, MAX_COLUMNS)
@@ -90,14 +90,14 @@ interface Plan {
   readonly out: number
 }
 
-/** `values` / `total` are the means, still f64; null when `out` already holds them in the chunk's type. */
+/** `values` / `total` are the means in f64; null if `out` already holds them in the chunk's type. */
 type Order = (
   dtype: DType,
   lanes: Lanes,
   length: number,
 ) => { readonly finite: boolean; readonly values: number | null; readonly total: number }
 
-/** The last networks of this thread: a job asks for the same one round after round. */
+/** Recent networks of this thread, cached because a job uses the same one in every round. */
 const modules = new Map<string, WebAssembly.Module>()
 const MAX_MODULES = 16
 
@@ -145,7 +145,7 @@ const tableOrder = (kernel: Kernel, plan: Plan): Order => {
     for (let k = 0; k < plan.rows; k++)
       if (kernel.firstNonFinite(lanes, plan.base + k * stride, length) !== -1) finite = false
     kernel.sortRows(lanes, plan.base, length, table, count)
-    // From +0 on, as the straight-line code does.
+    // Sums start at +0, as in the straight-line code.
     kernel.bytes(plan.out, padded(length) * 8).fill(0)
     for (let rank = plan.from; rank < plan.to; rank++) kernel.add(lanes, plan.base + rank * stride, plan.out, length, 1)
     return { finite, values: plan.out, total: plan.to - plan.from }

@@ -8,7 +8,7 @@ const update = (deviceId: string, numSamples: number) => ({
   numSamples,
 })
 
-it('lists strategy, kernel, inputs in the order of device ids, and output', () => {
+it('lists strategy, kernel, inputs in the order of device IDs, and output', () => {
   const receipt = buildReceipt({
     strategy: 'fedavg',
     globalModelSha256: 'aa',
@@ -34,7 +34,7 @@ it('lists strategy, kernel, inputs in the order of device ids, and output', () =
   })
 })
 
-it('refuses an update that the aggregation knows nothing of', () => {
+it('refuses an update for which the aggregation returned no weight', () => {
   const parts = {
     strategy: 'fedavg',
     globalModelSha256: null,

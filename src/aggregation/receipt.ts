@@ -1,23 +1,23 @@
 import { KERNEL } from './kernel.ts'
 
 export interface ReceiptUpdate {
-  /** The user-chosen device id, by which updates are ordered. */
+  /** The user-chosen device ID, by which updates are ordered. */
   readonly device_id: string
-  /** Present where devices of several organizations in the round have the same id. */
+  /** Present if devices of several organizations in the round have the same ID. */
   readonly org_id?: string | null
   readonly update_id: string
   readonly sha256: string
   readonly num_samples: number
-  /** Null where the devices keep it to themselves (secure aggregation with weights). */
+  /** Null if the devices keep it secret (secure aggregation with weights). */
   readonly weight: number | null
   /** SCAFFOLD: the change of the device's control variate. */
   readonly control_sha256?: string
-  /** The model it was trained from, where that is not the round's, and how many there were since. */
+  /** The model that training started from, if it is not the round's, and the number of models since then. */
   readonly base_model_sha256?: string
   readonly staleness?: number
 }
 
-/** What a round was made of: with the files named here, anyone can compute the same output bytes again. */
+/** The inputs of a round: with the files named here, anyone can compute the same output bytes again. */
 export interface Receipt {
   readonly strategy: string
   readonly kernel: { readonly name: string; readonly version: string }
@@ -25,10 +25,10 @@ export interface Receipt {
   readonly global_model_sha256: string | null
   readonly updates: readonly ReceiptUpdate[]
   readonly output_sha256: string
-  /** A round with a strategy of its own: what it was made with, from and into, besides the updates. */
+  /** Further inputs and outputs of the round's strategy besides the updates. */
   readonly strategy_options?: Readonly<Record<string, unknown>>
   readonly population?: number
-  /** The updates are masked; the threshold and the fixed point that their sum was made with. */
+  /** Present if the updates are masked: the threshold and the fixed-point parameters of their sum. */
   readonly secure_aggregation?: {
     readonly devices: number
     readonly threshold: number
@@ -43,7 +43,7 @@ export interface Receipt {
     readonly clip_norm: number
     readonly denominator: number
     readonly adaptive_clip: boolean
-    /** The seed is secret; who is shown it later can tell that it is the one. */
+    /** The seed is secret; its hash lets anyone who is later shown the seed verify it. */
     readonly noise_seed_sha256: string
   }
 }
@@ -52,9 +52,9 @@ export interface ReceiptParts {
   readonly strategy: string
   readonly globalModelSha256: string | null
   readonly updates: readonly {
-    /** As the aggregation knew it: unique in the round. */
+    /** The ID used in the aggregation, unique in the round. */
     readonly deviceId: string
-    /** Whom it stands for, where another device of the round has the same id in another organization. */
+    /** The actual device, if another device in the round has the same ID in another organization. */
     readonly namesake?: { readonly deviceId: string; readonly orgId: string | null }
     readonly updateId: string
     readonly sha256: string
@@ -63,7 +63,7 @@ export interface ReceiptParts {
     readonly baseModelSha256?: string | null
     readonly staleness?: number | null
   }[]
-  /** As `aggregateFiles` returned them: one weight per device id; null where none is to be shown. */
+  /** The result of `aggregateFiles`: one weight per device ID; null if it must not be shown. */
   readonly weights: readonly { readonly id: string; readonly weight: number | null }[]
   readonly outputSha256: string
   /** Absent in a plain round. */
@@ -79,7 +79,7 @@ export interface ReceiptParts {
   >
 }
 
-/** The receipt of one aggregation, in the order of device ids. Throws when a device has no weight. */
+/** Builds the receipt of an aggregation, in the order of device IDs. Throws if a device has no weight. */
 export const buildReceipt = (parts: ReceiptParts): Receipt => {
   const weightOf = new Map(parts.weights.map(({ id, weight }) => [id, weight]))
   const updates = [...parts.updates]
@@ -110,5 +110,5 @@ export const buildReceipt = (parts: ReceiptParts): Receipt => {
   }
 }
 
-/** By UTF-16 code units: the same order on every machine and in every locale. */
+/** Compares by UTF-16 code units: the same order on every machine and in every locale. */
 export const compareIds = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

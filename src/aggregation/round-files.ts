@@ -13,7 +13,11 @@ import { type RowSource, WeightRows } from './weight-rows.ts'
 
 export const nameOfUpdate = (id: string): string => `update of device '${id}'`
 
-/** How messages name what all files of a round must look like. */
+/** Names an update in messages, in a private round without its device. */
+export const nameIn = ({ privacy }: Pick<AggregationJob, 'privacy'>, id: string): string =>
+  privacy === null ? nameOfUpdate(id) : 'update of a device'
+
+/** How messages name the file that all others must match. */
 export const nameOfTemplate = (
   { globalPath }: Pick<AggregationJob, 'globalPath'>,
   [first]: readonly Pick<Update, 'id'>[],
@@ -39,14 +43,14 @@ export const readTemplate = ({ path, rawVector = false }: Pick<Update, 'path' | 
   }
 }
 
-/** Files that several rows share are opened once. */
+/** Files shared by several rows are opened once. */
 interface SharedRows {
   readonly rows: WeightRows
-  /** Which of `rows` belongs to update k. */
+  /** The index in `rows` of the file of update k. */
   readonly of: readonly number[]
 }
 
-/** Everything that one aggregation reads and writes. */
+/** All files that an aggregation reads and writes. */
 export interface RoundFiles {
   readonly template: WeightFile
   readonly updates: WeightRows
@@ -54,9 +58,11 @@ export interface RoundFiles {
   readonly bases: SharedRows | null
   readonly controls: WeightRows | null
   readonly state: StateFile | null
+  readonly meanChange: StateFile | null
   readonly output: OutputFile
   readonly controlOutput: OutputFile | null
-  /** Scratch files are gone afterwards; unless all is `done`, so are the outputs. */
+  readonly isPrivate: boolean
+  /** Removes scratch files and, unless `done`, the outputs. */
   close(done: boolean): void
 }
 
@@ -97,8 +103,8 @@ const openBases = async (
 }
 
 /**
- * Opens what `strategy` needs for `updates`, which are in order. Throws conflict naming what is missing, cannot be
- * read or has another layout than the rest; then nothing stays open or behind.
+ * Opens the files that `strategy` needs for `updates`, which are sorted. Throws conflict naming a file that is missing,
+ * cannot be read, or has another layout; in that case closes and removes everything.
  */
 export const openRound = async (
   job: AggregationJob,
@@ -122,7 +128,8 @@ export const openRound = async (
   const templatePath = origin.path
   const template = readTemplate(origin)
   try {
-    const rows = await rowsOf(updates.map(updateSource), 'row')
+    const sources = updates.map((update) => ({ ...updateSource(update), label: nameIn(job, update.id) }))
+    const rows = await rowsOf(sources, 'row')
     const global = needs.global ? await rowsOf([globalSource(job)], 'global') : null
     const controls = needs.controls
       ? await rowsOf(
@@ -134,30 +141,35 @@ export const openRound = async (
     if (bases !== null) keep(bases.rows)
     const paths = { before: job.statePath, after: job.stateOutputPath }
     const state = initial === undefined ? null : keep(new StateFile(template, initial, paths))
+    const { meanChangePath } = job
+    const meanChange =
+      meanChangePath === undefined ? null : keep(new StateFile(template, [0], { before: meanChangePath, after: null }))
     const output = keep(new OutputFile(templatePath, template, job.outputPath))
     const controlOutput =
       needs.controls && job.controlOutputPath !== null
         ? keep(new OutputFile(templatePath, template, job.controlOutputPath))
         : null
-    return { template, updates: rows, global, bases, controls, state, output, controlOutput, close }
+    const isPrivate = job.privacy !== null || meanChangePath !== undefined
+    const inputs = { template, updates: rows, global, bases, controls, state, meanChange }
+    return { ...inputs, output, controlOutput, isPrivate, close }
   } catch (error) {
     close(false)
     throw error
   }
 }
 
-/** Zeroes behind what was just loaded: vector loops work on whole vectors. */
+/** Writes zeros after the loaded elements, because loops process whole vectors. */
 export const padRow = (kernel: Kernel, dtype: DType, address: number, length: number): void => {
   const itemBytes = BYTES_OF[dtype]
   if (length % 8 !== 0) kernel.bytes(address + length * itemBytes, (padded(length) - length) * itemBytes).fill(0)
 }
 
-/** What chunks are read from and written to. */
+/** The files that chunks are read from and written to. */
 type ChunkFiles = Omit<RoundFiles, 'output' | 'close'> & {
   readonly output: Pick<RoundFiles['output'], 'tiedTo'>
 }
 
-/** The columns of tensor number `tensor`, at most `columns` at a time, in order. */
+/** Yields the columns of tensor number `tensor` in order, at most `columns` at a time. */
 export function* chunksOf(
   files: ChunkFiles,
   tensor: number,
@@ -187,9 +199,12 @@ export function* chunksOf(
       loadGlobal: (address) => loadFrom(files.global, 0, address),
       loadBase: (row, address) => loadFrom(files.bases?.rows ?? null, files.bases?.of[row] ?? 0, address),
       loadControl: (row, address) => loadFrom(files.controls, row, address),
+      // By the tensor's own number, because devices may have sent different values for tied tensors.
+      loadMeanChange: (address) => files.meanChange?.load(0, tensor, start, kernel.bytes(address, length * 8)),
       loadState: (vector, address) => files.state?.load(vector, place, start, kernel.bytes(address, length * 8)),
       saveState: (vector, address) => files.state?.save(vector, place, start, kernel.bytes(address, length * 8)),
       saveControl: (address) => files.controlOutput?.write(tensor, start, kernel.bytes(address, length * itemBytes)),
+      isPrivate: files.isPrivate,
       nameOf: (row) => nameOfUpdate(updates[row]!.id),
     }
   }

@@ -5,25 +5,25 @@ import { type Kernel, padded } from './kernel.ts'
 import { blameNonFinite } from './non-finite.ts'
 import type { Chunk, Round, Survey } from './strategy.ts'
 
-/** How the updates' elements become one: what averaging strategies have in common. */
+/** Combines the elements of updates; shared by the averaging strategies. */
 export interface Mean {
   readonly needs: { readonly global?: true }
-  /** Address of f64 sums for a chunk; the mean is sums / total. */
+  /** The address of f64 sums for a chunk; the mean is sums / total. */
   readonly sums: number
   readonly total: number
   surveys(): Iterable<Survey>
-  /** Leaves the sums of a chunk of floats. */
+  /** Computes the sums of a chunk of floats. */
   sum(chunk: Chunk): void
-  /** Address of the rounded results for a chunk of integers, in its dtype. */
+  /** Returns the address of the rounded results for a chunk of integers, in its dtype. */
   integers(chunk: Chunk): number
   weights(): readonly number[]
   privacy?(): PrivacyOutcome
 }
 
 /**
- * sum(n_k * w_k) / sum(n_k) with whole-number weights n_k. Products are summed in f64 in row order and divided once;
- * integers become the exact mean rounded to the nearest, ties to even. One row is in memory at a time, at `row`.
- * Throws conflict when nothing counts.
+ * sum(n_k * w_k) / sum(n_k) with integer weights n_k. Products are summed in f64 in row order and divided once; integers
+ * become the exact mean rounded to nearest, ties to even. One row at a time is in memory, at `row`. Throws conflict if all
+ * weights are zero.
  */
 export const sampleMean = (kernel: Kernel, samples: Round['samples'], columns: number, row: number): Mean => {
   const total = samples.reduce((sum, count) => sum + count, 0)
@@ -56,7 +56,7 @@ export const sampleMean = (kernel: Kernel, samples: Round['samples'], columns: n
   }
 }
 
-/** Rounds f64 values / total to the chunk's float type at `row`, which is returned. Throws conflict saying why not. */
+/** Rounds f64 values / total to the chunk's float type at `row`; returns `row`. Throws conflict if a result is not finite. */
 export const finishFloats = (kernel: Kernel, chunk: Chunk, values: number, total: number, row: number): number => {
   if (!kernel.finish(chunk.dtype, values, total, row, chunk.length)) throw blameNonFinite(kernel, chunk, row)
   return row

@@ -7,9 +7,9 @@ const COLUMNS = 16_384
 
 /**
  * SCAFFOLD's server: x += eta_g mean(y_i - x); c += (|S| / N) mean(c_i+ - c_i) (Karimireddy et al. 2020, "SCAFFOLD:
- * Stochastic Controlled Averaging for Federated Learning", algorithm 1). All devices count the same. The global control
- * variate c is the strategy's state, in f64; devices get it rounded to the model's types. Integer tensors become their
- * plain mean and have control zero.
+ * Stochastic Controlled Averaging for Federated Learning", algorithm 1). All devices have equal weight. The global control
+ * variate c is the strategy's state, in f64; devices get it rounded to the model's types. Integer tensors become their plain
+ * mean and have control zero.
  */
 export const scaffold: StrategyFactory = (kernel, { samples, options, population }) => {
   const eta = numberOption(options, 'server_learning_rate')

@@ -21,7 +21,7 @@ const screen = (updates: Readonly<Record<string, string>>, globalPath: string | 
   })
 
 describe('screening', () => {
-  it('tells norm, cosine to the median change and non-finite elements of each update, by device id', async () => {
+  it("returns each update's norm, cosine to the median change, and non-finite elements, by device ID", async () => {
     const global = model('global', [1, 1, 1], [2])
     const screened = await screen(
       {
@@ -42,14 +42,14 @@ describe('screening', () => {
     expect(readdirSync(files.folder).filter((name) => name.startsWith('scratch'))).toEqual([])
   })
 
-  it('measures from zero without a model, and knows no cosine to nothing', async () => {
+  it('measures from zero without a model and has no cosine for a zero change', async () => {
     expect(await screen({ a: files.raw('a', [3, 4]), b: files.raw('b', [0, 0]) }, null)).toEqual([
       { id: 'a', norm: 5, cosine: 1, nonFinite: 0 },
       { id: 'b', norm: 0, cosine: null, nonFinite: 0 },
     ])
   })
 
-  it('goes through models of several chunks and any number of updates', async () => {
+  it('handles models of several chunks and any number of updates', async () => {
     const count = 20_003
     const values = (k: number) => Array.from({ length: count }, (_, i) => (((i * 7) % 5) - 2) * k)
     const updates = Object.fromEntries(
@@ -68,7 +68,7 @@ describe('screening', () => {
     })
   })
 
-  it('runs in a worker thread and names the update that cannot be read beside the others', async () => {
+  it('runs in a worker thread and names the update that cannot be compared with the others', async () => {
     const workers = new AggregationWorkers()
     try {
       const updates = [

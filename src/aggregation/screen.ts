@@ -9,9 +9,9 @@ import type { Chunk } from './strategy.ts'
 import { WeightRows } from './weight-rows.ts'
 
 /**
- * Compares the updates of a round with each other before they are combined: the norm of each one's change, its cosine
- * to the coordinate-wise median change, and its non-finite elements, which count as unchanged in the rest. One pass
- * over the model, in bounded memory. Throws conflict naming an update that cannot be read beside the others.
+ * Compares the updates of a round before they are combined: the norm of each change, its cosine to the coordinate-wise
+ * median change, and its non-finite elements, which otherwise count as unchanged. One pass over the model in bounded memory.
+ * Throws conflict naming an update that cannot be compared with the others.
  */
 export const screenUpdates = async (job: ScreeningJob): Promise<readonly Screened[]> => {
   const updates = [...job.updates].sort((a, b) => compareIds(a.id, b.id))
@@ -28,13 +28,14 @@ export const screenUpdates = async (job: ScreeningJob): Promise<readonly Screene
         template,
         `${job.scratchPath}.global`,
       )
-    const files = { template, updates: rows, global, bases: null, controls: null, state: null, controlOutput: null }
+    const others = { bases: null, controls: null, state: null, meanChange: null, controlOutput: null, isPrivate: false }
+    const files = { template, updates: rows, global, ...others }
     const output = { tiedTo: (tensor: number) => tensor }
     const kernel = createKernel()
     const comparison = compareWithMedian(kernel, updates.length, global !== null)
     const seen = new Set<number>()
     for (const [tensor, { dtype, byteOffset, deflated }] of template.tensors.entries()) {
-      // Tied tensors count once.
+      // Counts tied tensors once.
       if (!isFloat(dtype) || (deflated === null && seen.has(byteOffset))) continue
       seen.add(byteOffset)
       for (const chunk of chunksOf({ ...files, output }, tensor, comparison.columns, updates, kernel))
@@ -63,7 +64,7 @@ const compareWithMedian = (kernel: Kernel, rows: number, hasGlobal: boolean) => 
   const nonFinite = new Float64Array(rows)
   let medianSquare = 0
 
-  /** Elements that are NaN or infinite take the global model's value; returns how many. */
+  /** Replaces NaN and infinite elements with the global model's values; returns how many. */
   const repair = (dtype: FloatType, address: number, length: number): number => {
     const itemBytes = BYTES_OF[dtype]
     let count = 0

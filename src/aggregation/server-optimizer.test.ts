@@ -18,7 +18,7 @@ const fixture = JSON.parse(readFileSync(`${FIXTURES}strategies.json`, 'utf8')) a
   readonly 'fedadam_paper_eta0.1': number[][]
 }
 
-/** Rounds of one job: each starts from the last one's model and state. Returns the model after every round. */
+/** Plays the rounds of a job, each from the previous model and state. Returns the model after every round. */
 const play = async (
   name: StrategyName,
   options: Record<string, number | string>,
@@ -77,7 +77,7 @@ const rounds = [
   ],
 ]
 
-/** The papers' formulas, one coordinate at a time. `step` gets m, v and the change and returns what is added. */
+/** The papers' formulas, one coordinate at a time. `step` gets m, v, and the change and returns what to add. */
 const byHand = (
   initial: number,
   step: (state: { m: number; v: number }, change: number, round: number) => number,
@@ -108,7 +108,7 @@ const adaptiveStep =
 const adamFollows = (v: number, square: number): number => b2 * v + (1 - b2) * square
 
 describe('optimizers on the server', () => {
-  it('give FedAdam of the paper over three rounds, as computed apart from this program', async () => {
+  it('match independently computed FedAdam results of the paper over three rounds', async () => {
     const updates = [0, 1, 2, 3].map((k) => ({
       weights: fixture.client_weights[k]!,
       samples: fixture.num_samples[k]!,
@@ -160,18 +160,18 @@ describe('optimizers on the server', () => {
       'fedadam',
       { ...rates, form: 'flower' },
       byHand(0, (state, change, round) => {
-        // Flower counts rounds from 1 and raises to that number plus one.
+        // Flower counts rounds from 1; the exponent is that number plus one.
         const exponent = round + 2
         return (adaptiveStep(adamFollows)(state, change) * Math.sqrt(1 - b2 ** exponent)) / (1 - b1 ** exponent)
       }),
     ],
-  ])('follow the formula of %s over three rounds', async (_, name, options, expected) => {
+  ])('match the formula of %s over three rounds', async (_, name, options, expected) => {
     expectNear(await play(name, options, start, rounds), expected)
   })
 
-  it('leave integer tensors to the weighted mean', async () => {
+  it('apply the weighted mean to integer tensors', async () => {
     await play('fedopt', {}, start, rounds)
-    // 0.5 lies between both and goes to the even one.
+    // 0.5 is a tie and is rounded to even.
     expect(valuesIn(files.path('out1')).steps).toEqual([0n])
   })
 
@@ -187,7 +187,7 @@ describe('optimizers on the server', () => {
     })
   })
 
-  it("are refused a step out of the range of the model's type", async () => {
+  it("are refused if a step exceeds the range of the model's type", async () => {
     const model = (name: string, value: number): string => files.torch(name, [tensor('w', 'f16', [value])])
     const job = jobOf({
       strategy: strategySettings('fedopt', { variant: 'momentum', server_learning_rate: 1000 }),
@@ -207,7 +207,7 @@ describe('optimizers on the server', () => {
     ['fedopt', { variant: 'yogi' }],
     ['fedopt', { variant: 'adagrad' }],
     ['fedadam', {}],
-  ] as const)('are refused a change whose square %s %j could not keep, and keep nothing', async (name, options) => {
+  ] as const)('are refused if a squared change exceeds the range of %s %j, without output', async (name, options) => {
     const updates = { a: [1, 2], b: [1e200, 3] }
     const job = jobOf({
       strategy: strategySettings(name, options),
@@ -229,7 +229,7 @@ describe('optimizers on the server', () => {
     expect(existsSync(files.path('state'))).toBe(false)
   })
 
-  it('are refused where an earlier round has kept infinity', async () => {
+  it('are refused if the stored state contains infinity', async () => {
     await play('fedadam', {}, start, rounds.slice(0, 1))
     const state = readFileSync(files.path('state0'))
     state.writeDoubleLE(Number.POSITIVE_INFINITY, state.length - 8 * start.length)
@@ -249,7 +249,7 @@ describe('optimizers on the server', () => {
     })
   })
 
-  it('are refused the state of another model', async () => {
+  it('are refused with the state of another model', async () => {
     await play('fedopt', {}, start, rounds.slice(0, 1))
     const globalPath = files.safetensors('other', [tensor('w', 'f64', [1])])
     const job = jobOf({

@@ -6,17 +6,17 @@ import type { Round, Strategy } from './strategy.ts'
 
 const COLUMNS = 16_384
 
-/** One step of an optimizer: moves `weights` along the mean change `change` and updates its vectors, all in place. */
+/** One step of an optimizer: moves `weights` along the mean change `change` and updates its state vectors, all in place. */
 export interface Optimizer {
-  /** What the elements of each of its vectors are before the first round. */
+  /** The initial element value of each state vector. */
   readonly initial: readonly number[]
   step(weights: Float64Array, change: Float64Array, vectors: readonly Float64Array[]): void
 }
 
 /**
- * The mean change of a round as the gradient of an optimizer on the server (Reddi et al. 2021, "Adaptive Federated
- * Optimization", algorithm 1). Everything runs in f64 and the optimizer's vectors stay f64 between rounds. Integer
- * tensors take no part: they become the plain weighted mean, or keep the global values in a private round.
+ * Uses a round's mean change as the gradient of a server optimizer (Reddi et al. 2021, "Adaptive Federated Optimization",
+ * algorithm 1). Everything runs in f64, and the optimizer's vectors stay f64 between rounds. Integer tensors become the
+ * plain weighted mean, or keep the global values in a private round.
  */
 export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer): Strategy => {
   const { samples, privacy } = round
@@ -36,17 +36,18 @@ export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer):
     combine: (chunk) => {
       const { dtype, length } = chunk
       if (!isFloat(dtype)) return mean.integers(chunk)
-      mean.sum(chunk)
+      if (round.hasMeanChange) chunk.loadMeanChange(mean.sums)
+      else mean.sum(chunk)
       chunk.loadGlobal(row)
       kernel.decode(dtype, row, weights, length)
       for (const [v, address] of vectors.entries()) chunk.loadState(v, address)
       const view = (address: number): Float64Array => new Float64Array(kernel.bytes(address, 0).buffer, address, length)
       const [w, change] = [view(weights), view(mean.sums)]
-      for (let i = 0; i < length; i++) change[i] = change[i]! / mean.total - w[i]!
+      if (!round.hasMeanChange) for (let i = 0; i < length; i++) change[i] = change[i]! / mean.total - w[i]!
       optimizer.step(w, change, vectors.map(view))
       const result = finishFloats(kernel, chunk, weights, 1, row)
       for (const [v, address] of vectors.entries()) {
-        // An infinite second moment would stop its weight for the rest of the job, and finite weights do not show it.
+        // An infinite second moment would freeze its weight for the rest of the job while the weights remain finite.
         if (kernel.firstNonFinite('f64', address, length) !== -1) throw blameState(kernel, chunk, v, row)
         chunk.saveState(v, address)
       }

@@ -1,8 +1,8 @@
-/** Orders two wires: afterwards `low` holds the smaller value and `high` the larger. */
+/** Orders two wires: `low` gets the smaller value and `high` the larger. */
 export interface Comparator {
   readonly low: number
   readonly high: number
-  /** Whether what lies on each wire afterwards is used. */
+  /** Whether the resulting value of each wire is used. */
   readonly lowUsed: boolean
   readonly highUsed: boolean
 }
@@ -19,9 +19,9 @@ function* mergeExchange(wires: number): Generator<readonly [number, number]> {
 }
 
 /**
- * A sorting network over `wires` without what does not lead to the ranks [from, to): after it, wire k holds the value of
- * rank k (0 is the smallest) for each k in that range. About half a median's comparators, and one side of many others,
- * go away.
+ * Builds a sorting network over `wires` with only the comparators needed for the ranks [from, to): in that range, wire k
+ * ends up with the value of rank k (0 is the smallest). This drops about half of a median's comparators and one side of many
+ * others.
  */
 export const rankNetwork = (wires: number, from: number, to: number): readonly Comparator[] => {
   const used = Array.from({ length: wires }, (_, wire) => wire >= from && wire < to)
@@ -44,7 +44,7 @@ export interface NetworkShape {
   /** Element type of the rows. */
   readonly lanes: 'f32' | 'f64'
   readonly out: 'f32' | 'f64'
-  /** Ranks [from, to) of each column, of which the mean is wanted. */
+  /** The ranks [from, to) of each column to average. */
   readonly from: number
   readonly to: number
   readonly comparators: readonly Comparator[]
@@ -90,14 +90,14 @@ const lowerHalf = (value: number[]): number[] => [...value, ...PROMOTE_LOW]
 const upperHalf = (value: number[]): number[] => [...value, ...value, ...UPPER_HALF, ...PROMOTE_LOW]
 const LOWER_HALVES = shuffle(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
 
-// Parameters: where the rows begin, where results go, and where the first row ends. Then locals: wires, two checks.
+// Parameters: the start of the rows, the start of the results, and the end of the first row. Locals: wires and two checks.
 const [ROWS, OUT, END] = [0, 1, 2]
 const FIRST_WIRE = 3
 
 /**
- * A module importing env.memory and exporting `run(rows, out, end)`, which returns 1 when an element or a result is NaN
- * or infinite, or when the elements' own sum overflows: then look closer, because pmin and pmax lose NaN. Sums run in
- * f64 from +0 in the order of ranks, are divided once and rounded once.
+ * Builds a module that imports env.memory and exports `run(rows, out, end)`. It returns 1 if an element or a result is NaN
+ * or infinite, or if the elements' own sum overflows; callers must then check further, because pmin and pmax lose NaN. Sums
+ * run in f64 from +0 in the order of ranks and are divided and rounded once.
  */
 export const networkModule = (shape: NetworkShape): Uint8Array<ArrayBuffer> => {
   const { rows, stride, lanes, out, from, to, comparators } = shape
@@ -110,7 +110,7 @@ export const networkModule = (shape: NetworkShape): Uint8Array<ArrayBuffer> => {
     ...checked(k, get(wire(k))),
   ])
   const ordered = comparators.map(({ low, high, lowUsed, highUsed }) => [
-    // Both of two equal values survive with the operands in this order, zeroes of either sign too.
+    // This operand order keeps both of two equal values, including zeros of different sign.
     ...(lowUsed ? [...get(wire(low)), ...get(wire(high)), ...op.pmin] : []),
     ...(highUsed ? [...get(wire(high)), ...get(wire(low)), ...op.pmax, ...set(wire(high))] : []),
     ...(lowUsed ? set(wire(low)) : []),

@@ -6,7 +6,7 @@ import { type OpenFile, openFile, readFully } from './files.ts'
 
 const HEADER_BYTES = 8
 
-/** How many rounds a state file has been through. */
+/** Returns the number of rounds recorded in a state file. */
 export const roundsIn = (path: string): number => {
   const file = openFile(path, 'r')
   try {
@@ -17,19 +17,19 @@ export const roundsIn = (path: string): number => {
 }
 
 /**
- * What a strategy keeps from round to round: little-endian f64, first the number of rounds, then one vector after
- * another, each with an element for every element of the model in the order of its tensors. In 64 bits nothing is lost
- * between rounds; elements that the strategy never saves (integer tensors) are zero.
+ * A strategy's state between rounds: little-endian f64, first the number of rounds, then its vectors, each with one element
+ * per model element in tensor order. 64 bits avoid any loss between rounds; elements that the strategy never saves (integer
+ * tensors) are zero.
  */
 export class StateFile {
   readonly #initial: readonly number[]
-  /** Where each tensor's elements begin within a vector. */
+  /** The offset of each tensor's elements within a vector. */
   readonly #starts: readonly number[]
   readonly #elements: number
   readonly #before: OpenFile | null
   readonly #after: OpenFile | null
 
-  /** `initial[v]` is what vector v's elements are before the first round. Throws conflict for another model's state. */
+  /** `initial[v]` is the element value of vector v before the first round. Throws conflict for another model's state. */
   constructor(
     template: WeightFile,
     initial: readonly number[],

@@ -5,18 +5,18 @@ import { BYTES_OF, elementCount, type Statistic } from '../tensors/weight-file.t
 import type { AggregationJob } from './job.ts'
 import type { RoundFiles } from './round-files.ts'
 
-// Statistics of data that lies on several devices, as if one had seen all of it. Attributes as in scikit-learn.
+// Merges statistics from several devices as if computed over all their data. Attributes are named as in scikit-learn.
 
 type Values = Record<string, Float64Array>
 
 interface Rules {
-  /** The statistics of what two have seen, in place of the first. */
+  /** Merges the statistics `next` into `total`. */
   merge(total: Values, next: Values): void
-  /** What follows from the merged ones. */
+  /** Computes the attributes derived from the merged ones. */
   finish(total: Values, options: Statistic['options']): void
 }
 
-/** Sets every element of `target` from the one of `source` in its place; what is absent stays so. */
+/** Sets every element of `target` from its counterpart in `source`; does nothing if `source` is absent. */
 const fill = (
   target: Float64Array | undefined,
   source: Float64Array | undefined,
@@ -30,7 +30,7 @@ const update = (values: Float64Array | undefined, next: (value: number, index: n
 
 const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0)
 
-/** Chan, Golub and LeVeque 1983: counts, means and variances (dividing by the count) of two samples together. */
+/** Chan, Golub and LeVeque 1983: combines counts, means, and variances (divided by the count) of two samples. */
 const chan = (n: number, m: number, mean: readonly [number, number], variance: readonly [number, number]) => {
   if (n + m === 0) return { mean: mean[0], variance: variance[0] }
   const delta = mean[1] - mean[0]
@@ -50,7 +50,7 @@ const scaleOf = (variance: number, mean: number, count: number): number => {
 
 const nonZero = (scale: number): number => (scale < 10 * EPSILON ? 1 : scale)
 
-/** An element of a vector that may be one number for all columns. */
+/** Reads an element of a vector, which may be a single number for all columns. */
 const at = (values: Float64Array, column: number): number => values[values.length === 1 ? 0 : column]!
 
 const extremes =
@@ -119,7 +119,7 @@ const RULES: Readonly<Record<Statistic['kind'], Rules>> = {
     },
   },
   gaussian_nb: {
-    // var_ of the file includes epsilon_; while merging it does not.
+    // var_ in the file includes epsilon_, which is removed for merging.
     merge(total, next) {
       const columns = total.theta_!.length / total.class_count_!.length
       for (const values of [total, next]) update(values.var_, (value, _i) => value - values.epsilon_![0]!)
@@ -173,13 +173,13 @@ const RULES: Readonly<Record<Statistic['kind'], Rules>> = {
   }),
 }
 
-/** Which tensors are statistics: no strategy combines them. */
+/** Returns the indices of statistics tensors, which strategies must not combine. */
 const tensorsOf = ({ template }: RoundFiles): ReadonlySet<number> => {
   const names = new Set((template.statistics ?? []).flatMap(({ tensors }) => Object.values(tensors)))
   return new Set([...template.tensors.keys()].filter((index) => names.has(template.tensors[index]!.name)))
 }
 
-/** Throws conflict when the round's strategy is no plain mean, which is all that statistics can be merged beside. */
+/** Throws conflict unless the round's strategy is a plain mean without privacy; others cannot merge statistics. */
 const requireMergeable = ({ privacy, strategy }: AggregationJob, { name }: Statistic): void => {
   if (privacy === null && rulesOf(strategy.name)?.mergesStatistics) return
   throw conflict(
@@ -189,13 +189,13 @@ const requireMergeable = ({ privacy, strategy }: AggregationJob, { name }: Stati
   )
 }
 
-/** The numbers of the tensors that are statistics, and the merge of those, for a model that has some. Throws conflict. */
+/** Returns the indices of the statistics tensors and a function that merges them. Throws conflict. */
 export const statisticsIn = (job: AggregationJob, files: RoundFiles, [first]: readonly Statistic[]) => {
   requireMergeable(job, first!)
   return { tensors: tensorsOf(files), merge: () => mergeStatistics(files, job.updates.length) }
 }
 
-/** Merges the statistics of all updates, in their order, and writes the result. Memory: two updates' statistics. */
+/** Merges the statistics of all updates in order and writes the result. Holds two updates' statistics in memory. */
 const mergeStatistics = (files: RoundFiles, rows: number): void => {
   const { template, updates, output } = files
   const numberOf = new Map(template.tensors.map(({ name }, index) => [name, index]))

@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => files.remove())
 
-/** Five clients of which the fifth lies; values from the papers' formulas, computed apart from this program. */
+/** Five clients, the fifth Byzantine; expected values computed independently from the papers' formulas. */
 const fixture = JSON.parse(readFileSync(`${FIXTURES}strategies.json`, 'utf8')) as {
   readonly w0: number[]
   readonly client_weights: number[][]
@@ -55,7 +55,7 @@ const bySamples = fixture.num_samples.map((n) => n / total)
 const mean = (values: readonly number[][]): number[] =>
   fixture.w0.map((_, i) => values.reduce((sum, each) => sum + each[i]!, 0) / values.length)
 
-describe('five clients of which one lies', () => {
+describe('five clients, one of them Byzantine', () => {
   it.each<[StrategyName, Record<string, number | string>, readonly number[]]>([
     ['fedavg', {}, fixture.fedavg],
     ['fedprox', {}, fixture.fedavg],
@@ -71,7 +71,7 @@ describe('five clients of which one lies', () => {
     ['scaffold', { server_learning_rate: 0.5 }, moved(0.5, deltaOf(equal))],
     ['fedbuff', {}, mean(fixture.client_weights)],
     ['fedbuff', { server_learning_rate: 0.5 }, moved(0.5, deltaOf(equal))],
-  ])('give %s %j what its formula says, within 1e-9', async (name, options, expected) => {
+  ])('match the formula of %s %j within 1e-9', async (name, options, expected) => {
     await aggregateFiles(fiveClients({ strategy: strategySettings(name, options) }))
     expectNear(valuesIn(files.path('out')).w, expected)
   })
@@ -83,7 +83,7 @@ describe('five clients of which one lies', () => {
     ['multikrum', [0.25, 0.25, 0.25, 0.25, 0]],
     ['scaffold', equal],
     ['fedopt', bySamples],
-  ])('count in %s for %j', async (name, expected) => {
+  ])('have in %s the weights %j', async (name, expected) => {
     const { weights } = await aggregateFiles(fiveClients({ strategy: strategySettings(name) }))
     expect(weights).toEqual(expected.map((weight, k) => ({ id: `client-${k + 1}`, weight })))
   })
@@ -93,7 +93,7 @@ describe('every strategy', () => {
   const next = randomNumbers(7)
   const random = (count: number, scale = 1): number[] => Array.from({ length: count }, () => (next() - 0.5) * scale)
 
-  /** Nine devices, a model of every kind of tensor, written into different containers. */
+  /** Nine devices with a model of every kind of tensor, written to different containers. */
   const mixedRound = (name: StrategyName): AggregationJob => {
     const model = (scale: number) => [
       tensor('single', 'f32', random(301, scale)),
@@ -122,7 +122,7 @@ describe('every strategy', () => {
     })
   }
 
-  it.each(OF_TENSORS)('gives the same bytes, state included, for any order of arrival: %s', async (name) => {
+  it.each(OF_TENSORS)('produces the same bytes, including state, for any order of arrival: %s', async (name) => {
     const job = mixedRound(name)
     const run = async (updates: AggregationJob['updates']) => {
       const { state, control, weights } = await aggregateFiles({ ...job, updates })
@@ -144,7 +144,7 @@ describe('every strategy', () => {
     })
   })
 
-  it.each(OF_TENSORS)('refuses NaN naming the device, and leaves nothing behind: %s', async (name) => {
+  it.each(OF_TENSORS)('refuses NaN, naming the device, and leaves nothing behind: %s', async (name) => {
     const job = mixedRound(name)
     const bad = files.safetensors('bad', [
       ...[tensor('single', 'f32', random(301)), tensor('double', 'f64', random(33))],
@@ -166,7 +166,7 @@ describe('every strategy', () => {
     const job = jobOf({
       strategy: strategySettings(name, name === 'multikrum' ? { keep: 3 } : {}),
       globalPath: files.torch('global', model(3)),
-      // The updates lie around the global model, so that every rule stays there.
+      // The updates are symmetric around the global model, so that every rule returns it.
       updates: [0, 2.5, 3, 3.5, 6].map((value, k) => ({
         id: `d${k}`,
         path: files[k % 2 === 0 ? 'torch' : 'npz'](`u${k}`, model(value)),

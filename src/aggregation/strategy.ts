@@ -4,13 +4,13 @@ import type { PrivacyOutcome, PrivacyPlan } from './job.ts'
 import type { Kernel } from './kernel.ts'
 
 /**
- * One column chunk: elements [start, start + length) of one tensor, in row-major order, the same columns in every
- * update. Row k is the update with the k-th smallest device id. `start` is a multiple of the strategy's columns.
- * What is loaded goes to kernel memory as elements of `dtype`, with zeroes in the padding behind it.
+ * One column chunk: elements [start, start + length) of one tensor in row-major order, the same columns in every update. Row
+ * k is the update with the k-th smallest device ID. `start` is a multiple of the strategy's columns. Data is loaded into
+ * kernel memory as elements of `dtype`, padded with zeros.
  */
 export interface Chunk {
   readonly tensor: string
-  /** The tensor's number in the model; tensors that share their storage share the number of the first of them. */
+  /** The tensor's number in the model; tensors with shared storage have the number of the first. */
   readonly place: number
   readonly dtype: DType
   readonly start: number
@@ -18,59 +18,65 @@ export interface Chunk {
   readonly rows: number
   load(row: number, address: number): void
   loadGlobal(address: number): void
-  /** What row k's device started from. */
+  /** Loads the model that row k's device started from. */
   loadBase(row: number, address: number): void
   loadControl(row: number, address: number): void
-  /** The strategy's own vector number `vector`, f64, as the last round left it. */
+  /** Loads the mean change, f64, of a round whose job has it. */
+  loadMeanChange(address: number): void
+  /** Loads state vector number `vector`, f64, as the previous round left it. */
   loadState(vector: number, address: number): void
   saveState(vector: number, address: number): void
-  /** The global control variate's elements for the devices, in the chunk's dtype. */
+  /** Saves the global control variate's elements for the devices, in the chunk's dtype. */
   saveControl(address: number): void
-  /** How error messages name row k: `update of device 'pixel-7'`. */
+  /** True if the round is private or secure: error messages must not contain devices, elements, or values. */
+  readonly isPrivate: boolean
+  /** Names row k in error messages: `update of device 'pixel-7'`. */
   nameOf(row: number): string
 }
 
 export type Survey = (chunk: Chunk) => void
 
 /**
- * How many updates become one. `aggregateFiles` calls each survey, where there are any, with every chunk of the model, then
- * `combine` with every chunk again. Both read as many rows at a time as they like; a strategy that holds all rows at
- * once asks for fewer columns when there are many rows, so that memory stays bounded.
+ * Combines updates into one. `aggregateFiles` calls each survey, if any, with every chunk of the model, then `combine` with
+ * every chunk again. Both may read any number of rows at a time; a strategy that holds all rows at once requests fewer
+ * columns for many rows, so that memory stays bounded.
  */
 export interface Strategy {
-  /** Most elements per chunk, an even number. */
+  /** The maximum elements per chunk, an even number. */
   readonly columns: number
-  /** What must be there besides the updates. */
+  /** Required inputs besides the updates. */
   readonly needs?: { readonly global?: true; readonly bases?: true; readonly controls?: true }
-  /** What the elements of its own vectors are before the first round; without it there are none. */
+  /** The initial element value of each state vector; none if absent. */
   readonly state?: readonly number[]
-  /** Passes over the model before the last one. A generator may decide on another when one is done. */
+  /** Passes over the model before the last one. A generator may decide after one pass whether to add another. */
   surveys?(): Iterable<Survey>
   /** Returns the address in kernel memory of the `length` results, in the chunk's dtype. Throws conflict. */
   combine(chunk: Chunk): number
-  /** What each row counted for, summing to 1; asked after the last chunk. */
+  /** The weight of each row, with a sum of 1; called after the last chunk. */
   weights(): readonly number[]
-  /** Asked after the last chunk. */
+  /** Called after the last chunk. */
   privacy?(): PrivacyOutcome
 }
 
-/** What a strategy knows of its round; row k's figures are number k of each list. */
+/** A strategy's information about its round; element k of each list belongs to row k. */
 export interface Round {
   readonly options: StrategyOptions
-  /** Numbers of training samples, whole numbers. */
+  /** The numbers of training samples, integers. */
   readonly samples: readonly number[]
   readonly staleness: readonly number[]
-  /** Devices that the updates were drawn from. */
+  /** The number of devices that the updates were drawn from. */
   readonly population: number
-  /** How many rounds of this job the strategy's state has been through. */
+  /** The number of earlier rounds of this job that are in the strategy's state. */
   readonly roundsBefore: number
   readonly privacy: PrivacyPlan | null
+  /** Chunks have the mean change (`loadMeanChange`), which replaces that of the updates. */
+  readonly hasMeanChange: boolean
 }
 
-/** Throws conflict when the updates are too few or cannot be weighed. */
+/** Throws conflict if there are too few updates or they cannot be weighted. */
 export type StrategyFactory = (kernel: Kernel, round: Round) => Strategy
 
-/** An option that the settings are known to carry. */
+/** Returns an option that the settings always contain. */
 export const numberOption = (options: StrategyOptions, name: string): number => {
   const value = options[name]
   if (typeof value !== 'number') throw new Error(`The strategy's option '${name}' is missing.`)

@@ -26,7 +26,7 @@ const combine = (strategy: string, globalPath: string | null, ...paths: string[]
     }),
   )
 
-/** The leaves and conditions of every tree, as one text each. */
+/** The leaves and conditions of every tree, one string each. */
 const conditions = (path: string): string[] => {
   const { trees } = readTreeFile(path)
   return trees.map((tree) =>
@@ -34,7 +34,7 @@ const conditions = (path: string): string[] => {
   )
 }
 
-/** A JSON model as XGBoost 2 and newer write it, with the trees at which each round begins. */
+/** A JSON model as XGBoost 2 and later write it, with the index of each round's first tree. */
 const withRounds = (name: string, rounds: readonly number[]): string => {
   const model = JSON.parse(readFileSync(boost(name, 'json'), 'utf8'))
   model.learner.gradient_booster.model.iteration_indptr = rounds
@@ -42,7 +42,7 @@ const withRounds = (name: string, rounds: readonly number[]): string => {
 }
 
 it.each(['json', 'ubj'])(
-  'bagging is the union of the trees, from whole models or new trees alone: %s',
+  'bagging unites the trees from whole models or from new trees alone: %s',
   async (extension) => {
     const [model, a, b] = ['model', 'a', 'b'].map((name) => boost(name, extension)) as [string, string, string]
     const union = [...conditions(a), ...conditions(b).slice(2)]
@@ -60,17 +60,17 @@ it.each(['json', 'ubj'])(
   },
 )
 
-it('cyclic training takes one update, another one as the model grows', async () => {
+it('cyclic training uses one update, which changes as the model grows', async () => {
   const [model, a, b] = ['model', 'a', 'b'].map((name) => boost(name, 'ubj')) as [string, string, string]
   expect(await combine('xgb_cyclic', model, a, b)).toMatchObject({ weights: [{ weight: 1 }, { weight: 0 }] })
   expect(conditions(files.path('out'))).toEqual(conditions(a))
-  // The model has five trees now.
+  // The model now has five trees.
   expect(await combine('xgb_cyclic', a, a, b)).toMatchObject({ weights: [{ weight: 0 }, { weight: 1 }] })
   await combine('xgb_cyclic', model, boost('b_new', 'ubj'))
   expect(conditions(files.path('out'))).toEqual(conditions(b))
 })
 
-it('boosting rounds go on counting', async () => {
+it('boosting rounds continue the count', async () => {
   const paths = [withRounds('model', [0, 1, 2]), withRounds('a', [0, 1, 2, 5]), withRounds('b', [0, 1, 2, 3, 4, 5])]
   await combine('xgb_bagging', paths[0]!, paths[1]!, paths[2]!)
   expect(readTreeFile(files.path('out')).rounds).toEqual([0, 1, 2, 5, 6, 7, 8])
@@ -78,7 +78,7 @@ it('boosting rounds go on counting', async () => {
   expect(readTreeFile(files.path('out')).rounds).toEqual([0, 1, 2, 3, 6])
 })
 
-it('a file that is written again is the same model', () => {
+it('a file that is rewritten is the same model', () => {
   for (const extension of ['json', 'ubj']) {
     const model = readTreeFile(boost('a', extension))
     writeFileSync(files.path('again'), writeTrees(model, []))
@@ -91,14 +91,14 @@ it.each([
   ['boost_b.ubj', "The update of device 'd1' cannot be combined with the others: it is UBJSON, the others are JSON"],
   ['refused_linear.json', 'booster is "gblinear"'],
   ['linear_a.pkl', 'not an XGBoost model in JSON or UBJSON'],
-])('%s beside other trees is refused: %s', async (name, reason) => {
+])('%s is refused in combination with other trees: %s', async (name, reason) => {
   await expect(combine('xgb_bagging', null, boost('a', 'json'), frameworkPath(name))).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining(reason),
   })
 })
 
-it('names the strategies that combine trees, where another one was asked for', async () => {
+it('names the strategies that combine trees if another one was requested', async () => {
   await expect(combine('fedavg', null, boost('a', 'json'), boost('b', 'json'))).rejects.toThrow(
     'strategies xgb_bagging and xgb_cyclic combine them',
   )

@@ -5,14 +5,14 @@ import { openFile } from './files.ts'
 import type { AggregationJob, AggregationResult, Update } from './job.ts'
 import { nameOfUpdate } from './round-files.ts'
 
-/** How many models of trees become one. Row k is the update with the k-th smallest device id. */
+/** Combines tree models. Row k is the update with the k-th smallest device ID. */
 export type TreeStrategy = (round: {
-  /** What the round distributed; null: nothing. */
+  /** The distributed model; null if there is none. */
   readonly model: TreeModel | null
   readonly updates: readonly TreeModel[]
 }) => {
   readonly bytes: Uint8Array
-  /** What each row counted for, summing to 1. */
+  /** The weight of each row, with a sum of 1. */
   readonly weights: readonly number[]
 }
 
@@ -43,7 +43,7 @@ const sizeOf = (path: string): number => {
   return file.size
 }
 
-/** Combines models of trees, in memory. Throws conflict naming the update that does not fit the others, and why. */
+/** Combines tree models in memory. Throws conflict naming the update that does not match the others, and why. */
 export const aggregateTrees = (
   job: AggregationJob,
   updates: readonly Update[],

@@ -5,7 +5,7 @@ import type { DetectedFormat } from '../tensors/formats.ts'
 import { whyOpaque } from '../tensors/read-weights.ts'
 import { type OpenFile, openFile } from './files.ts'
 import type { AggregationJob, AggregationResult, Update } from './job.ts'
-import { nameOfUpdate } from './round-files.ts'
+import { nameIn } from './round-files.ts'
 import type { Strategy } from './strategy.ts'
 
 const COMPARE_BYTES = 1024 * 1024
@@ -16,7 +16,7 @@ interface Opaque {
   readonly advice: string
 }
 
-/** The first update, in their order, that holds no weights; null: all do. */
+/** Returns the first update, in order, that holds no weights; null if all do. */
 export const firstOpaque = (updates: readonly Update[]): Opaque | null => {
   for (const update of updates) {
     if (update.rawVector) continue
@@ -30,8 +30,8 @@ export const firstOpaque = (updates: readonly Update[]): Opaque | null => {
 }
 
 /**
- * What cannot be added up is the result as it is where all updates are equal byte for byte, and nothing but a mean was
- * asked for. Throws conflict naming the update and what was recognized in it.
+ * Returns content that cannot be aggregated unchanged if all updates are byte-identical, privacy is off, and the strategy
+ * needs only the updates. Throws conflict naming the update and its detected format.
  */
 export const passUnchanged = (
   job: AggregationJob,
@@ -39,7 +39,7 @@ export const passUnchanged = (
   { update, format, advice }: Opaque,
   strategy: Pick<Strategy, 'needs'>,
 ): AggregationResult => {
-  const what = `The ${nameOfUpdate(update.id)} is ${titleOf(format)}`
+  const what = `The ${nameIn(job, update.id)} is ${titleOf(format)}`
   if (job.privacy !== null || Object.keys(strategy.needs ?? {}).length > 0)
     throw conflict(
       `${what}, and strategy '${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} works on tensors. ` +

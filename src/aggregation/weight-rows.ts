@@ -7,22 +7,22 @@ import { isDirect } from '../tensors/weight-file.ts'
 import { expandTensor } from './expand.ts'
 import { FilePool, openFile, ScratchFile } from './files.ts'
 
-/** One weight file, and how error messages name it: `update of device 'pixel-7'`. */
+/** A weight file and its name in error messages: `update of device 'pixel-7'`. */
 export interface RowSource {
   readonly label: string
   readonly path: string
-  /** Content that is not recognized is a bare float32 vector. */
+  /** Reads content of an unrecognized format as a bare float32 vector. */
   readonly rawVector: boolean
 }
 
-/** Where a file keeps the template's tensors. Files that keep them alike, as a round's do, share one: there may be ten thousand. */
+/** The positions of the template's tensors in a file. A round's files, up to ten thousand, usually share one object. */
 interface Places {
   readonly offsets: Float64Array
-  /** 1 where the offset counts in the file's scratch file. */
+  /** 1 if the offset refers to the file's scratch file. */
   readonly expanded: Uint8Array
 }
 
-/** What is wrong with one file becomes the reason why all of them cannot be combined. */
+/** Turns a defect of one file into the reason why the files cannot be combined. */
 const blaming = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -46,9 +46,9 @@ export class WeightRows {
   }
 
   /**
-   * Reads the header of every file and matches its tensors by name. What is not directly readable is expanded to
-   * `<scratchPrefix>.<row>`. Throws conflict naming the file that cannot be read or has another layout than the template, which
-   * messages call `model`.
+   * Reads the header of every file and matches its tensors by name. Tensors that are not directly readable are expanded to
+   * `<scratchPrefix>.<row>`. Throws conflict naming a file that cannot be read or whose layout differs from the template,
+   * which messages call `model`.
    */
   static async open(
     sources: readonly RowSource[],
@@ -78,7 +78,7 @@ export class WeightRows {
     this.#files.read(file, target, offsets[tensor]! + position)
   }
 
-  /** True when every file, too, has two tensors in one place. */
+  /** True if every file ties these two tensors too. */
   tie(tensor: number, other: number): boolean {
     return this.#places.every(
       ({ offsets, expanded }) => expanded[tensor] === 0 && expanded[other] === 0 && offsets[tensor] === offsets[other],

@@ -13,7 +13,7 @@ import { openFile } from './files.ts'
 import type { AggregationJob } from './job.ts'
 import { decode, encode } from './kernel-oracle.fixture.ts'
 
-/** Weight files for this room's tests. */
+/** Weight files for the tests in this folder. */
 
 export const FIXTURES = new URL('../../test/fixtures/', import.meta.url).pathname
 
@@ -44,7 +44,7 @@ export const temporaryFolder = () => {
   }
 }
 
-/** A .npy array as numpy.save writes it, in column-major order or big-endian too. */
+/** A .npy array as numpy.save writes it, optionally column-major or big-endian. */
 export const npy = (descr: string, shape: readonly number[], data: Uint8Array, fortranOrder = false): Uint8Array => {
   const dict = `{'descr': '${descr}', 'fortran_order': ${fortranOrder ? 'True' : 'False'}, 'shape': (${shape.join(', ')}${shape.length === 1 ? ',' : ''}), }`
   const text = `${dict.padEnd(Math.ceil((dict.length + 11) / 64) * 64 - 11)}\n`
@@ -56,7 +56,7 @@ export const npy = (descr: string, shape: readonly number[], data: Uint8Array, f
 export const deflatedNpz = (arrays: Readonly<Record<string, Uint8Array>>): Uint8Array =>
   zipSync(Object.fromEntries(Object.entries(arrays).map(([name, bytes]) => [`${name}.npy`, bytes])), { level: 6 })
 
-/** Every tensor of a file, decoded, by name. */
+/** Decodes every tensor of a file, by name. */
 export const valuesIn = (path: string): Record<string, (number | bigint)[]> => {
   const file = openFile(path, 'r')
   try {
@@ -71,7 +71,7 @@ export const valuesIn = (path: string): Record<string, (number | bigint)[]> => {
   }
 }
 
-/** A job of plain averaging, or what `parts` make of it. */
+/** A job of plain averaging, modified by `parts`. */
 export const jobOf = (
   parts: Pick<AggregationJob, 'updates' | 'outputPath'> & Partial<AggregationJob>,
 ): AggregationJob => ({

@@ -2,8 +2,8 @@ import { sharedTrees, writeTrees } from '../tensors/xgboost-trees.ts'
 import type { TreeStrategy } from './trees.ts'
 
 /**
- * The model's trees and all new ones of every update, so that a prediction adds them up, as Flower's FedXgbBagging does.
- * An update is either the whole model after more boosting, or the new trees alone.
+ * Combines the model's trees with all new trees of every update, whose predictions then add up, as in Flower's
+ * FedXgbBagging. An update is either the whole model after more boosting or the new trees alone.
  */
 export const xgbBagging: TreeStrategy = ({ model, updates }) => {
   const first = model ?? updates[0]!

@@ -3,7 +3,7 @@ import { isWellFormedKey } from '../domain/api-key.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { Interrupted, type Io } from './io.ts'
 
-/** Reads the key without leaving it in the shell's history: hidden from a terminal, one line from a pipe. */
+/** Reads the key without leaving it in the shell's history: with hidden input on a terminal, otherwise one line from a pipe. */
 export const askForKey = async (io: Io): Promise<string> => {
   const { stdin } = io
   if (stdin === undefined)
@@ -19,7 +19,7 @@ export const askForKey = async (io: Io): Promise<string> => {
   return ''
 }
 
-/** Finds typing errors without asking anybody: a key carries its own check characters. */
+/** Detects typing errors by the key's checksum, without a request. */
 export const requireKeyShape = (key: string): void => {
   if (isWellFormedKey(key)) return
   const fault = key.startsWith('sk_live_') ? 'its checksum is wrong' : 'it does not start with sk_live_'

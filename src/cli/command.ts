@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
 import type { Session } from './session.ts'
 
-/** A command's file: its arguments, its options and what it does. */
+/** A command's module: defines its arguments, options, and action. */
 export interface CommandFile {
   readonly define: (command: Command, session: Session) => void
 }
 
-/** A command as help lists it. Its file is loaded only when it is the one that was asked for. */
+/** A command as listed in help. Its module is loaded only when the command is used. */
 export interface CommandEntry {
   readonly name: string
   readonly summary: string
   readonly load: () => Promise<CommandFile>
 }
 
-/** Commands under one word, such as `svc keys list`. The word alone may be a command too, such as `svc models`. */
+/** Commands that share a first word, such as `svc keys list`. The word alone can also be a command, such as `svc models`. */
 export interface CommandGroup {
   readonly name: string
   readonly summary: string
@@ -21,7 +21,7 @@ export interface CommandGroup {
   readonly commands: readonly CommandEntry[]
 }
 
-/** The command lines that an entry stands for, as words: `svc keys list`; `svc models` and `svc models promote`. */
+/** The command lines of an entry, as words: `svc keys list`; `svc models` and `svc models promote`. */
 export const commandLinesOf = (entry: CommandEntry | CommandGroup): readonly (readonly string[])[] => [
   ...(entry.load === undefined ? [] : [[entry.name]]),
   ...('commands' in entry ? entry.commands.map(({ name }) => [entry.name, name]) : []),

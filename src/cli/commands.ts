@@ -13,7 +13,7 @@ import {
 
 const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({ name, summary, load })
 
-/** Every command, in the order in which `svc --help` lists them. */
+/** All commands, in the order of `svc --help`. */
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('run', 'prompt a local model', () => import('./inference/run.command.ts')),
   entry('embed', 'compute the embedding of a text', () => import('./inference/embed.command.ts')),

@@ -3,8 +3,8 @@ import { Failure, wrongUsage } from './failure.ts'
 import type { Io } from './io.ts'
 
 /**
- * Asks whoever sits at the terminal; anything but y or yes is a no. The question goes to stderr: stdout may be piped.
- * @throws Failure when the answer is no, and wrong usage where there is no terminal to ask at
+ * Asks the user at the terminal for confirmation; only y and yes confirm. The question goes to stderr: stdout may be piped.
+ * @throws Failure if the answer is no; wrong usage if stdin is not a terminal
  */
 export const confirm = async (io: Io, what: string): Promise<void> => {
   const { stdin } = io

@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'no answer',
 }
 
-/** The service did not answer. */
+/** The service sent no usable response. */
 export class Unreachable extends Failure {}
 
 export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Unreachable => {
@@ -32,19 +32,19 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
   })
 }
 
-/** What answers is not the service, such as a website, or a network that asks to be signed in to. */
+/** The response is not from the service, but from a website or a captive portal, for example. */
 const otherProgram = (baseUrl: string, answers = 'data of another kind'): Unreachable =>
   new Unreachable(`${baseUrl} answers with ${answers}: it is not the service.`, {
     advice: 'Name the address of the service with --api-base or SERVICE_API_BASE.',
   })
 
-/** @throws Unreachable where a success is of no type that the service would have sent */
+/** @throws Unreachable if a successful response has a content type that the service never sends */
 export const requireType = (baseUrl: string, { headers }: Response, types: RegExp): void => {
   const type = headers.get('content-type') ?? ''
   if (!types.test(type)) throw otherProgram(baseUrl, type.startsWith('text/html') ? 'web pages' : undefined)
 }
 
-/** Of a request that got no answer, or not all of it. */
+/** The error for a request that got no response, or only part of one. */
 export const connectionLost = (baseUrl: string, error: unknown): Unreachable =>
   unreachable(baseUrl, reasonOf(error, REASONS), error)
 
@@ -71,16 +71,16 @@ const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
 export interface ConnectionSettings {
   readonly baseUrl: string
   readonly apiKey?: string | undefined
-  /** Where the key was read, for the advice when it is refused. */
+  /** Where the key was read from, for the advice when it is refused. */
   readonly keySource?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** A whole answer must have arrived by then. 30 s by default. */
+  /** Deadline for the complete response. 30 s by default. */
   readonly timeoutMs?: number | undefined
-  /** Told what the service says of a request that it accepted all the same. */
+  /** Called with the service's warning about a request that it accepted anyway. */
   readonly warn?: ((warning: string) => void) | undefined
-  /** Told where an answer lacks the id that the service gives every request: what to say if its form is another, too. */
+  /** Called if a response lacks the service's request id: the error to show if the response's structure is also wrong. */
   readonly stranger?: ((failure: Unreachable) => void) | undefined
-  /** Told of every request, with its status and how long it took; never of keys or bodies. */
+  /** Called for every request with its status and duration, but never with keys or bodies. */
   readonly trace?: ((line: string) => void) | undefined
 }
 
@@ -89,11 +89,11 @@ type Answer<Data> = Parameters<typeof unwrap<Data>>[0]
 export interface Connection {
   readonly baseUrl: string
   readonly client: ApiClient
-  /** Sends and gives back the data of a success; a Failure, with the service's words and advice, otherwise. */
+  /** Sends a request and returns the response's data. @throws Failure with the service's message and advice */
   ask<Data>(send: (client: ApiClient) => Answer<Data>): Promise<NonNullable<Data>>
 }
 
-/** Of what is there, and has no such part yet, or of what a message advises itself, the message says enough. */
+/** Returns no advice if the message already says enough. */
 const adviceFor = (code: ErrorBody['error'], message: string): string | undefined => {
   if (code === 'not_found' && !/does not exist|There is no/.test(message)) return undefined
   if (code === 'forbidden' && !/(lacks|needs the scope) [\w:' ]+\.$/.test(message)) return undefined
@@ -113,7 +113,7 @@ export const toFailure = (
 export const connect = (settings: ConnectionSettings): Connection => {
   const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, stranger, trace } = settings
 
-  /** Waits for the whole answer, so that a connection that breaks half-way is told here too. */
+  /** Reads the complete response, so that a connection lost midway is also reported here. */
   const fetchWhole = async (request: Request): Promise<Response> => {
     const began = performance.now()
     const stop = new AbortController()
@@ -122,7 +122,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
     const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
     try {
       signal?.throwIfAborted()
-      // A redirect would carry the key to somewhere nobody named.
+      // Following a redirect could send the key to another host.
       const response = await fetch(request, { signal: stop.signal, redirect: 'error' })
       const { status, headers } = response
       const warning = headers.get('x-service-warning')

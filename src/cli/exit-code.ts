@@ -1,4 +1,4 @@
-/** The command ran another program to its end, and what that said goes for svc too. */
+/** Exits svc with this code, such as that of a program that the command ran. */
 export class ExitCode extends Error {
   override readonly name = 'ExitCode'
   readonly exitCode: number

@@ -15,17 +15,17 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
 
 const FILE_WRITES: ReadonlySet<string> = new Set(['write', 'fsync', 'fdatasync', 'ftruncate', 'close'])
 
-/** Why a file or folder cannot be used; undefined for what nobody foresaw. */
+/** Returns why a file or folder cannot be used; undefined for unexpected errors. */
 export const fileReason = ({ code, syscall }: NodeJS.ErrnoException): string | undefined => {
   if (code === 'EEXIST') return syscall === 'mkdir' ? 'it is a file, not a folder' : 'it already exists'
   return FILE_REASONS[code ?? '']
 }
 
-/** Errors whose message was written for people: ours, and those of other rooms, known by name. */
+/** True if the error's message is written for users. Errors of other modules are recognized by name. */
 const isForPeople = (error: Error): boolean =>
   error instanceof ServiceError || ['ApiError', 'NetworkError', 'InferenceError', 'Failure'].includes(error.name)
 
-/** What a person is told about an error: what failed, why, and what to do. A stack only for what nobody foresaw. */
+/** Formats an error for the user: what failed, why, and what to do. Includes a stack trace only if the error is unexpected. */
 export const explain = (error: unknown): string => {
   if (error instanceof Failure) return error.advice === undefined ? error.message : `${error.message}\n${error.advice}`
   if (!(error instanceof Error)) return `Unexpected error: ${String(error)}`
@@ -33,7 +33,7 @@ export const explain = (error: unknown): string => {
   const { path, syscall } = error as NodeJS.ErrnoException
   const reason = fileReason(error)
   if (path !== undefined && reason !== undefined) return `Cannot use ${path}: ${reason}.`
-  // Reads and writes of an open file do not say which one it is.
+  // Read and write errors of an open file do not include its path.
   const done = syscall === 'read' ? 'read' : FILE_WRITES.has(syscall ?? '') ? 'written' : undefined
   if (done !== undefined && reason !== undefined) return `A file cannot be ${done}: ${reason}.`
   return `Unexpected error in svc. Please report it with these lines:\n${error.stack}`

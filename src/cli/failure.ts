@@ -1,8 +1,8 @@
-/** A command could not do what it was asked: `message` says what and why, `advice` what to do about it. */
+/** A command failed: `message` says what and why, `advice` what to do about it. */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly advice: string | undefined
-  /** 1: the thing failed. 2: it was asked for in the wrong way. */
+  /** 1: the command failed. 2: wrong usage. */
   readonly exitCode: 1 | 2
 
   constructor(

@@ -6,15 +6,15 @@ import type { Io } from './io.ts'
 import { readObject, writePrivate } from './private-file.ts'
 import { DEFAULT_API_BASE, isSameOrigin, parseApiBase } from './service-address.ts'
 
-/** What `svc login` keeps. */
+/** What `svc login` stores. */
 export interface Credentials {
   readonly apiKey: string
   readonly orgId: string | null
-  /** The service that the key is for: it is sent to no other. */
+  /** The service that issued the key. The key is sent to no other service. */
   readonly apiBase: string
 }
 
-/** What `svc init` keeps. */
+/** What `svc init` stores. */
 export interface OrgConfig {
   readonly orgId: string
   readonly orgName: string
@@ -23,21 +23,21 @@ export interface OrgConfig {
   readonly apiBase: string
 }
 
-/** The folder of this user: SERVICE_HOME, else ~/.svc. */
+/** The user's folder: SERVICE_HOME, otherwise ~/.svc. */
 export interface Home {
   readonly folder: string
   readonly credentialsPath: string
   readonly configPath: string
-  /** The key of this address; null when there is none. */
+  /** Returns the key for this address; null if there is none. */
   credentials(apiBase: string): Promise<Credentials | null>
-  /** Addresses that there is a key of, the one signed in to last first. */
+  /** Addresses with stored keys, most recent login first. */
   signedInTo(): Promise<readonly string[]>
-  /** Keeps the key of an address in place of an earlier one; those of others stay. */
+  /** Stores the key, replacing an earlier one for the same address. Keeps the keys for other addresses. */
   saveCredentials(credentials: Credentials): Promise<void>
-  /** Whether there was a key of this address. */
+  /** Deletes the key for this address. Returns false if there was none. */
   removeCredentials(apiBase: string): Promise<boolean>
   config(): Promise<OrgConfig | null>
-  /** Before something is done that has to be kept here. @throws the system's error where nothing can be */
+  /** Checks that the folder is writable before work whose result must be stored in it. @throws the system's error if not */
   requireWritable(): Promise<void>
   saveConfig(config: OrgConfig): Promise<void>
 }
@@ -77,7 +77,7 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     }
   }
 
-  /** The one signed in to last is on top, as versions that knew one address wrote it; the others are in a list. */
+  /** The most recent login is at the top level, as in older versions, which stored one address; the rest are in `others`. */
   const readKept = async (): Promise<readonly Credentials[]> => {
     const object = await readObject(credentialsPath, SIGN_IN_AGAIN)
     if (object === null) return []
@@ -104,7 +104,7 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     signedInTo: async () => (await readKept()).map(({ apiBase }) => apiBase),
 
     async saveCredentials(credentials) {
-      // A damaged file is replaced: that is what its message advises.
+      // Replaces a damaged file, as its error message advises.
       const kept = await readKept().catch((error: unknown) => {
         if (error instanceof Failure) return []
         throw error

@@ -1,14 +1,14 @@
 import type { Io } from './io.ts'
 import { run } from './program.ts'
 
-/** What a run of `svc` left behind. */
+/** The exit code and output of a run of `svc`. */
 export interface Ran {
   readonly exitCode: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Runs `svc` in this process and collects what it prints: how tests call it. */
+/** Runs `svc` in this process and collects its output. */
 export const runInProcess = async (
   argv: readonly string[],
   io: Partial<Omit<Io, 'stdout' | 'stderr'>> & { readonly onOutput?: (text: string) => void } = {},

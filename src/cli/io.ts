@@ -1,29 +1,29 @@
-/** Where text goes. Process streams fit, and so does whatever a test collects in. */
+/** A destination for text: a process stream, or a collector in tests. */
 export interface TextSink {
   readonly isTTY?: boolean
-  /** Of a terminal: its width and height in characters. */
+  /** Of a terminal: its size in characters. */
   readonly columns?: number
   readonly rows?: number
-  /** False where it holds so much that more is to wait for `drain`. */
+  /** Returns false if its buffer is full: wait for `drain` before writing more. */
   write(text: string): unknown
   once?(event: 'drain', listener: () => void): unknown
 }
 
-/** Everything that `svc` touches of the world it runs in. */
+/** All of `svc`'s access to its environment. */
 export interface Io {
   readonly stdout: TextSink
   readonly stderr: TextSink
-  /** Asked only where a command reads an answer; absent means that there is nobody to ask. */
+  /** Used only by commands that read input; undefined if there is none. */
   readonly stdin?: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Shows an address to the person in front of the machine. The system's browser when absent. */
+  /** Opens an address for the user; the system's browser if undefined. */
   readonly openBrowser?: (address: string) => void
-  /** Shows a long text page by page; false where there is no such program. */
+  /** Shows a long text page by page. Returns false if no pager is available. */
   readonly pager?: (text: string) => Promise<boolean>
-  /** Requests and their times are told on stderr. */
+  /** Prints requests and their durations to stderr. */
   readonly verbose?: boolean
-  /** Aborted, with an `Interrupted`, by Ctrl-C and by SIGTERM. */
+  /** Aborted with an `Interrupted` by Ctrl-C and by SIGTERM. */
   readonly signal?: AbortSignal
   readonly now?: () => Date
 }
@@ -32,7 +32,7 @@ const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
 
 export type StopSignal = keyof typeof SIGNAL_NUMBERS
 
-/** Somebody asked `svc` to stop: the shell's convention is 128 + the signal's number. */
+/** `svc` was asked to stop. The exit code follows the shell's convention: 128 + the signal's number. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
   readonly exitCode: number

@@ -6,20 +6,20 @@ import { Interrupted, type StopSignal } from './io.ts'
 import { pagerOf } from './pager.ts'
 
 const argv = process.argv.slice(2)
-// The process that most models run in is started before this one has read the rest of its own program.
+// Starts the process for most models early, while the rest of this program loads.
 if (['run', 'serve'].includes(argv[0] ?? '') && !argv.some((word) => word === '--help' || word === '-h'))
   startAhead(LLAMA_PROGRAM)
 
 const stop = new AbortController()
 const interrupt = (signal: StopSignal): void => {
   const interrupted = new Interrupted(signal)
-  // The first asks to stop cleanly; the second means that somebody does not want to wait.
+  // The first signal asks for a clean stop; the second one exits immediately.
   if (stop.signal.aborted) process.exit(interrupted.exitCode)
   stop.abort(interrupted)
 }
 process.on('SIGINT', interrupt)
 process.on('SIGTERM', interrupt)
-// `svc keys list | head` closes the pipe early, which is no fault of anybody.
+// `svc keys list | head` closes the pipe early, which is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 await sendThroughProxy(process.env).catch((error: Error) => {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 
-/** Options that several commands share, with the same words everywhere. */
+/** Options shared by several commands. */
 export const apiBaseOption = (): Option =>
   new Option('--api-base <url>', 'address of the service (default: SERVICE_API_BASE, or the one of svc login)')
 
@@ -26,7 +26,7 @@ export interface DataOptions extends ServiceOptions {
   readonly json?: true
 }
 
-/** `key=value`, the value as JSON where it is JSON (numbers, lists), else as text. Repeated ones are gathered. */
+/** Parses `key=value` and adds it to earlier ones. The value is JSON if possible (numbers, lists), otherwise text. */
 export const keyValue = (
   text: string,
   before: Readonly<Record<string, unknown>> = {},
@@ -38,7 +38,7 @@ export const keyValue = (
   try {
     parsed = JSON.parse(value)
   } catch {
-    // A word.
+    // Not JSON: keeps the text.
   }
   return { ...before, [text.slice(0, at)]: parsed }
 }

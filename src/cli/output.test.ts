@@ -7,7 +7,7 @@ const collect = (isTTY: boolean, env: Record<string, string> = {}) => {
   return { out: createOutput({ stdout: sink('stdout'), stderr: sink('stderr'), env, cwd: '/' }), texts }
 }
 
-it('aligns the columns of a table and shows nothing as a dash', () => {
+it('aligns the columns of a table and shows null as a dash', () => {
   const { out, texts } = collect(false)
   out.table(
     ['ID', 'NAME'],
@@ -19,7 +19,7 @@ it('aligns the columns of a table and shows nothing as a dash', () => {
   expect(texts.stdout).toBe('ID    NAME\n1     phones\n1234  -\n')
 })
 
-it('colors the header on a terminal, unless NO_COLOR or a dumb terminal asks for plain text', () => {
+it('colors the header on a terminal, unless NO_COLOR is set or the terminal is dumb', () => {
   const headOf = (isTTY: boolean, env: Record<string, string>) => {
     const { out, texts } = collect(isTTY, env)
     out.table(['ID'], [])
@@ -31,7 +31,7 @@ it('colors the header on a terminal, unless NO_COLOR or a dumb terminal asks for
   )
 })
 
-it('keeps names from elsewhere from steering the terminal or breaking a table', () => {
+it('names from elsewhere cannot control the terminal or break a table', () => {
   const { out, texts } = collect(false)
   out.table(['NAME'], [['a\u001b[2Jb'], ['two\nlines']])
   out.line('bell\u0007')
@@ -39,7 +39,7 @@ it('keeps names from elsewhere from steering the terminal or breaking a table', 
   expect(texts).toEqual({ stdout: 'NAME\na\u{fffd}[2Jb\ntwo lines\nbell\u{fffd}\n', stderr: 'title\u{fffd}\n' })
 })
 
-it('shows no name in another direction, and escapes such signs in JSON', () => {
+it('removes characters that change the text direction, and escapes them in JSON', () => {
   const { out, texts } = collect(false)
   const name = 'invoice\u202efdp.exe\u2066\u200f\u061c'
   out.line(name)
@@ -53,7 +53,7 @@ it('shows no name in another direction, and escapes such signs in JSON', () => {
   expect(JSON.parse(texts.stdout)).toEqual({ name: `${name}\u009d` })
 })
 
-it('leaves keys out of notes', () => {
+it('hides keys in notes', () => {
   const { out, texts } = collect(false)
   out.note('unknown option --key=sk_live_0123456789abcdef!')
   expect(texts.stderr).toBe('unknown option --key=sk_live_…!\n')

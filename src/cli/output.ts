@@ -3,37 +3,37 @@ import { layOut, type TableLayout } from './table.ts'
 
 export type Cells = readonly (readonly (string | null)[])[]
 
-/** Prints data to stdout and everything about it to stderr, so that stdout can be piped. */
+/** Prints data to stdout and all other messages to stderr, so that stdout can be piped. */
 export interface Output {
-  /** A line of data. */
+  /** Prints a line of data. */
   line(text: string): void
-  /** Indented JSON. */
+  /** Prints indented JSON. */
   json(value: unknown): void
-  /** Names before values, aligned; null values are shown as a dash. */
+  /** Prints names and values in aligned columns; null is shown as a dash. */
   fields(rows: readonly (readonly [name: string, value: string | null])[]): void
-  /** On a terminal it is as wide as that. */
+  /** Prints a table that fits the terminal's width. */
   table(header: readonly string[], rows: Cells, layout?: Omit<TableLayout, 'width'>): void
-  /** A table that goes through the pager where it is longer than the terminal. */
+  /** Prints a table, through the pager if it is longer than the terminal. */
   list(header: readonly string[], rows: Cells, layout?: Omit<TableLayout, 'width'>): Promise<void>
-  /** A line about what is going on. */
+  /** Prints a status line. */
   note(text: string): void
-  /** What the service says of a request that it accepted all the same. */
+  /** Prints the service's warning about a request that it accepted anyway. */
   warn(text: string): void
 }
 
-/** A key is printed where it was made and nowhere else, however it got into a message. */
+/** Hides keys in messages: a key is printed only by the command that creates it. */
 export const withoutKeys = (text: string): string => text.replace(/sk_live_[0-9A-Za-z]+/g, 'sk_live_…')
 
 /**
- * Control characters (but line breaks and tabs), and those that turn the direction in which text is shown. The marks that Arabic
- * and Hebrew texts have beside signs turn none.
+ * Control characters except line breaks and tabs, and characters that override the text direction. The direction marks in
+ * Arabic and Hebrew texts are allowed: they override nothing.
  */
 const STEERING = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
 
-/** Text from elsewhere must not steer the terminal, nor look like another: such characters become a mark. */
+/** Replaces characters by which text from elsewhere could control the terminal or disguise itself. */
 export const harmless = (text: string): string => text.replace(STEERING, '\u{fffd}')
 
-/** In JSON they are escaped, which changes nothing of what it says. */
+/** Escapes these characters in JSON, which does not change the value. */
 const harmlessJson = (json: string): string =>
   json.replace(STEERING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import type { Io } from './io.ts'
 
-/** Colors pass, lines are not folded, and what fits on one screen stays on it. */
+/** Keeps colors, does not wrap lines, and exits if the text fits on one screen. */
 const LESS = { LESS: 'FRX', LESSCHARSET: 'utf-8' }
 
-/** SVC_PAGER, else PAGER, else less; none where that is empty or `cat`. */
+/** SVC_PAGER, else PAGER, else less; no pager if that is empty or `cat`. */
 export const pagerOf =
   (env: Io['env']): NonNullable<Io['pager']> =>
   (text) => {
@@ -16,16 +16,16 @@ export const pagerOf =
         env: { ...LESS, ...process.env },
         shell: true,
       })
-      // Ctrl-C belongs to the pager while it is there.
+      // The pager handles Ctrl-C while it runs.
       const ignore = (): void => undefined
       process.on('SIGINT', ignore)
       child.on('error', () => resolve(false))
       child.on('close', (code) => {
         process.off('SIGINT', ignore)
-        // 127: the shell did not find it.
+        // 127: the shell did not find the command.
         resolve(code !== 127)
       })
-      // It was left before it had read all.
+      // Ignores the error if the user quits before the pager has read everything.
       child.stdin.on('error', ignore)
       child.stdin.end(text)
     })

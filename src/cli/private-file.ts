@@ -3,20 +3,20 @@ import { dirname } from 'node:path'
 import { writeDurably } from '../platform/transfer/durable-file.ts'
 import { Failure } from './failure.ts'
 
-/** Writes JSON that only its owner may read: whole or not at all, also when another `svc` writes at the same time. */
+/** Writes JSON that only the owner may read. The write is atomic, even if another `svc` writes at the same time. */
 export const writePrivate = async (path: string, value: unknown): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   await writeDurably(path, `${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** The object in a JSON file; null when there is no such file. */
+/** Reads the object in a JSON file; null if the file does not exist. */
 export const readObject = async (path: string, advice: string): Promise<Readonly<Record<string, unknown>> | null> => {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    // A folder of that name is told without its path.
+    // The error for a folder lacks its path.
     throw Object.assign(error as Error, { path })
   }
   let value: unknown

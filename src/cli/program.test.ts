@@ -17,7 +17,7 @@ const INTERFACE_ORDER = (
   'dashboard init org demo launch models rollback pair team keys train federation integrations'
 ).split(' ')
 
-it('lists the commands of the contract in its order, and all others after them', async () => {
+it('lists the commands of the contract in order, followed by all others', async () => {
   const { exitCode, stdout, stderr } = await svc('--help')
   const listed = [...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name!)
   expect({ exitCode, stderr, listed }).toEqual({ exitCode: 0, stderr: '', listed: COMMANDS.map(({ name }) => name) })
@@ -26,7 +26,7 @@ it('lists the commands of the contract in its order, and all others after them',
   expect(listed.slice(0, known.length)).toEqual(known)
 })
 
-it('every command that is listed has help of its own', async () => {
+it('every listed command has its own help', async () => {
   for (const path of COMMANDS.flatMap(commandLinesOf).map((words) => words.join(' '))) {
     const { exitCode, stdout, stderr } = await svc(`${path} --help`)
     expect({ path, exitCode, stderr, usage: stdout.split('\n')[0]!.startsWith(`Usage: svc ${path}`) }).toEqual({
@@ -39,7 +39,7 @@ it('every command that is listed has help of its own', async () => {
   }
 })
 
-it('shows the arguments of a word that is a command itself', async () => {
+it('shows the arguments of a group that is also a command', async () => {
   expect((await svc('backup --help')).stdout).toMatch(/^Usage: svc backup \[command\] \[target\] \[options\]\n/)
   expect((await svc('keys --help')).stdout).toMatch(/^Usage: svc keys <command> \[options\]\n/)
 })
@@ -86,9 +86,9 @@ it.each([
   ],
   [
     'train export job --format tensorboard',
-    'svc: --output and --format tensorboard go together.\nSuch as: svc train export my-job --format tensorboard --output runs\n',
+    'svc: --output and --format tensorboard must be given together.\nSuch as: svc train export my-job --format tensorboard --output runs\n',
   ],
-])('%s is wrong usage: 2, and what would be right', async (argv, stderr) => {
+])('%s is wrong usage: exits with 2 and says what is right', async (argv, stderr) => {
   expect(await svc(argv)).toEqual({ exitCode: 2, stdout: '', stderr })
 })
 
@@ -101,7 +101,7 @@ it.each(['', 'keys', 'train'])('svc %s asks for a command, with help on stderr',
   })
 })
 
-it('does not repeat a key that was typed into the wrong place', async () => {
+it('does not repeat a key that was typed in the wrong place', async () => {
   const key = 'sk_live_0123456789abcdefghijklmnopqrstuv'
   for (const argv of [key, `keys ${key}`, `login --key=${key}`, `keys create ci --expires ${key}`]) {
     const { exitCode, stdout, stderr } = await svc(argv)
@@ -113,7 +113,7 @@ it('does not repeat a key that was typed into the wrong place', async () => {
   }
 })
 
-it('says how to sign in where a key is needed and there is none', async () => {
+it('says how to sign in if a key is needed and missing', async () => {
   for (const argv of ['init Acme', 'keys list', 'keys create ci', 'keys revoke 1', 'train verify 1']) {
     expect(await svc(argv)).toEqual({
       exitCode: 1,
@@ -127,7 +127,7 @@ it('says how to sign in where a key is needed and there is none', async () => {
 
 const ADVICE = 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.\n'
 
-it('says that nobody listens, and what to do', async () => {
+it('says that nothing is listening, and what to do', async () => {
   const server = createTcpServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -139,7 +139,7 @@ it('says that nobody listens, and what to do', async () => {
   })
 })
 
-it('says so when something else answers, cuts the answer off, or sends the key elsewhere', async () => {
+it('reports a program that is not the service, a response cut off, and a redirect', async () => {
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/moved')) response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
     else if (request.url?.startsWith('/cut')) {
@@ -181,7 +181,7 @@ it('says so when something else answers, cuts the answer off, or sends the key e
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)
 })
 
-it('shows what the service says of a request that it accepted all the same', async () => {
+it("shows the service's warning about a request that it accepted", async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, {
       'content-type': 'application/json',
@@ -199,7 +199,7 @@ it('shows what the service says of a request that it accepted all the same', asy
   ])
 })
 
-it('names the file that it cannot use, and why', async () => {
+it('names a file that it cannot use, and why', async () => {
   const folder = await emptyFolder()
   await mkdir(join(folder, 'credentials.json'))
   await writeFile(join(folder, 'file'), '')

@@ -8,7 +8,7 @@ import { harmless, withoutKeys } from './output.ts'
 import { packageVersion } from './package-version.ts'
 import { createSession } from './session.ts'
 
-/** As commander describes options, and which ones must be given. */
+/** Like commander's descriptions, but marks required options. */
 const HELP = {
   optionDescription: (option: Option): string =>
     new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
@@ -30,7 +30,7 @@ interface Chosen {
   readonly file: CommandFile
 }
 
-/** Loads the file of the command that `words` begin with; null when they begin with none. */
+/** Loads the module of the command that `words` start with; null if there is none. */
 const chosenBy = async ([first, second]: readonly string[]): Promise<Chosen | null> => {
   const top = COMMANDS.find(({ name }) => name === first)
   const below = top !== undefined && 'commands' in top ? top.commands.find(({ name }) => name === second) : undefined
@@ -41,8 +41,8 @@ const chosenBy = async ([first, second]: readonly string[]): Promise<Chosen | nu
 const isHelp = (word: string): boolean => word === '--help' || word === '-h'
 
 /**
- * `svc help keys list` is `svc keys list --help`: commander's own help command would need every file loaded. And a command
- * that does not exist has no help: commander would show that of its parent, as if nothing were wrong.
+ * Turns `svc help keys list` into `svc keys list --help`, because commander's own help command would need all modules. For an
+ * unknown command, drops --help, because commander would show its parent's help as if nothing were wrong.
  */
 const normalized = (argv: readonly string[]): readonly string[] => {
   const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
@@ -57,15 +57,15 @@ const normalized = (argv: readonly string[]): readonly string[] => {
   return words
 }
 
-/** `-v` before the command, `--verbose` anywhere: behind a command, -v is often its --version. */
+/** Removes `--verbose` anywhere, but `-v` only before the command: after it, -v is often the command's --version. */
 const withoutVerbose = (argv: readonly string[]): readonly [words: readonly string[], verbose: boolean] => {
   const words = argv.filter((word, at) => word !== '--verbose' && !(at === 0 && word === '-v'))
   return [words, words.length < argv.length]
 }
 
 /**
- * Runs one command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 or 143 interrupted. Never ends the
- * process, and touches nothing of the world but what `io` holds and what the command is for.
+ * Runs one command line and returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 or 143 interrupted. Never exits the
+ * process, and accesses only what `io` contains and what the command needs.
  */
 export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   if (argv[0] === '__complete') {
@@ -86,7 +86,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       .option('-v, --verbose', 'log requests and their times to stderr')
       .helpOption('-h, --help', 'show help')
       .helpCommand(false)
-      // Behind a command, --version is that command's: `svc push m.onnx --version 1.0.0`.
+      // After a command, --version belongs to that command: `svc push m.onnx --version 1.0.0`.
       .enablePositionalOptions()
       .addHelpText('after', NOTES)
       .configureHelp(HELP)
@@ -104,7 +104,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       const command = parent.command(name).summary(summary).description(sentence(summary)).helpCommand(false)
       command.showHelpAfterError(`Usage: svc ${pathOf(command)} --help`)
       if (rest.load !== undefined && rest.load === chosen?.load) chosen.file.define(command, session)
-      // Never reached, but a command without an action is taken for a group.
+      // Never called, but commander treats a command without an action as a group.
       else if (rest.load !== undefined) command.action(() => undefined)
       if ('commands' in rest) for (const entry of rest.commands) add(command.usage(usageOf(command, rest.load)), entry)
     }
@@ -125,7 +125,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 const interruption = ({ reason }: AbortSignal): Interrupted =>
   reason instanceof Interrupted ? reason : new Interrupted('SIGINT')
 
-/** Of a word with commands below it, which may be a command with arguments itself. */
+/** The usage of a group, which may itself be a command with arguments. */
 const usageOf = ({ registeredArguments }: Command, own: CommandEntry['load'] | undefined): string =>
   own === undefined
     ? '<command> [options]'

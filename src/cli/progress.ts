@@ -3,14 +3,14 @@ import type { Io } from './io.ts'
 
 export interface Progress {
   readonly update: (done: number, total: number | null) => void
-  /** Takes the bar away. */
+  /** Clears the bar. */
   readonly end: () => void
 }
 
 const WIDTH = 24
 const EVERY_MS = 100
 
-/** A bar that grows on a terminal; nothing where the output goes elsewhere. Amounts are bytes, unless `words` says otherwise. */
+/** Shows a progress bar on a terminal, and nothing elsewhere. Amounts are bytes, unless `words` formats them differently. */
 export const showProgress = (
   { stderr }: Pick<Io, 'stderr'>,
   what: string,

@@ -1,4 +1,4 @@
-// Files that a command makes: complete or not there, and never in place of what they are made from.
+// Files that a command writes: either complete or absent, and never replacing their sources.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, realpath, rm, stat, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ const stateOf = (path: string) =>
     throw error
   })
 
-/** Whether both names lead to one file, also through links. */
+/** True if both paths lead to the same file, including through links. */
 export const isSameFile = async (one: string, other: string): Promise<boolean> => {
   if (one === other) return true
   const [first, second] = await Promise.all([stateOf(one), stateOf(other)])
@@ -20,8 +20,8 @@ export const isSameFile = async (one: string, other: string): Promise<boolean> =
 }
 
 /**
- * Before the work: the nearest folder on the way to `folder` that exists.
- * @throws Failure where it is a file, or nothing can be written there
+ * Returns the nearest existing ancestor of `folder`. Called before doing any work.
+ * @throws Failure if it is a file or not writable
  */
 export const requireWritableFolder = async (folder: string): Promise<string> => {
   let nearest = folder
@@ -43,13 +43,13 @@ export interface ResultFile {
   readonly content: Parameters<typeof writeFile>[1]
 }
 
-/** Errors name what the user knows: the folder where a temporary file is refused, else the result. */
+/** Errors name a path that the user knows: the folder if a temporary file cannot be created, otherwise the result. */
 const naming = (path: string) => (error: NodeJS.ErrnoException) => {
   const isOfFolder = error.syscall === 'open' && error.code !== 'ENAMETOOLONG'
   throw Object.assign(error, { path: isOfFolder ? dirname(path) : path })
 }
 
-/** Writes all files, or none: what was there before stays until each new file is complete. */
+/** Writes all files or none: existing files stay until all new ones are complete. */
 export const writeResults = async (files: readonly ResultFile[]): Promise<void> => {
   const parts = files.map((file) => ({ ...file, part: `${file.path}.${randomBytes(6).toString('hex')}.tmp` }))
   try {
@@ -60,7 +60,7 @@ export const writeResults = async (files: readonly ResultFile[]): Promise<void> 
   }
 }
 
-/** Writes one file, or leaves the earlier one. Devices and pipes are written to as they are. */
+/** Writes one file, or keeps the existing one. Writes directly to devices and pipes. */
 export const writeResult = async (path: string, content: ResultFile['content']): Promise<void> => {
   const found = await stateOf(path)
   if (found === null || found.isFile())
@@ -70,7 +70,7 @@ export const writeResult = async (path: string, content: ResultFile['content']):
 
 export const REPORTS = ['report.json', 'report.txt'] as const
 
-/** @throws Failure where a result would take the place of a file that it is made from */
+/** @throws Failure if a result would replace one of its sources */
 export const requireNoSource = async (
   folder: string,
   names: readonly string[],

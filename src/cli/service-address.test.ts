@@ -14,7 +14,7 @@ it.each(['127.0.0.1:8000', 'ftp://example.org', 'https://user:secret@example.org
   expect(() => parseApiBase(text, 'SERVICE_API_BASE')).toThrow('SERVICE_API_BASE is not the address of a service')
 })
 
-it('does not repeat the password of an address it refuses', () => {
+it('hides the password of an address that it refuses', () => {
   expect(() => parseApiBase('https://user:secret@example.org', '--api-base')).not.toThrow(/secret/)
 })
 
@@ -25,6 +25,6 @@ it.each([
   ['https://a.example.org', 'http://a.example.org', false],
   ['https://a.example.org', 'https://b.example.org', false],
   ['http://127.0.0.1:8000', 'http://127.0.0.1.example.org:8000', false],
-])('a key of %s may go to %s: %s', (one, other, expected) => {
+])('a key for %s may be sent to %s: %s', (one, other, expected) => {
   expect([isSameService(one, other), isSameService(other, one)]).toEqual([expected, expected])
 })

@@ -1,8 +1,9 @@
+import { isLoopback } from '../domain/loopback.ts'
 import { wrongUsage } from './failure.ts'
 
 export const DEFAULT_API_BASE = 'http://127.0.0.1:8000'
 
-/** `http://host:8000/api/v1/` -> `http://host:8000`. `source` names where the address was read, for the error. */
+/** `http://host:8000/api/v1/` -> `http://host:8000`. `source` says where the address came from, for the error. */
 export const parseApiBase = (text: string, source: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
@@ -12,14 +13,11 @@ export const parseApiBase = (text: string, source: string): string => {
   return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-export const isLoopback = (url: URL): boolean =>
-  url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname)
-
-/** Whether a key made by one address may be sent to the other. Another port is another program, on this machine too. */
+/** True if a key issued at one address may be sent to the other. A different port is a different program, even locally. */
 export const isSameOrigin = (one: string, other: string): boolean => new URL(one).origin === new URL(other).origin
 
-/** Whether settings made for one address hold for the other: the same origin, or both on this machine. */
+/** True if settings for one address apply to the other: same origin, or both on this machine. */
 export const isSameService = (one: string, other: string): boolean => {
   const [left, right] = [new URL(one), new URL(other)]
-  return left.origin === right.origin || (isLoopback(left) && isLoopback(right))
+  return left.origin === right.origin || (isLoopback(left.hostname) && isLoopback(right.hostname))
 }

@@ -16,7 +16,7 @@ const open = async (env: Record<string, string> = {}, home?: string): Promise<Se
 
 const config = (apiBase: string) => ({ orgId: 'acme', orgName: 'Acme', compliance: null, region: 'us', apiBase })
 
-it('takes the address from the option, the environment, config.json, credentials.json and the default, in this order', async () => {
+it('takes the address from the option, the environment, config.json, credentials.json, or the default, in this order', async () => {
   const env: Record<string, string> = {}
   const session = await open(env)
   const home = session.home.folder
@@ -31,7 +31,7 @@ it('takes the address from the option, the environment, config.json, credentials
   expect(await (await again()).apiBase('http://option/')).toBe('http://option')
 })
 
-it('takes the key from the environment before the one that login kept', async () => {
+it('prefers the key from the environment over the stored one', async () => {
   const session = await open()
   const { home } = session
   expect(await session.apiKey('http://a')).toBeNull()
@@ -46,14 +46,14 @@ it.each([
   ['https://a.example.org', 'http://a.example.org'],
   ['http://127.0.0.1:8000', 'http://127.0.0.1:9000'],
   ['http://127.0.0.1:8000', 'http://localhost:8000'],
-])('sends a key of %s never to %s', async (one, other) => {
+])('never sends a key of %s to %s', async (one, other) => {
   const session = await open({ SERVICE_API_BASE: other })
   await session.home.saveCredentials({ apiKey: 'kept', orgId: null, apiBase: one })
   expect(await session.apiKey(other)).toBeNull()
   await expect(session.signedIn({})).rejects.toMatchObject({ message: expect.stringContaining(one) })
 })
 
-it('keeps a key for every address, and signs in to the last one unless told otherwise', async () => {
+it('stores a key for every address, and uses the last one by default', async () => {
   const { home, apiBase, apiKey } = await open()
   const [a, b] = ['https://a.example.org', 'https://b.example.org/tributary']
   await home.saveCredentials({ apiKey: 'key-a', orgId: 'acme', apiBase: a })
@@ -67,7 +67,7 @@ it('keeps a key for every address, and signs in to the last one unless told othe
   expect(await home.signedInTo()).toEqual([b])
 })
 
-it('takes a key that was kept without an address for one of the default address', async () => {
+it('a key stored without an address is for the default address', async () => {
   const session = await open()
   await mkdir(session.home.folder, { recursive: true })
   await writeFile(session.home.credentialsPath, '{"api_key":"old","org_id":null}')
@@ -76,7 +76,7 @@ it('takes a key that was kept without an address for one of the default address'
 })
 
 it.each(['sk_live_a\nb', 'a b', 'schlüssel', 'a\tb', 'a…'])(
-  'refuses SERVICE_API_KEY=%j and does not show it',
+  'refuses SERVICE_API_KEY=%j without showing it',
   async (key) => {
     const session = await open({ SERVICE_API_KEY: key })
     const failure = await session.apiKey('http://a').catch((error: Error) => error)
@@ -88,7 +88,7 @@ it.each(['sk_live_a\nb', 'a b', 'schlüssel', 'a\tb', 'a…'])(
   },
 )
 
-it('never sends a kept key to another service', async () => {
+it('never sends a stored key to another service', async () => {
   const session = await open()
   await session.home.saveCredentials({ apiKey: 'kept', orgId: null, apiBase: 'https://a.example.org' })
   expect(await session.apiKey('https://b.example.org')).toBeNull()
@@ -99,7 +99,7 @@ it('never sends a kept key to another service', async () => {
   })
 })
 
-it('keeps its files for their owner only, also where a file was open to others before', async () => {
+it('makes its files readable by the owner only, even if a file was open to others before', async () => {
   const { home } = await open()
   await home.saveConfig(config('http://a'))
   await home.saveCredentials({ apiKey: 'k', orgId: 'acme', apiBase: 'http://a' })
@@ -118,7 +118,7 @@ it.each([
   ['[]', 'it does not hold a JSON object.'],
   ['{"org_id":null}', 'api_key is missing.'],
   ['{"api_key":7}', 'api_key is not a string.'],
-])('says that credentials.json is damaged when it holds %s', async (text, why) => {
+])('reports a damaged credentials.json: %s', async (text, why) => {
   const folder = await emptyFolder()
   const { home } = await open({}, folder)
   await writeFile(home.credentialsPath, text)

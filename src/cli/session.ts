@@ -5,7 +5,7 @@ import type { Io } from './io.ts'
 import { createOutput, type Output } from './output.ts'
 import { DEFAULT_API_BASE, parseApiBase } from './service-address.ts'
 
-/** What every command has at hand. */
+/** The context of every command. */
 export interface Session {
   readonly io: Io
   readonly out: Output
@@ -13,11 +13,11 @@ export interface Session {
   now(): Date
   /** --api-base, else SERVICE_API_BASE, else config.json, else credentials.json, else the service on this machine. */
   apiBase(option: string | undefined): Promise<string>
-  /** The key for that service and where it was read; null when there is none. */
+  /** Returns the key for that service and where it was read; null if there is none. */
   apiKey(apiBase: string): Promise<{ readonly key: string; readonly source: string } | null>
-  /** A connection with a key. @throws Failure, which says how to get one, when there is none. */
+  /** Connects with a key. @throws Failure with advice on how to get a key, if there is none */
   signedIn(options: ConnectOptions): Promise<Connection>
-  /** What an error stands for: one of ours, over an answer that may be another program's, is that it is not the service. */
+  /** If a TypeError or RangeError may be due to a response from another program, returns the error that says so. */
   meaningOf(error: unknown): unknown
 }
 
@@ -26,7 +26,7 @@ export interface ConnectOptions {
   readonly timeoutMs?: number
 }
 
-/** What a header can hold: a line break would be refused by fetch, in words that show the key. */
+/** Checks that a header can hold the key: fetch's own error for a line break would show the key. */
 const requireHeaderText = (key: string, source: string): string => {
   if (/^[\x21-\x7e]+$/.test(key)) return key
   throw wrongUsage(
@@ -50,7 +50,7 @@ export const createSession = (io: Io): Session => {
   const apiKey: Session['apiKey'] = async (base) => {
     const given = env.SERVICE_API_KEY?.trim()
     if (given) return { key: requireHeaderText(given, 'SERVICE_API_KEY'), source: 'SERVICE_API_KEY' }
-    // A key is never sent to another service than the one that made it.
+    // A stored key is sent only to the service that issued it.
     const kept = await home.credentials(base)
     if (kept === null) return null
     return { key: requireHeaderText(kept.apiKey, home.credentialsPath), source: home.credentialsPath }

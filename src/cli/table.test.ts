@@ -16,7 +16,7 @@ const ROLLOUTS = [
 const at = (rows: readonly string[][], width: number | null, right: readonly number[]) =>
   layOut(rows, { width, right: new Set(right) })
 
-it('shows whole what fits, and in 80 columns what tells rows apart', () => {
+it('shows everything that fits; in 80 columns, what distinguishes rows', () => {
   expect(at(ROUNDS, 80, [0, 3, 4, 5])).toEqual([
     'ROUND  STATUS     UPDAT…  FAILED    LOSS  ACCUR…  STRATE…  STARTED      ID',
     '    4  completed  6/6          0  0.3418  92.1 %  fedavg   11-23 04:18  91565580',
@@ -29,7 +29,7 @@ it('shows whole what fits, and in 80 columns what tells rows apart', () => {
   ])
 })
 
-it('has room for more in 120 columns, and for all where nothing limits it', () => {
+it('shows more in 120 columns, and everything without a limit', () => {
   expect(at(ROUNDS, 120, [0, 3, 4, 5])[1]).toContain(ID)
   expect(at(ROLLOUTS, 120, [3, 4])[1]).toContain('next-word-prediction-de-at  1.1.0')
   expect(at(ROLLOUTS, null, [3, 4])[1]).toContain(ID)

@@ -1,19 +1,19 @@
-/** Columns that a terminal takes for a text: two for wide characters, none for combining ones. */
+/** Returns a text's width in terminal columns: two for wide characters, none for combining ones. */
 export const widthOf = (text: string): number => {
-  // Most of it is plain.
+  // Fast path for ASCII.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
   for (const sign of text) width += /\p{Mn}|\p{Me}|\p{Cf}/u.test(sign) ? 0 : isWide(sign) ? 2 : 1
   return width
 }
 
-/** The blocks that East Asian Width calls wide (Unicode Standard Annex 11), and emoji. */
+/** The blocks that are wide by East Asian Width (Unicode Standard Annex 11), and emoji. */
 const isWide = (sign: string): boolean =>
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\p{Emoji_Presentation}\u{20000}-\u{3fffd}]/u.test(
     sign,
   )
 
-/** The text in so many columns, with an ellipsis where some of it is left out. */
+/** Shortens the text to so many columns, with an ellipsis if anything is cut off. */
 export const cut = (text: string, width: number): string => {
   if (widthOf(text) <= width) return text
   let kept = ''
@@ -28,21 +28,21 @@ export const cut = (text: string, width: number): string => {
 }
 
 export interface TableLayout {
-  /** Of the terminal; null where nothing limits it. */
+  /** The terminal's width; null if unlimited. */
   readonly width: number | null
-  /** Columns of numbers. */
+  /** Right-aligned columns, for numbers. */
   readonly right?: ReadonlySet<number>
 }
 
 const GAP = 2
-/** Headers and texts are never cut below this. */
+/** The width below which headers and texts are never cut. */
 const MIN = 6
 const UUID = /^([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const TIME = /^\d{4}-(\d\d-\d\d)[ T](\d\d:\d\d)(?::[\d.]+Z)?$/
 
 type Rows = readonly (readonly string[])[]
 
-/** Whether a column holds nothing but such texts, and dashes for none. */
+/** True if all texts in a column match the pattern; dashes are ignored. */
 const holds = (rows: Rows, column: number, pattern: RegExp): boolean => {
   const texts = rows.flatMap((row) => (row[column] === undefined || row[column] === '-' ? [] : [row[column]]))
   return texts.length > 0 && texts.every((text) => pattern.test(text))
@@ -54,7 +54,7 @@ const widest = (rows: Rows, column: number): number =>
 const excess = (widths: readonly number[], width: number): number =>
   widths.reduce((sum, one) => sum + one, GAP * (widths.length - 1)) - width
 
-/** Takes from the widest column that is above its least until all fit. */
+/** Shrinks the widest column that is above its minimum, one step at a time, until all fit. */
 const shrink = (widths: number[], least: readonly number[], width: number): void => {
   for (let over = excess(widths, width); over > 0; over--) {
     let found = -1
@@ -66,7 +66,7 @@ const shrink = (widths: number[], least: readonly number[], width: number): void
   }
 }
 
-/** The widths of the columns in a terminal: what is said of headers goes first, then the ends of texts, then those of all else. */
+/** Returns column widths that fit the terminal. Shortens headers first, then texts, but not numbers, ids, or times. */
 const widthsWithin = (
   [header = [], ...body]: Rows,
   right: ReadonlySet<number> | undefined,
@@ -84,8 +84,8 @@ const widthsWithin = (
 }
 
 /**
- * A table as lines, the header first. Cells are one line each. Where the terminal is too narrow, ids are their first eight
- * characters, which commands take too, times have no year, and then texts lose their ends.
+ * Formats a table as lines, header first, one line per row. On a narrow terminal, shortens ids to eight characters, which
+ * commands accept, then drops the year from times, then truncates texts.
  */
 export const layOut = (rows: Rows, { width, right }: TableLayout): string[] => {
   const columns = Array.from({ length: Math.max(0, ...rows.map((row) => row.length)) }, (_, column) => column)

@@ -216,7 +216,7 @@ export interface paths {
         };
         /**
          * Get the session of this browser
-         * @description The signed-in person or key, and the settings that the dashboard needs.
+         * @description The signed-in person or key, and the settings that the dashboard needs. A request with the header X-Service-Background: 1, on any path, does not count as use of the session: pages send it with requests that the user did not cause.
          */
         get: operations["getSession"];
         /**
@@ -1256,7 +1256,7 @@ export interface paths {
         };
         /**
          * Get a round's training plan
-         * @description What a device needs to take part in a round.
+         * @description What a device needs to take part in a round. A device that an asynchronous job has taken along to this round trains from this round's model once it fetches the plan or the model; until then, from the round that it began with.
          */
         get: operations["getRoundPlan"];
     };
@@ -3954,7 +3954,7 @@ export interface components {
          * @description What went wrong, and what to do about it
          * @example {
          *       "error": "not_found",
-         *       "message": "There is no device 'pixel-8-0043'.",
+         *       "message": "Device 'pixel-8-0043' does not exist, or this key may not see it.",
          *       "status_code": 404
          *     }
          */
@@ -5038,6 +5038,7 @@ export interface components {
          *       "secure_aggregation": null,
          *       "stop_when": null,
          *       "metric": "loss",
+         *       "goal": "minimize",
          *       "ended_by": null,
          *       "reason": null,
          *       "waiting_until": null,
@@ -5080,8 +5081,13 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and latencies are minimized, all others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1) */
             metric: string;
+            /**
+             * @description Which values of metric are better: as requested, otherwise by its name
+             * @enum {string}
+             */
+            goal: "minimize" | "maximize";
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
@@ -5135,6 +5141,7 @@ export interface components {
          *       "secure_aggregation": null,
          *       "stop_when": null,
          *       "metric": "loss",
+         *       "goal": "minimize",
          *       "ended_by": null,
          *       "reason": null,
          *       "waiting_until": null,
@@ -5217,8 +5224,13 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and latencies are minimized, all others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1) */
             metric: string;
+            /**
+             * @description Which values of metric are better: as requested, otherwise by its name
+             * @enum {string}
+             */
+            goal: "minimize" | "maximize";
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
@@ -5295,6 +5307,7 @@ export interface components {
          *           "secure_aggregation": null,
          *           "stop_when": null,
          *           "metric": "loss",
+         *           "goal": "minimize",
          *           "ended_by": null,
          *           "reason": null,
          *           "waiting_until": null,
@@ -5737,11 +5750,10 @@ export interface components {
         MetricSummary: {
             /** @description Weighted by samples */
             mean: number;
-            median: number;
-            /** @description Mean over the worst tenth of the devices (at least one device) */
-            worst_tenth: number;
-            min: number;
-            max: number;
+            median: number | null;
+            worst_tenth: number | null;
+            min: number | null;
+            max: number | null;
             devices: number;
         };
         /**
@@ -6435,8 +6447,13 @@ export interface components {
             privacy?: components["schemas"]["NewJobPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
             stop_when?: components["schemas"]["NewStopCondition"];
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and latencies are minimized, all others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1) */
             metric?: string;
+            /**
+             * @description Which values of metric are better. Default: by its name; losses, errors, costs, and times are minimized, all others maximized
+             * @enum {string}
+             */
+            goal?: "minimize" | "maximize";
             /**
              * @description Which results become versions of the model: the last (the default), the result of every round, each new best by metric, or none
              * @enum {string}
@@ -6868,7 +6885,7 @@ export interface components {
             format?: components["schemas"]["VersionFormat"];
             /** @description Free text */
             description?: string;
-            /** @description Semantic version; default n.0.0 */
+            /** @description Semantic version; default n.0.0, or the next free major if that is taken */
             version_label?: string;
             /** @description Formats to convert it to, separated by commas: onnx, tflite, coreml */
             formats?: string;
@@ -11168,16 +11185,36 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description The file */
             200: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
             };
             /** @description The requested range of the file */
             206: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
@@ -13752,16 +13789,36 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description The file */
             200: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
             };
             /** @description The requested range of the file */
             206: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
@@ -13789,16 +13846,36 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description The file */
             200: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
             };
             /** @description The requested range of the file */
             206: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
@@ -13943,16 +14020,36 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success */
+            /** @description The file */
             200: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };
             };
             /** @description The requested range of the file */
             206: {
-                headers: { [name: string]: unknown; };
+                headers: {
+                    /** @description attachment, with the name of the file */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes of the body */
+                    "Content-Length"?: number;
+                    /** @description sha256:<hex> of the whole file */
+                    "X-Model-Hash"?: string;
+                    /** @description The SHA-256 of the whole file, for If-None-Match and If-Range */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/octet-stream": string;
                 };

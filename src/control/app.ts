@@ -10,6 +10,7 @@ import { access } from './access/module.ts'
 import { analytics } from './analytics/module.ts'
 import { catalog } from './catalog/module.ts'
 import { type Context, type Dependencies, openContext, type Settings } from './context.ts'
+import { CONTRACT } from './contract.ts'
 import { watchFreeSpace } from './data-folder.ts'
 import { delivery } from './delivery/module.ts'
 import { federations } from './federations/module.ts'
@@ -30,7 +31,7 @@ type Names = keyof typeof MODULES
 type Parts = { readonly [Name in Names]: ReturnType<(typeof MODULES)[Name]['create']> }
 
 export interface Service {
-  /** Ready to `listen`, or to be called in-process. */
+  /** Can `listen`, or be called in-process. */
   readonly app: App
   /** The admin key that the first start with token enrollment creates; shown once. */
   readonly firstAdminKey: string | null
@@ -66,11 +67,11 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
   }
 }
 
-/** What the modules need done before the first request. */
+/** Prepares the modules for the first request. Returns the admin key if it creates one, otherwise null. */
 const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<string | null> => {
   await parts.access.orgs.requireRegion()
   if (database.kind === 'embedded') {
-    // No other process can have this folder open: what a killed process left half done belongs to no process.
+    // No other process can have this folder open, so unfinished work belongs to a process that no longer exists.
     await parts.training.aggregationQueue.forgetDeadHolders()
     await parts.catalog.conversionRuns.forgetDeadHolders()
     await parts.operations.backups.forgetDeadHolders()
@@ -104,6 +105,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     hostGuard: config.enrollment === 'open' ? { host: config.host, publicUrl: config.publicUrl } : null,
     version: VERSION,
     tags: TAGS,
+    contract: CONTRACT,
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
     readiness: { database: parts.training.due.isAny, disk: watchFreeSpace(config.dataDir) },
@@ -111,7 +113,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     now: () => now().getTime(),
   })
   auditRequests(app, parts.access.audit)
-  // Reads see the heartbeats that were answered before.
+  // Flushes buffered heartbeats, so that reads include all that were already answered.
   app.addHook('preHandler', async ({ routeOptions }) => {
     const { access, flushHeartbeats } = routeOptions.config as Partial<RouteConfig>
     if (flushHeartbeats !== false && access !== 'public') await parts.fleet.heartbeats.flush()
@@ -176,7 +178,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
         await schedule.wake(name)
     },
     async runRetention() {
-      // Later modules first: what they release is then unreferenced, and removed too.
+      // Later modules first: whatever they release is then unreferenced, and earlier modules delete it in the same run.
       const hourly = tasks.filter(({ everyMs }) => everyMs === HOUR_MS)
       for (const { name } of hourly.reverse()) await schedule.wake(name)
     },

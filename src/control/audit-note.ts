@@ -3,18 +3,18 @@ import { type TransactionWitness, witnessed, witnessHere } from '../platform/db/
 
 /** What an audited request did, for its entry in the audit log. */
 export interface AuditNote {
-  /** As in the API's paths, in the singular: `rollout`. */
+  /** The singular of the name in the API's paths: `rollout`. */
   readonly kind: string
   readonly id: string
   readonly name?: string | null
   /** The object's organization; the caller's when absent or null. */
   readonly orgId?: string | null
-  /** The object's fields before and after: those that differ are in the entry. Secrets are left out by their names. */
+  /** The object's fields before and after; the entry contains those that differ. Secrets are left out by name. */
   readonly before?: object | null
   readonly after?: object | null
-  /** The status of the error that the request ends with all the same, where what it changed says that it failed. */
+  /** The error status of a request that ends with an error although its change, which records the failure, is committed. */
   readonly failedWith?: number
-  /** Who acted, on a public route that identifies the caller itself. */
+  /** The actor on a public route that identifies the caller itself. */
   readonly actor?: Caller
 }
 
@@ -23,10 +23,10 @@ export interface AuditWitness<Tx> extends TransactionWitness<Tx> {
 }
 
 /**
- * Inside a transaction's body: records what this request changes, in the same transaction. Only the first note of a
- * transaction counts. Does nothing where no audited request is under way, such as in a periodic task.
+ * Records the change of this request in its audit entry, in the same transaction: call it in the transaction's body. Only the
+ * first note of a transaction counts. Does nothing outside an audited request, such as in a periodic task.
  */
 export const auditNote = (note: AuditNote): void => (witnessHere() as AuditWitness<unknown> | null)?.note(note)
 
-/** Runs due work that the request only happens to trigger, and so is not part of its audit entry. */
+/** Runs due work that a request merely triggers and that is therefore not part of its audit entry. */
 export const unaudited = <T>(work: () => Promise<T>): Promise<T> => witnessed(null, work)

@@ -17,16 +17,16 @@ import type { ControlEvents, Topic } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
 import { openStorage } from './storage.ts'
 
-/** What the control plane gets from its caller; everything has a default. Tests replace the clock, random numbers, and open resources. */
+/** What the caller may provide; everything has a default. Tests replace the clock, random numbers, and open resources. */
 export interface Dependencies {
   readonly now?: () => Date
   readonly newId?: () => string
   readonly random?: () => number
   /** 32 bytes, the seed for drawing the devices of a private round. */
   readonly drawSeed?: () => Uint8Array
-  /** Called when the service cannot go on: its database has died. */
+  /** Called when the service cannot continue because its database has died. */
   readonly onFatal?: (error: Error) => void
-  /** An open database to work on, instead of the one that the settings name. */
+  /** An open database to use instead of the one in the settings. */
   readonly database?: Database
   /** Threads to use instead of new ones; `close` leaves them running. */
   readonly workers?: AggregationWorkers
@@ -35,7 +35,7 @@ export interface Dependencies {
   readonly webFolder?: string | null
 }
 
-/** Next to the built program; when this runs from source, where the build puts it. */
+/** Next to the built program; when run from source, the build's output folder. */
 const WEB_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/web' : '../web', import.meta.url),
 )
@@ -43,7 +43,7 @@ const WEB_FOLDER = fileURLToPath(
 /** What every module uses: the log, the database, the files, the threads, events, time, and random numbers. */
 export type Context = Awaited<ReturnType<typeof openContext>>
 
-/** What routes must know of the context when they are registered. */
+/** The parts of the context that routes need when they are registered. */
 export type Settings = Pick<Context, 'config' | 'blobs' | 'now'>
 
 /** Opens the data folder and the database, and brings the database up to date. */
@@ -68,14 +68,14 @@ export const openContext = async (config: Config, dependencies: Dependencies) =>
   await refuseUnfinishedMove(database)
   await migrate(database, MIGRATIONS)
   const local = objects === null ? await openPartialFiles(folder) : null
-  /** In the folder of files, or in S3 with `parts` as the index. */
+  /** The folder of files, or S3 with `parts` as the index. */
   const partialsOf = (parts: UploadParts): PartialFiles => local ?? createSharedPartialFiles(objects!, parts)
   const events = createEventBus<Executor, ControlEvents>(log)
-  // Devices may wait at other processes. Each of these notifies of plans itself, once it has read them.
+  // Devices may wait at other processes. Each process notifies of plans itself once it has read them.
   const changes = createSharedChanges<Topic>(database.hints, ['rounds', 'endings'])
   const workers = dependencies.workers ?? new AggregationWorkers()
   const accounting = dependencies.accounting ?? new Accounting()
-  /** Waiting callers are told to retry: a queue of requests would keep the service from stopping. */
+  /** Waiting callers are told to retry, because finishing their queued requests would delay the stop of the service. */
   const closeAccounting = async (): Promise<void> => {
     if (dependencies.accounting === undefined) await accounting.close()
   }

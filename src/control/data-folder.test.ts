@@ -16,7 +16,7 @@ const trying = (path: string): Promise<string> =>
   )
 
 describe('the data folder', () => {
-  it('is made with the folders above it, and left empty; one that is there is fine', async () => {
+  it('is created with its parent folders and left empty; an existing folder is accepted', async () => {
     const path = join(await emptyFolder(), 'a', 'b')
     expect([await trying(path), await trying(path), await readdir(path)]).toEqual([
       'it can be used',
@@ -25,7 +25,7 @@ describe('the data folder', () => {
     ])
   })
 
-  it.skipIf(process.platform === 'win32')('is closed to others, also one that was open to them', async () => {
+  it.skipIf(process.platform === 'win32')('is closed to other users, even if it was open to them', async () => {
     const folder = await emptyFolder()
     const [made, found] = [join(folder, 'made'), join(folder, 'found')]
     await mkdir(found)
@@ -37,10 +37,10 @@ describe('the data folder', () => {
     expect([await modeOf(made), await modeOf(found)]).toEqual([0o700, 0o700])
   })
 
-  it.skipIf(process.platform !== 'linux')('has no room while a write finds the disk full', async () => {
+  it.skipIf(process.platform !== 'linux')('is reported as full while writes fail for lack of space', async () => {
     const folder = await emptyFolder()
     await expect(watchFreeSpace(folder)()).resolves.toBeUndefined()
-    // Whatever is written there finds no space.
+    // Writes to this path fail for lack of space.
     await symlink('/dev/full', join(folder, `.room-${process.pid}`))
     const check = watchFreeSpace(folder)
     await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
@@ -49,14 +49,14 @@ describe('the data folder', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('is made once when two processes want it at the same time', async () => {
+  it('is created once by concurrent calls', async () => {
     const path = join(await emptyFolder(), 'a', 'b', 'c')
     expect(new Set(await Promise.all(Array.from({ length: 8 }, () => trying(path))))).toEqual(
       new Set(['it can be used']),
     )
   })
 
-  it('cannot be a file, nor lie below one', async () => {
+  it('cannot be a file or lie below one', async () => {
     const file = join(await emptyFolder(), 'file')
     await writeFile(file, '')
     expect([await trying(file), await trying(join(file, 'below'))]).toEqual([
@@ -65,27 +65,27 @@ describe('the data folder', () => {
     ])
   })
 
-  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
-    'must be one that this user may write to',
+  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')('must be writable by this user', async () => {
+    const locked = join(await emptyFolder(), 'locked')
+    await mkdir(locked, { mode: 0o500 })
+    const below = join(locked, 'below')
+    expect([await trying(locked), await trying(below)]).toEqual([
+      `ConfigError: ${messageOf(locked, 'it is not writable (permission denied)')}`,
+      `ConfigError: ${messageOf(below, `${below} cannot be created (permission denied)`)}`,
+    ])
+    await chmod(locked, 0o700)
+  })
+
+  it.skipIf(process.platform !== 'linux')(
+    'stops the program at once if the file system does not allow it',
     async () => {
-      const locked = join(await emptyFolder(), 'locked')
-      await mkdir(locked, { mode: 0o500 })
-      const below = join(locked, 'below')
-      expect([await trying(locked), await trying(below)]).toEqual([
-        `ConfigError: ${messageOf(locked, 'it is not writable (permission denied)')}`,
-        `ConfigError: ${messageOf(below, `${below} cannot be created (permission denied)`)}`,
-      ])
-      await chmod(locked, 0o700)
+      expect(await trying('/proc')).toBe(
+        `ConfigError: ${messageOf('/proc', 'it is not writable (the file system does not allow new files there)')}`,
+      )
+      const fault = '/proc/nope cannot be created (the file system does not allow new files there)'
+      expect(await runService('/proc/nope').catch((error: Error) => error.message)).toBe(
+        `ended with code 1:\n${messageOf('/proc/nope', fault)}\n`,
+      )
     },
   )
-
-  it.skipIf(process.platform !== 'linux')('that no file system can hold stops the program at once', async () => {
-    expect(await trying('/proc')).toBe(
-      `ConfigError: ${messageOf('/proc', 'it is not writable (the file system does not allow new files there)')}`,
-    )
-    const fault = '/proc/nope cannot be created (the file system does not allow new files there)'
-    expect(await runService('/proc/nope').catch((error: Error) => error.message)).toBe(
-      `ended with code 1:\n${messageOf('/proc/nope', fault)}\n`,
-    )
-  })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
 import { codeOf, faultOf, makeFolder } from '../platform/transfer/make-folder.ts'
 
-/** Restricts access, because it contains keys and weights. A writable folder of another owner is left as it is. */
+/** Restricts access, because the folder contains keys and weights. A writable folder of another owner stays unchanged. */
 const closeToOthers = async (path: string): Promise<void> => {
   const { mode } = await stat(path)
   if ((mode & 0o077) === 0) return
@@ -17,8 +17,8 @@ const PROBE = Buffer.alloc(64 * 1024, 1)
 const PROBED_MS = 2000
 
 /**
- * A check that passes while 64 KiB can be written to the folder. Quotas show only when a write fails, so it writes, at
- * most once in two seconds.
+ * Returns a check that passes while 64 KiB can be written to the folder. It really writes, because a quota shows only when a
+ * write fails, but at most once in two seconds.
  */
 export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
   const path = join(folder, `.room-${process.pid}`)
@@ -41,8 +41,8 @@ export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
 }
 
 /**
- * Creates the folder `path`, the data folder or one below it, if it is missing, and checks that it is writable.
- * @throws ConfigError naming the setting, the folder and what is wrong with it.
+ * Creates the folder `path`, the data folder or a folder for stored files, if it is missing, and checks that it is writable.
+ * @throws ConfigError naming the setting, the folder, and the problem.
  */
 export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DIR'): Promise<void> => {
   try {
@@ -60,10 +60,10 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
   }
 }
 
-/** The file in a data folder to which a backup is being restored. */
+/** A file that marks a data folder to which a backup is being restored. */
 export const RESTORING = 'restore-unfinished'
 
-/** @throws ConfigError when a restore to the folder was interrupted */
+/** @throws ConfigError if a restore to the folder was interrupted */
 export const refuseUnfinishedRestore = async (dataDir: string): Promise<void> => {
   const isUnfinished = await access(join(dataDir, RESTORING)).then(
     () => true,

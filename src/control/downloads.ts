@@ -2,10 +2,10 @@ import type { Config } from '../config.ts'
 import { type BlobStore, blobPath } from '../platform/blobs/blob-store.ts'
 import type { Download } from '../platform/http/download.ts'
 
-/** Where nginx has the folder of stored files; see deploy/nginx. */
+/** The location of nginx for the folder of stored files; see deploy/nginx. */
 const INTERNAL = '/stored-files'
 
-/** A stored file as a response, sent as SERVICE_DOWNLOADS says. */
+/** Returns the response for a stored file, which is sent as SERVICE_DOWNLOADS specifies. */
 export type Downloads = (file: Omit<Download, 'open' | 'redirect' | 'internalPath'>) => Download
 
 export const createDownloads =

@@ -48,7 +48,7 @@ export interface PlanChange {
 export interface ControlEvents {
   /** An organization takes over everything that belongs to no organization. */
   'unbound.adopted': { readonly orgId: string }
-  /** A model has a new version, by upload. */
+  /** A new version of a model was uploaded. */
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   /** A version is to be converted to another format. */
   'conversion.requested': { readonly modelId: string }
@@ -60,7 +60,7 @@ export interface ControlEvents {
   /** A group was created, renamed or deleted, or devices joined or left it. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }
   'plan.changed': PlanChange
-  /** A federation's members, models or budget changed, or statistics were requested; for all who can or could see it. */
+  /** A federation's members, models or budget changed, or statistics were requested. `orgIds` can or could see it. */
   'federation.changed': { readonly federationId: string; readonly orgIds: readonly string[] }
   /** An organization is no longer a member of a federation. */
   'member.left': { readonly federationId: string; readonly orgId: string }
@@ -92,8 +92,8 @@ export interface ControlEvents {
 export type ControlEventBus = EventBus<Executor, ControlEvents>
 
 /**
- * What long polls wait for: rounds that devices may take part in, the ends of rounds, and delivery plans. Any of them wakes
- * every waiter; `endings` is apart from `rounds`, after which each waiting heartbeat writes once more to look for a round.
+ * The topics of long polls: rounds that devices may take part in, the ends of rounds, and delivery plans. Each wakes every
+ * waiter. `endings` is separate from `rounds`, after which each waiting heartbeat writes once more to look for a round.
  */
 export type Topic = 'rounds' | 'endings' | 'plans'
 

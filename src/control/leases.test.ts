@@ -7,9 +7,9 @@ import { readConfig } from '../config.ts'
 import { createControlPlane } from './app.ts'
 import { startReceiver } from './operations/integrations/receiver.fixture.ts'
 
-// A process that was stopped for longer than its lease goes on where it was, and does not know that it was stopped.
+// A process that is paused for longer than its lease resumes where it was, unaware of the pause.
 
-/** Processes on one PostgreSQL server and one folder, and a connection that ends their leases. */
+/** Starts processes on one PostgreSQL server and one folder; `query` ends their leases. */
 const startShared = async () => {
   const databaseUrl = await freshPostgresUrl()
   const settings = { SERVICE_LOG_LEVEL: 'fatal', SERVICE_RATE_LIMIT_PER_MINUTE: '100000', SERVICE_CONVERSIONS: 'off' }
@@ -41,7 +41,7 @@ const startShared = async () => {
 }
 
 it.skipIf(!hasPostgres())(
-  'a process that wakes after its lease does not end a round that another has completed',
+  'a process that resumes after its lease expired does not end a round that another process has completed',
   async () => {
     const { query, start } = await startShared()
     let wake = (): void => undefined
@@ -79,7 +79,7 @@ it.skipIf(!hasPostgres())(
 )
 
 it.skipIf(!hasPostgres())(
-  'a process that wakes after its lease takes back nothing that another has delivered',
+  'a process that resumes after its lease expired does not undo a delivery by another process',
   async () => {
     const { query, start } = await startShared()
     const first = await start()
@@ -105,7 +105,7 @@ it.skipIf(!hasPostgres())(
   },
 )
 
-it.skipIf(!hasPostgres())('a round waits for a disk that is full, however often its aggregation is tried', async () => {
+it.skipIf(!hasPostgres())('a round waits while the disk is full, however often its aggregation fails', async () => {
   const { start } = await startShared()
   let tries = 0
   class Full extends AggregationWorkers {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { runEach } from './module.ts'
 
-it('a step that fails keeps none of the others from running, and the first failure is told at the end', async () => {
+it('a failing step does not keep the others from running, and the first failure is thrown at the end', async () => {
   const ran: string[] = []
   const step =
     (name: string, fails = false) =>

@@ -3,7 +3,7 @@ import type { App } from '../platform/http/app.ts'
 import type { Context, Settings } from './context.ts'
 import type { ControlEvents } from './events.ts'
 
-/** Events after whose commit a task runs at once; a function says of an event whether it does. */
+/** Events that start a task right after their commit; a function decides whether an event does. */
 export type WakeOn = {
   readonly [Type in keyof ControlEvents]?: true | ((event: ControlEvents[Type]) => boolean)
 }
@@ -16,30 +16,30 @@ export interface Task {
   readonly run: () => Promise<unknown>
 }
 
-/** Does the work of each item in turn, whether that of those before it failed or not; then fails as the first that did. */
+/** Runs `work` for each item in turn, even after a failure; then throws the first failure. */
 export const forEach = async <T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> => {
   const failures: unknown[] = []
   for (const item of items) await work(item).catch((error: unknown) => failures.push(error))
   if (failures.length > 0) throw failures[0]
 }
 
-/** Runs each step in the same way. */
+/** Runs the steps in the same way. */
 export const runEach = (...steps: readonly (() => Promise<unknown>)[]): Promise<void> =>
   forEach(steps, (step) => step())
 
 /**
- * Does what is due before a read. What fails, perhaps of another organization, is not the read's failure: the task that does the
- * same by the clock logs it and tries again.
+ * Does what is due before a read. Ignores failures, which may concern another organization: the periodic task that does the
+ * same work logs them and tries again.
  */
 export const catchUp = async (tick: () => Promise<unknown>): Promise<void> => {
   await tick().catch(() => undefined)
 }
 
-/** What `app.ts` needs of a module. `Earlier` are the modules it builds on: those before it in the list there. */
+/** What `app.ts` needs from a module. `Earlier` has the modules it builds on, which precede it in the list there. */
 export interface Module<Parts, Earlier> {
   /** The description of its group of operations in the API document. */
   readonly description: string
-  /** Only this module's stores write them; a later module may read them in a `*.report.ts`. */
+  /** The tables that only this module's stores write; a later module may read them in a `*.report.ts`. */
   readonly tables: readonly (keyof Tables)[]
   create(context: Context, earlier: Earlier): Parts
   /** Registering does not use `parts`, so that the API document can be generated without a service. */

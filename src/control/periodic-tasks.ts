@@ -5,14 +5,14 @@ import type { Task } from './module.ts'
 export interface PeriodicTasks {
   /** Runs a task as soon as possible, in addition to its interval. Resolves when a run that began after this call has ended. */
   wake(name: string): Promise<void>
-  /** Starts no more runs, and waits for the current ones. */
+  /** Starts no more runs and waits for the current ones. */
   stop(): Promise<void>
 }
 
 /**
- * Runs tasks at their intervals, and after the events that wake them; runs of one task never overlap. A task that throws
- * is logged and runs again at its next interval. Most due work is done by these runs only; a few reads do it themselves
- * (rounds: DueRounds.tick(); rollouts), so that what they return is up to date.
+ * Runs tasks at their intervals and after the events that wake them. Runs of one task never overlap. A task that throws is
+ * logged and runs again at its next interval. Most due work is done only here; a few reads also do it (rounds:
+ * DueRounds.tick(); rollouts), so that they return up-to-date data.
  */
 export const startPeriodicTasks = (
   tasks: readonly Task[],
@@ -36,7 +36,7 @@ export const startPeriodicTasks = (
     const runOnce = async (): Promise<void> => {
       next = null
       if (stopped) return
-      // A request may wake a task; what the task then does must not be audited as that request's action.
+      // A request may wake a task, whose work must not be audited as that request's action.
       await unaudited(async () => task.run()).catch((error: unknown) =>
         log.error({ task: task.name, err: error }, 'a periodic task failed'),
       )

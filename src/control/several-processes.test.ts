@@ -4,7 +4,7 @@ import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../test/databases
 import { readConfig } from '../config.ts'
 import { createControlPlane, type Service } from './app.ts'
 
-/** So long does everything have to happen; whoever waits has a condition. */
+/** The time limit for a condition to become true. */
 const UNTIL_MS = 60_000
 
 const call = async (url: string, method: string, path: string, key?: string, body?: object) => {
@@ -26,7 +26,7 @@ const becomes = async <Value>(look: () => Promise<Value>, wanted: Value): Promis
   expect(seen).toBe(wanted)
 }
 
-// Their clocks stand still, so that nothing that is remembered for a time becomes too old by itself.
+// Their clocks stand still, so that cached values do not expire by themselves.
 describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => {
   let services: Service[] = []
   let urls: string[] = []
@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => 
   afterAll(async () => {
     for (const service of services) {
       void service.close()
-      // A second call waits no longer.
+      // A second call ends the drain time.
       await service.close()
     }
   })
@@ -71,7 +71,7 @@ describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => 
     return { id: made.id, key: made.api_key }
   }
 
-  it('a key that one revokes is no key to the other, which remembers it', async () => {
+  it('a key that one process revokes is rejected by the other, which had cached it', async () => {
     const kept = await newKey()
     const { id, key } = await newKey()
     const ask = async (token = key) => (await call(urls[1]!, 'GET', '/api/v1/keys/self', token)).status
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => 
     expect(await ask(kept.key)).toBe(200)
   })
 
-  it('a round that one starts wakes a device that waits at the other', async () => {
+  it('a round that one process starts wakes a device that waits at the other', async () => {
     const own = await register('waiting')
     const report = { status: 'active', metrics: { battery: 0.5 } }
     const beat = call(urls[1]!, 'PUT', '/api/v1/devices/waiting/heartbeat?wait_seconds=55', own, report)
@@ -95,7 +95,7 @@ describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => 
     expect((await beat).body).toMatchObject({ pending_round_id: (started.body as { id: string }).id })
   })
 
-  it('one that is about to stop is not ready, and answers until the time to drain is over', async () => {
+  it('a process that is about to stop is not ready, but answers until the drain time is over', async () => {
     const ready = async () => (await call(urls[1]!, 'GET', '/ready')).status
     expect(await ready()).toBe(200)
     void services[1]!.close()

@@ -5,16 +5,16 @@ import { openFolderStore } from '../platform/blobs/folder-store.ts'
 import type { ObjectStore } from '../platform/blobs/object-store.ts'
 import { requireDataFolder } from './data-folder.ts'
 
-/** Weight files, stored as configured. */
+/** The configured storage of weight files. */
 export interface Storage {
   readonly blobs: BlobStore
-  /** On the local disk: all files, or only those in transit and cached copies. */
+  /** On the local disk: all files or, with S3, only those in transit and cached copies. */
   readonly folder: string
-  /** null where the files are in a folder. */
+  /** Null if the files are in a folder. */
   readonly objects: ObjectStore | null
 }
 
-/** @throws ConfigError naming the setting, and what is wrong with the folder or the bucket */
+/** @throws ConfigError naming the setting, and the problem with the folder or the bucket */
 export const openStorage = async ({ dataDir, storage, cacheBytes }: Config): Promise<Storage> => {
   if (storage.kind === 'folder' && storage.path !== null) {
     await requireDataFolder(storage.path, 'SERVICE_STORAGE_URL')

@@ -1,6 +1,6 @@
 /**
  * The API document's examples tell one story: the organization acme trains its keyboard model next-word on its phones and
- * brings each version that turns out better to them. These are the ids and times that the examples share.
+ * delivers each better version to them. These are the ids and times that the examples share.
  */
 const id = (n: number): string => `0d9f1c2e-5b7a-4c3d-8e6f-${String(n).padStart(12, '0')}`
 

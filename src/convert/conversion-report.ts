@@ -3,18 +3,18 @@ import type { Conversion } from './convert.ts'
 import type { OnnxValue } from './onnx/model.ts'
 import { COREML_COMPUTED } from './to-coreml/coreml-to-onnx.ts'
 
-/** How a converted file's outputs differ from the source's, or why that was not measured. */
+/** How a converted file's outputs differ from the source's, or why they were not compared. */
 export type Validation =
   | {
       readonly state: 'equal' | 'different'
-      /** Of all output elements, on all samples: absolute differences, relative where the source's value is above 1. */
+      /** Over all output elements of all samples: absolute differences, or relative ones if the source's value is above 1. */
       readonly largest: number
       readonly mean: number
       readonly tolerance: number
       readonly samples: number
-      /** Not the source, which nothing here runs, but the ONNX model that the conversion makes of it. */
+      /** The reference is the ONNX model made from the source, because nothing here can run the source. */
       readonly reference?: 'onnx'
-      /** Not by the format's own engine, but by onnxruntime from what is documented of the layers. */
+      /** The outputs were computed by onnxruntime from the documented layers, not by the format's own engine. */
       readonly computed?: 'from its layers'
     }
   | { readonly state: 'runs'; readonly samples: number; readonly reason: string }
@@ -24,7 +24,7 @@ export type Validation =
 
 const shapeOf = ({ name, type, shape }: OnnxValue) => ({ name, type, shape })
 
-/** What a conversion made, as JSON; `validations` by format. */
+/** The result of a conversion as JSON; `validations` by format. */
 export const reportOf = (
   fileName: string,
   conversion: Conversion,
@@ -50,7 +50,7 @@ export const reportOf = (
 
 export type ConversionReport = ReturnType<typeof reportOf>
 
-/** A validation in words. */
+/** Describes a validation in words. */
 export const validationText = (validation: Validation | null): string => {
   if (validation === null) return 'not validated'
   if (validation.state === 'not validated') return `not validated: ${validation.reason}`
@@ -68,7 +68,7 @@ export const validationText = (validation: Validation | null): string => {
 const shapeText = ({ name, type, shape }: { name: string; type: string; shape: OnnxValue['shape'] }): string =>
   `${name}: ${type} [${shape === null ? '?' : shape.map((size) => size || '?').join(', ')}]`
 
-/** The same for people. */
+/** Formats the report for people. */
 export const reportText = (report: ConversionReport): string =>
   [
     `${report.model} (${report.source_format}), ${report.parameters} parameters`,

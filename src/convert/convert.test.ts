@@ -8,7 +8,9 @@ import { frameworkPath } from '../../test/fixtures/frameworks/open.ts'
 import { detectFormat } from '../tensors/detect.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
+import { writeSafetensors } from '../tensors/write-safetensors.ts'
 import { convertModel } from './convert.ts'
+import { torchToOnnx } from './from-torch/torch-to-onnx.ts'
 import { graphBuilder } from './onnx/graph-builder.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
 import { tensorOf } from './onnx/tensors.ts'
@@ -31,7 +33,7 @@ const fileOf = async (bytes: Uint8Array): Promise<string> => {
   return path
 }
 
-it('a joblib file is converted whatever its name, also one that joblib compressed', () => {
+it('a joblib file is converted regardless of its name, even if compressed by joblib', () => {
   const bytes = readFileSync(frameworkPath('logistic_a.joblib'))
   const results = [bytes, deflateSync(bytes), gzipSync(bytes)].map((file) => {
     const source = bytesSource(file)
@@ -46,7 +48,7 @@ it('a joblib file is converted whatever its name, also one that joblib compresse
   ).toThrow('The compressed joblib file is damaged')
 })
 
-it('a model is converted in a thread, and described', async () => {
+it('a model is converted in a thread and described', async () => {
   const steps: string[] = []
   const path = await fileOf(writeOnnx(linear()))
   const job = { path, fileName: 'linear.onnx', formats: ['onnx', 'onnx'] }
@@ -66,7 +68,7 @@ it('a model is converted in a thread, and described', async () => {
   expect(steps).toEqual(['reading linear.onnx', 'converting to ONNX'])
 })
 
-it('images of open size are taken as 224 by 224', () => {
+it('images of open size are assumed to be 224 by 224', () => {
   const shapeOf = (shape: (number | string)[]) =>
     convertModel(bytesSource(writeOnnx(linear(shape))), { fileName: 'm', formats: ['onnx'] }).inputShape
   expect(shapeOf(['batch', 3, 'height', 'width'])).toEqual([1, 3, 224, 224])
@@ -77,19 +79,19 @@ it('images of open size are taken as 224 by 224', () => {
 it.each([
   ['text', 'notes.txt', 'notes.txt is text, which is not a model that can be converted.'],
   ['{"a": 1}', 'notes.json', 'notes.json is JSON text'],
-])('%s is refused with what can be converted', (content, fileName, message) => {
+])('%s is refused, naming what can be converted', (content, fileName, message) => {
   const source = bytesSource(new TextEncoder().encode(content))
   expect(() => convertModel(source, { fileName, formats: ['onnx'] })).toThrow(message)
 })
 
-it('an unknown target keeps no other from being made', () => {
+it('an unknown target does not prevent other conversions', () => {
   const source = bytesSource(writeOnnx(linear()))
   const { files, refused } = convertModel(source, { fileName: 'm', formats: ['jax', 'onnx', 'tflite'] })
   expect(files.map(({ fileName }) => fileName)).toEqual(['m.onnx', 'm.tflite'])
   expect(refused).toEqual([{ format: 'jax', reason: expect.stringContaining("not to 'jax'") }])
 })
 
-it('weights alone are refused with what they need', async () => {
+it('weights without a graph are refused, naming what they need', async () => {
   const source = bytesSource(await readFile('test/fixtures/weights/net_a.pt'))
   expect(() => convertModel(source, { fileName: 'net.pt', formats: ['onnx'] })).toThrow(
     'net.pt is a PyTorch .pt file, which has weights but not the graph of the model.',
@@ -100,7 +102,37 @@ it('weights alone are refused with what they need', async () => {
   )
 })
 
-it('an architecture that a model with its own graph does not need is said to be unused', () => {
+it.each([
+  ['protocol0.pkl', 'a pickle of protocol 0 or 1. Save the model with protocol 2 or higher'],
+  ['protocol1.pkl', 'a pickle of protocol 0 or 1.'],
+  ['protocol0.joblib', 'a pickle of protocol 0 or 1.'],
+  ['protocol1.joblib', 'a pickle of protocol 0 or 1.'],
+  [
+    'bz2.joblib',
+    'compressed with bz2. Save the model with zlib instead: joblib.dump(model, path, compress=("zlib", 3)).',
+  ],
+  ['lzma.joblib', 'compressed with lzma.'],
+  ['xz.joblib', 'compressed with xz.'],
+])('%s is refused with how to save it', (fileName, message) => {
+  const source = bytesSource(readFileSync(`test/fixtures/sklearn/unreadable/${fileName}`))
+  expect(() => convertModel(source, { fileName, formats: ['onnx'] })).toThrow(`${fileName} is ${message}`)
+})
+
+it('an ONNX architecture keeps no statistics of a module whose weights are replaced', () => {
+  const { model } = torchToOnnx(bytesSource(readFileSync('test/fixtures/from-torch/tied.pt2')))
+  const architecture = { source: bytesSource(writeOnnx(model)), fileName: 'tied.onnx' }
+  const convertWith = (names: readonly string[]) => {
+    const tensors = names.map((name) => ({ name, dtype: 'f32' as const, shape: [3], data: new Uint8Array(12) }))
+    const source = bytesSource(writeSafetensors(tensors))
+    return convertModel(source, { fileName: 'weights.safetensors', formats: ['onnx'], architecture })
+  }
+  expect(() => convertWith(['n.weight', 'n.bias'])).toThrow("The weights do not have 'n.running_mean', but others")
+  expect(convertWith(['n.weight', 'n.bias', 'n.running_mean', 'n.running_var']).notes).toEqual([
+    "2 constants keep the values of the architecture's file: they are not in the weights.",
+  ])
+})
+
+it('a note says that an architecture was not used if the model has its own graph', () => {
   const source = bytesSource(writeOnnx(linear()))
   const architecture = { source, fileName: 'other.onnx' }
   expect(convertModel(source, { fileName: 'm.onnx', formats: ['onnx'], architecture }).notes).toEqual([
@@ -108,13 +140,13 @@ it('an architecture that a model with its own graph does not need is said to be 
   ])
 })
 
-it('a model without outputs is refused as one', () => {
+it('a model without outputs is refused', () => {
   const model = linear()
   const source = bytesSource(writeOnnx({ ...model, graph: { ...model.graph, outputs: [] } }))
   expect(() => convertModel(source, { fileName: 'm.onnx', formats: ['coreml'] })).toThrow('m.onnx has no outputs')
 })
 
-it('damaged models are refused, never thrown out of', () => {
+it('damaged models are refused and cause no other errors', () => {
   const whole = writeOnnx(linear())
   let random = 1
   for (let round = 0; round < 300; round++) {
@@ -131,7 +163,7 @@ it('damaged models are refused, never thrown out of', () => {
   }
 })
 
-it('a conversion is ended by its time and by its caller', async () => {
+it('a conversion is ended by its time limit and by its caller', async () => {
   const path = await fileOf(writeOnnx(linear()))
   const job = { path, fileName: 'linear.onnx', formats: ['onnx'] }
   await expect(runConversion(job, { timeoutMs: 0 })).rejects.toThrow('takes longer than 0 s')

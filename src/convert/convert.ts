@@ -1,16 +1,25 @@
+import { errorMessage } from '../domain/error-message.ts'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
-import { notASource, resultName, sourceFormatOf, targetFormatOf } from './formats.ts'
+import {
+  notASource,
+  type OnnxSource,
+  resultName,
+  type SourceFormat,
+  sourceFormatOf,
+  targetFormatOf,
+} from './formats.ts'
 import { elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
+import type { Rows } from './quantize/generate-samples.ts'
 
 export interface ConversionRequest {
-  /** Tells files with the same content apart in messages, and names the results. */
+  /** Used in messages and for the names of the results. */
   readonly fileName: string
   /** Names of targets. */
   readonly formats: readonly string[]
-  /** Of the model's first input; its own where absent. */
+  /** The shape of the model's first input; its own if absent. */
   readonly inputShape?: readonly number[]
-  /** Where the file has weights alone: a model of the same architecture, into whose graph they are put by name. */
+  /** For files with only weights: a model of the same architecture, into whose graph the weights are put by name. */
   readonly architecture?: { readonly source: ByteSource; readonly fileName: string }
   /** Called before each step. */
   readonly onStep?: (step: string) => void
@@ -23,24 +32,26 @@ export interface ConvertedFile {
   readonly notes: readonly string[]
 }
 
-/** A model in other formats. What one target cannot express does not keep it from others. */
+/** A model in other formats. If one target fails, the others are still made. */
 export interface Conversion {
   /** The name of the source's format. */
   readonly source: string
   readonly parameters: number
-  /** How many nodes of each operator the graph has. */
+  /** The number of nodes of each operator in the graph. */
   readonly operators: Readonly<Record<string, number>>
   readonly inputs: readonly OnnxValue[]
   readonly outputs: readonly OnnxValue[]
-  /** What the first input's open sizes were taken for; null where nothing was to be taken for anything. */
+  /** The shape assumed for the first input's open sizes; null if none was. */
   readonly inputShape: readonly number[] | null
-  /** What was learnt when the source was read. */
+  /** Notes from reading the source. */
   readonly notes: readonly string[]
   readonly files: readonly ConvertedFile[]
   readonly refused: readonly { readonly format: string; readonly reason: string }[]
+  /** Rows similar to the training data, by input, for validating the results. */
+  readonly typicalRows?: Readonly<Record<string, Rows>>
 }
 
-/** The interface's default, for images: taken only where the model leaves its input open and it fits. */
+/** The default for images, used only if the model leaves its input open and this shape fits. */
 const IMAGE_SHAPE = [1, 3, 224, 224]
 
 const fits = (shape: NonNullable<OnnxValue['shape']>): boolean =>
@@ -60,24 +71,27 @@ const countOperators = (model: OnnxModel): Record<string, number> => {
   return Object.fromEntries([...counts].sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1)))
 }
 
-/** The one boundary: what a damaged file makes of a converter is the file's fault, and said as one. */
+/** The only place that converts errors caused by damaged files into bad_request. */
 const guarded = <Result>(what: string, work: () => Result): Result => {
   try {
     return work()
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw badRequest(`${what} cannot be converted: it is damaged, or has something that is not supported (${reason}).`)
   }
 }
 
-const readModel = (source: ByteSource, { fileName, architecture, inputShape }: ConversionRequest) => {
+const readModel = (
+  source: ByteSource,
+  { fileName, architecture, inputShape }: ConversionRequest,
+): OnnxSource & { readonly from: SourceFormat } => {
   const options = inputShape === undefined ? {} : { inputShape }
   const from = guarded(fileName, () => sourceFormatOf(source, fileName))
   if (from !== null) {
-    const { model, notes } = guarded(fileName, () => from.toOnnx(source, options))
+    const read = guarded(fileName, () => from.toOnnx(source, options))
     const unused = `${architecture?.fileName} was not used: ${fileName} has a graph of its own, which was converted.`
-    return { from, model, notes: architecture === undefined ? notes : [...notes, unused] }
+    return { from, ...read, notes: architecture === undefined ? read.notes : [...read.notes, unused] }
   }
   if (architecture === undefined) throw guarded(fileName, () => notASource(source, fileName))
   const graph = guarded(architecture.fileName, () => sourceFormatOf(architecture.source, architecture.fileName))
@@ -109,13 +123,13 @@ const attempt = (
 }
 
 /**
- * Converts the model in a file to each of the formats, through ONNX. Nothing in the file is executed. Throws bad_request
- * where the source cannot be read; what a target cannot express is in `refused`.
+ * Converts the model in a file to each format, via ONNX. Executes nothing in the file. Throws bad_request if the source
+ * cannot be read; formats that cannot express the model are in `refused`.
  */
 export const convertModel = (source: ByteSource, request: ConversionRequest): Conversion => {
   const { fileName, formats, onStep = () => undefined } = request
   onStep(`reading ${fileName}`)
-  const { from, model, notes } = readModel(source, request)
+  const { from, model, notes, typicalRows } = readModel(source, request)
   if (model.graph.outputs.length === 0) throw badRequest(`${fileName} has no outputs: there is nothing to convert.`)
   const shape = shapeFor(model, request.inputShape)
   const results = [...new Set(formats)].map((format) => attempt(format, model, { ...request, shape }))
@@ -130,5 +144,6 @@ export const convertModel = (source: ByteSource, request: ConversionRequest): Co
     notes,
     files: results.filter((result) => 'bytes' in result),
     refused: results.filter((result) => 'reason' in result),
+    ...(typicalRows && { typicalRows }),
   }
 }

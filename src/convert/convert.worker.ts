@@ -1,11 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
+import { errorMessage } from '../domain/error-message.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
 import { type ConversionRequest, convertModel } from './convert.ts'
 import type { ConversionJob, Message } from './run-conversion.ts'
 
-// The thread in which one model is converted. It ends with the conversion.
+// The thread that converts a single model. It ends with the conversion.
 
 const send = (message: Message, transfer: readonly ArrayBuffer[] = []): void =>
   parentPort?.postMessage(message, [...transfer])
@@ -50,7 +51,7 @@ try {
   send({ kind: 'done', conversion }, [...buffers])
 } catch (error) {
   const code = error instanceof ServiceError ? error.code : 'internal_error'
-  send({ kind: 'failed', code, message: error instanceof Error ? error.message : String(error) })
+  send({ kind: 'failed', code, message: errorMessage(error) })
 } finally {
   for (const source of opened) source.close()
 }

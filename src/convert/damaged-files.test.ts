@@ -20,7 +20,7 @@ const quantize = (bytes: Uint8Array) => {
   quantizeTflite(bytes, 'int8')
 }
 
-// scikit-learn's and XGBoost's files are damaged in their own tests.
+// Damage to scikit-learn and XGBoost files is covered by their own tests.
 it.each([
   ['from-torch/cnn.pt2', fixture('from-torch/cnn.pt2'), convert],
   ['from-torch/recurrent.pt2', fixture('from-torch/recurrent.pt2'), convert],
@@ -29,7 +29,7 @@ it.each([
   ['a compressed joblib file', deflateSync(fixture('frameworks/logistic_a.joblib')), convert],
   ['tflite/text.onnx', fixture('tflite/text.onnx'), convert],
   ['a TFLite model', onnxToTflite(readOnnx(fixture('tflite/text.onnx'))).bytes, quantize],
-] as const)('%s with changed bytes is taken, or refused with what is wrong', (_, whole, take) => {
+] as const)('%s with changed bytes is accepted, or refused with the reason', (_, whole, take) => {
   for (const [at, bytes] of [...mutationsOf(whole, 25)].entries()) {
     try {
       take(bytes)

@@ -1,4 +1,4 @@
-// What models are converted from and to: the one table of both. A converter is a folder here and a row.
+// All source and target formats of conversions. A converter is a folder here and a row.
 import { badRequest, type ServiceError } from '../domain/errors.ts'
 import { detectFormat, isWeightFormat, titleOf } from '../tensors/detect.ts'
 import type { DetectedFormat } from '../tensors/formats.ts'
@@ -7,18 +7,21 @@ import { readZip, startsLikeZip } from '../tensors/zip.ts'
 import { isHdf5Model } from './from-keras/keras-file.ts'
 import { kerasToOnnx } from './from-keras/keras-to-onnx.ts'
 import { sklearnToOnnx } from './from-sklearn/sklearn-to-onnx.ts'
+import { unreadableModel } from './from-sklearn/unreadable-files.ts'
 import { HOW_TO_EXPORT, isTorchScript, looksExported } from './from-torch/read-archive.ts'
 import { torchToOnnx } from './from-torch/torch-to-onnx.ts'
 import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
+import { withoutBfloat16 } from './onnx/without-bfloat16.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
+import type { Rows } from './quantize/generate-samples.ts'
 import { onnxWithWeights } from './replaced-weights.ts'
 import { onnxToCoreml } from './to-coreml/onnx-to-coreml.ts'
 import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
 
 export interface ConverterOptions {
-  /** Of the first input, the batch included. */
+  /** The shape of the first input, including the batch. */
   readonly inputShape?: readonly number[]
 }
 
@@ -26,24 +29,28 @@ export interface ConverterOptions {
 export interface Sample {
   readonly source: ByteSource
   readonly detected: DetectedFormat | null
-  /** Names of the members of a zip archive; empty for other files. */
+  /** Names of a zip archive's members; empty for other files. */
   readonly members: readonly string[]
   readonly fileName: string
+}
+
+export interface OnnxSource {
+  readonly model: OnnxModel
+  readonly notes: readonly string[]
+  /** By input, rows like those of the training data; absent if the file does not describe them. */
+  readonly typicalRows?: Readonly<Record<string, Rows>>
 }
 
 export interface SourceFormat {
   readonly name: string
   /** With its article, for messages: 'an ONNX model'. */
   readonly title: string
-  /** Of its files, without the dot. */
+  /** File name extensions, without the dot. */
   readonly endings: readonly string[]
   recognize(sample: Sample): boolean
-  /** The model as ONNX, with what a user should know of the conversion. Throws bad_request with what would work. */
-  toOnnx(
-    source: ByteSource,
-    options: ConverterOptions,
-  ): { readonly model: OnnxModel; readonly notes: readonly string[] }
-  /** As `toOnnx`, with the weights of another file of the same architecture, matched by name. */
+  /** Returns the model as ONNX, with notes for the user. Throws bad_request saying what would work. */
+  toOnnx(source: ByteSource, options: ConverterOptions): OnnxSource
+  /** Like `toOnnx`, with the weights of another file of the same architecture, matched by name. */
   withWeights?(
     source: ByteSource,
     weights: ByteSource,
@@ -54,7 +61,7 @@ export interface SourceFormat {
 export interface TargetFormat {
   readonly name: string
   readonly title: string
-  /** The first one is that of files that are written. */
+  /** The first one is used for new files. */
   readonly endings: readonly string[]
   fromOnnx(
     model: OnnxModel,
@@ -110,7 +117,10 @@ export const TARGETS = [
     name: 'onnx',
     title: 'ONNX',
     endings: ['onnx'],
-    fromOnnx: (model) => ({ bytes: writeOnnx(model), notes: [] }),
+    fromOnnx: (given) => {
+      const { model, notes } = withoutBfloat16(given)
+      return { bytes: writeOnnx(model), notes }
+    },
   },
   {
     name: 'tflite',
@@ -126,7 +136,7 @@ export const TARGETS = [
   },
 ] as const satisfies readonly TargetFormat[]
 
-/** Those whose graph takes the weights of another file. */
+/** Formats whose graph can take the weights of another file. */
 const ARCHITECTURES = SOURCES.filter(({ withWeights }) => withWeights !== undefined)
 
 const targets: readonly TargetFormat[] = TARGETS
@@ -134,7 +144,7 @@ const targets: readonly TargetFormat[] = TARGETS
 const endingsOf = (formats: readonly { readonly endings: readonly string[] }[]): string =>
   [...new Set(formats.flatMap(({ endings }) => endings))].map((ending) => `.${ending}`).join(', ')
 
-/** What the file is, by its content; null: no model that can be converted by itself. */
+/** Detects a source format, mostly by content; null if the file cannot be converted by itself. */
 export const sourceFormatOf = (source: ByteSource, fileName: string): SourceFormat | null => {
   const head = source.read(0, Math.min(4, source.size))
   const members = startsLikeZip(head) ? readZip(source).map(({ name }) => name) : []
@@ -142,8 +152,10 @@ export const sourceFormatOf = (source: ByteSource, fileName: string): SourceForm
   return SOURCES.find(({ recognize }) => recognize(sample)) ?? null
 }
 
-/** Why a file that is no source cannot be converted, and what would work. */
+/** Explains why a file that is not a source cannot be converted, and what would work. */
 export const notASource = (source: ByteSource, fileName: string): ServiceError => {
+  const unreadable = unreadableModel(source)
+  if (unreadable !== null) return badRequest(`${fileName} is ${unreadable}`)
   const detected = detectFormat(source)
   const what = `${fileName} is ${titleOf(detected)}`
   return badRequest(
@@ -155,13 +167,13 @@ export const notASource = (source: ByteSource, fileName: string): ServiceError =
   )
 }
 
-/** Throws bad_request, naming what there is. */
+/** Throws bad_request listing the available targets. */
 export const targetFormatOf = (name: string): TargetFormat => {
   const found = targets.find((target) => target.name === name)
   if (found !== undefined) return found
   throw badRequest(`Models are converted to ${targets.map((target) => target.name).join(', ')}, not to '${name}'.`)
 }
 
-/** The file that a source becomes in a format: `model.onnx` -> `model.tflite`. */
+/** The name of a converted file: `model.onnx` -> `model.tflite`. */
 export const resultName = (fileName: string, { endings }: TargetFormat): string =>
   `${fileName.replace(/\.[A-Za-z0-9]+$/, '')}.${endings[0]!}`

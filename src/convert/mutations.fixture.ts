@@ -5,7 +5,7 @@ const randomFrom = (seed: number) => {
   return (below: number): number => Math.floor(random() * below)
 }
 
-/** Copies of a file, each damaged in one to three places; the same ones at every run. */
+/** Copies of a file, each damaged in one to three places; the same in every run. */
 export function* mutationsOf(bytes: Uint8Array, count: number, seed = 1): Generator<Uint8Array> {
   const random = randomFrom(seed)
   const damage = (file: Uint8Array): Uint8Array => {

@@ -1,4 +1,4 @@
-// The graph of one file with the tensors of another: how the result of a federated round becomes a model again.
+// Puts the tensors of one file into the graph of another: turns the result of a federated round into a model again.
 import { badRequest } from '../domain/errors.ts'
 import { encodeElements, readTensorFloats } from '../tensors/elements.ts'
 import { readWeights } from '../tensors/read-weights.ts'
@@ -8,16 +8,35 @@ import type { OnnxModel, OnnxTensor } from './onnx/model.ts'
 
 const FLOATS: ReadonlySet<string> = new Set<DType>(['f32', 'f64', 'f16', 'bf16'])
 
+/** The names of weights and statistics in PyTorch modules. */
+const MODULE_WEIGHT = /^(.+\.)(weight|bias|running_mean|running_var|in_proj_weight|in_proj_bias)$/
+
+const moduleOf = (name: string): string | undefined => MODULE_WEIGHT.exec(name)?.[1]
+
+/** Requires all weights of a module or none, because statistics of another training would not fit. */
+const requireWholeModules = ({ graph }: OnnxModel, replaced: ReadonlySet<string>): void => {
+  const modules = new Set([...replaced].map(moduleOf))
+  const missing = [...graph.initializers.keys()].find((name) => {
+    const module = moduleOf(name)
+    return module !== undefined && modules.has(module) && !replaced.has(name)
+  })
+  if (missing === undefined) return
+  throw badRequest(
+    `The weights do not have '${missing}', but others of its module. Save the whole state dict, including buffers: ` +
+      'torch.save(model.state_dict(), "weights.pt").',
+  )
+}
+
 /**
- * The model with the weights of another file in place of its constants of the same names, in the constants' types. Counters
- * that the graph has not (num_batches_tracked) are left out. Throws bad_request where a weight fits no constant.
+ * Replaces the model's constants with the weights of the same names, converted to the constants' types. Ignores counters that
+ * the graph lacks (num_batches_tracked). Throws bad_request if a weight matches no constant or a module lacks weights.
  */
 export const onnxWithWeights = (
   model: OnnxModel,
   weights: ByteSource,
 ): { readonly model: OnnxModel; readonly notes: readonly string[] } => {
   const initializers = new Map(model.graph.initializers)
-  let replaced = 0
+  const replaced = new Set<string>()
   for (const tensor of readWeights(weights).tensors) {
     if (!FLOATS.has(tensor.dtype)) continue
     const { name, shape } = tensor
@@ -36,9 +55,10 @@ export const onnxWithWeights = (
     }
     const data = encodeElements(readTensorFloats(weights, tensor), constant.type as DType)
     initializers.set(name, { ...constant, data } satisfies OnnxTensor)
-    replaced++
+    replaced.add(name)
   }
-  const kept = [...initializers.values()].filter(({ type }) => FLOATS.has(type)).length - replaced
+  requireWholeModules(model, replaced)
+  const kept = [...initializers.values()].filter(({ type }) => FLOATS.has(type)).length - replaced.size
   const notes =
     kept === 0 ? [] : [`${kept} constants keep the values of the architecture's file: they are not in the weights.`]
   return { model: { ...model, graph: { ...model.graph, initializers } }, notes }

@@ -2,17 +2,17 @@ import { badRequest, type ErrorCode, ServiceError } from '../domain/errors.ts'
 import { startThread } from '../platform/threads/start-thread.ts'
 import type { Conversion } from './convert.ts'
 
-/** A conversion of files on this machine. */
+/** A conversion of local files. */
 export interface ConversionJob {
   readonly path: string
   readonly fileName: string
   readonly formats: readonly string[]
   readonly inputShape?: readonly number[]
-  /** Where `path` has weights alone: the model into which they are put. */
+  /** For a `path` with only weights: the model into which they are put. */
   readonly architecture?: { readonly path: string; readonly fileName: string }
 }
 
-/** What the thread sends. */
+/** Messages from the thread. */
 export type Message =
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'done'; readonly conversion: Conversion }
@@ -29,8 +29,8 @@ const TIMEOUT_MS = 10 * 60 * 1000
 const MAX_HEAP_MB = 4096
 
 /**
- * Converts a model in a thread of its own, which is ended when `signal` aborts (rejects with its reason) or the time is
- * over. Throws bad_request with what is wrong with the file, or which limit it exceeds.
+ * Converts a model in its own thread, which is terminated when `signal` aborts (rejects with its reason) or time runs out.
+ * Throws bad_request with what is wrong with the file or which limit it exceeds.
  */
 export const runConversion = (job: ConversionJob, limits: ConversionLimits = {}): Promise<Conversion> => {
   const { signal, timeoutMs = TIMEOUT_MS, maxHeapMb = MAX_HEAP_MB, onStep = () => undefined } = limits

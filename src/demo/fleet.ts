@@ -6,17 +6,17 @@ import type { Split } from '../sdk/trainers/dataset.ts'
 import { type Evaluation, evaluate } from '../sdk/trainers/train.ts'
 import { decodeModel } from '../sdk/trainers/weights-codec.ts'
 
-/** Devices in this process that talk to the service over HTTP, each with data of its own that never leaves it. */
+/** Devices in this process that talk to the service over HTTP. Each has its own data, which never leaves it. */
 export interface Fleet {
-  /** The key of the first device; under open enrollment it may also start rounds and read models. */
+  /** The first device's key. With open enrollment it may also start rounds and read models. */
   readonly firstKey: string
-  /** Mean over all held-out rows of all devices. */
+  /** The mean over all held-out rows of all devices. */
   evaluate(modelFile: Uint8Array): Evaluation
-  /** Ends the devices' heartbeats. Rejects with what went wrong on a device, if anything did. */
+  /** Stops the devices' heartbeats. Rejects with a device's error, if there was one. */
   stop(): Promise<void>
 }
 
-/** Registers a device for each split and lets all of them wait for rounds. */
+/** Registers a device for each split, and lets all of them wait for rounds. */
 export const startFleet = async (baseUrl: string, splits: readonly Split[]): Promise<Fleet> => {
   const stopping = new AbortController()
   const keys: string[] = []
@@ -40,7 +40,7 @@ export const startFleet = async (baseUrl: string, splits: readonly Split[]): Pro
   }
 }
 
-/** Heartbeats that wait for a round, and a part in every round that comes. */
+/** Sends heartbeats that wait for rounds, and takes part in every round. */
 const live = async (device: Device, data: Split, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     try {

@@ -7,7 +7,7 @@ const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 it.each([
   ['--foo', "Unknown option '--foo'"],
   ['--devices=0', "--devices must be a whole number from 1 to 1000, got '0'."],
-])('%s is wrong usage: what is wrong, how it is used, and 2', (option, fault) => {
+])('%s is wrong usage: prints the error and the usage, and exits with 2', (option, fault) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', MAIN, option], {
     encoding: 'utf8',
   })

@@ -21,9 +21,9 @@ Trains a model on devices that keep their data: a real service, real HTTP, FedPr
 
 const SHAPE = { features: 60, classes: 10 }
 const PLAN = { local_epochs: 10, batch_size: 10, learning_rate: 0.02, proximal_mu: 1 }
-/** Chosen among a few seeds that were tried: how well one model fits all devices depends on it. */
+/** Chosen among a few seeds, because it determines how well one model can fit all devices. */
 const SEED = 2
-/** The recipe's sizes have a long tail: the largest device would have most of the rows, and of the waiting. */
+/** This recipe's sizes have a long tail: the largest device would have most of the rows, and of the waiting. */
 const MAX_ROWS = 1000
 
 interface Options {
@@ -82,7 +82,7 @@ const line = (round: string, devices: string, { loss, accuracy }: Evaluation, se
     seconds.padStart(8),
   ].join('  ')
 
-/** Rewrites one line of a terminal; elsewhere only finished lines are printed. */
+/** Rewrites the current line on a terminal; otherwise prints nothing. */
 const showLive = (text: string): void => {
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[2K${text}`)
 }

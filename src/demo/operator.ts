@@ -4,11 +4,11 @@ import { type ApiClient, createClient, type paths, unwrap } from '../client/clie
 export type Job = paths['/api/v1/training/jobs/{job_id}']['get']['responses']['200']['content']['application/json']
 export type Round = Job['history'][number]
 
-/** What a person with a key does in a training: put a model into the catalog, train it, fetch results. */
+/** The operator's actions in a training: add a model to the catalog, train it, fetch results. */
 export const createOperator = (baseUrl: string, apiKey: string) => {
   const api: ApiClient = createClient({ baseUrl, apiKey })
   return {
-    /** A model named `name` whose first version is `file`; returns its id. */
+    /** Creates a model named `name` with `file` as its first version, and returns its id. */
     async addModel(name: string, file: Uint8Array<ArrayBuffer>): Promise<string> {
       const model = await unwrap(
         api.POST('/api/v1/models', { body: { name, framework: 'pytorch', is_baseline: true } }),
@@ -35,7 +35,7 @@ export const createOperator = (baseUrl: string, apiKey: string) => {
       return (await unwrap(api.POST('/api/v1/training/jobs', { body }))).id
     },
 
-    /** The job once it has ended. `onEnded` sees each of its rounds, in order; `onProgress` the one that runs. */
+    /** Waits for the end of the job. `onEnded` gets each finished round, in order; `onProgress` gets the running one. */
     async ended(
       jobId: string,
       onEnded: (round: Round) => void | Promise<void>,

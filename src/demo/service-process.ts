@@ -5,11 +5,11 @@ import { threadEntry } from '../platform/threads/start-thread.ts'
 
 export interface ServiceProcess {
   readonly baseUrl: string
-  /** Resolves once the service has finished what was in flight. */
+  /** Resolves once the service has finished requests in flight. */
   stop(): Promise<void>
 }
 
-/** `npm start` on a free port: the real service in a process of its own, with its data in `dataDir`. */
+/** Runs `npm start` on a free port: the real service in a separate process, with its data in `dataDir`. */
 export const startService = async (dataDir: string): Promise<ServiceProcess> => {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(threadEntry(import.meta.url, '../main'))], {
     env: {
@@ -17,11 +17,11 @@ export const startService = async (dataDir: string): Promise<ServiceProcess> => 
       SERVICE_DATA_DIR: dataDir,
       SERVICE_PORT: '0',
       SERVICE_LOG_LEVEL: 'warn',
-      // The operator looks at its round several times a second.
+      // The operator polls its round several times a second.
       SERVICE_RATE_LIMIT_PER_MINUTE: '1000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Ctrl-C is for the demo, which then stops the service itself.
+    // Ctrl-C must reach only the demo, which then stops the service.
     detached: true,
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))

@@ -3,26 +3,26 @@ const PREFIX = 'sk_live_'
 const RANDOM_CHARS = 26
 const CHECK_CHARS = 6
 
-/** How much of a key may be shown after it was made: enough to recognize it, useless to an attacker. */
+/** How many characters of a key may be shown after its creation: enough to recognize it, useless to an attacker. */
 export const SHOWN_CHARS = PREFIX.length + 6
 
 /**
- * `sk_live_` + 26 random base62 characters + a 6-character CRC-32 of what precedes, so that typing errors and leaked
- * keys are recognized without asking the service. `randomBytes` must come from a cryptographic source; 26 characters
- * carry 154 bits.
+ * `sk_live_` + 26 random base62 characters + a 6-character CRC-32 of the preceding characters, so that typos and leaked keys
+ * are recognized without calling the service. `randomBytes` must come from a cryptographic source; 26 characters carry 154
+ * bits.
  */
 export const composeKey = (randomBytes: (count: number) => Uint8Array): string => {
   let body = ''
   while (body.length < RANDOM_CHARS) {
     for (const byte of randomBytes(RANDOM_CHARS)) {
-      // 248 = 4 x 62: larger bytes are thrown away so that every character is equally likely.
+      // 248 = 4 x 62: larger bytes are discarded so that every character is equally likely.
       if (byte < 248 && body.length < RANDOM_CHARS) body += ALPHABET[byte % 62]
     }
   }
   return PREFIX + body + checkOf(PREFIX + body)
 }
 
-/** True when `text` has the shape of a key and its check characters fit. Says nothing about whether it is known. */
+/** True if `text` has the format of a key and its check characters are correct. The key may still be unknown. */
 export const isWellFormedKey = (text: string): boolean =>
   text.length === PREFIX.length + RANDOM_CHARS + CHECK_CHARS &&
   /^sk_live_[0-9A-Za-z]{32}$/.test(text) &&

@@ -1,7 +1,7 @@
 import type { Scope } from './access.ts'
 import { conflict } from './errors.ts'
 
-/** What may need a second person, with the scope that whoever requests it must hold until it is carried out. */
+/** Actions that may need a second person, with the scope that the requester must hold until they are carried out. */
 export const APPROVAL_KINDS = {
   alias_move: 'models:write',
   deployment: 'models:write',
@@ -12,16 +12,16 @@ export const APPROVAL_KINDS = {
 export type ApprovalKind = keyof typeof APPROVAL_KINDS
 export const APPROVAL_KIND_NAMES = Object.keys(APPROVAL_KINDS) as readonly ApprovalKind[]
 
-/** failed: it was approved, but is not any more what was requested. */
+/** failed: approved, but the requested change is no longer the same. */
 export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected', 'cancelled', 'expired', 'failed'] as const
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number]
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
-/** When a request ends that nobody decides: after a week. */
+/** Returns when an undecided request expires: after a week. */
 export const approvalEnd = (requestedAt: Date): Date => new Date(requestedAt.getTime() + WEEK_MS)
 
-/** @throws conflict when it is decided already, or its time is over */
+/** @throws conflict if it has been decided or has expired */
 export const requirePending = (
   { id, status, expiresAt }: { readonly id: string; readonly status: ApprovalStatus; readonly expiresAt: Date },
   now: Date,
@@ -30,8 +30,8 @@ export const requirePending = (
   if (actual !== 'pending') throw conflict(`The request ${id} is ${actual}. Request it again if it is still needed.`)
 }
 
-/** What is said to whoever is about to request it. */
+/** Shown to a user who is about to request approval. */
 export const WILL_WAIT = 'It will wait for the approval of another admin.'
 
-/** Whether a delivery counts as one to the whole fleet: more than half of the organization's devices. */
+/** True if a delivery counts as fleet-wide: it reaches more than half of the organization's devices. */
 export const isFleetWide = (reached: number, devices: number): boolean => 2 * reached > devices

@@ -82,7 +82,7 @@ const given = (plans: Plan[], device = phone, unboundReachAll = true) =>
   )
 
 describe('an assignment', () => {
-  it('says what to run, because of which plan', () => {
+  it('states what to run, and because of which plan', () => {
     const index = indexAssignments({ plans: [rollout('r', 1, '2.0.0')], offers, groups, unboundReachAll: true })
     expect(assignmentsOf(index, phone)).toEqual([
       {
@@ -96,18 +96,18 @@ describe('an assignment', () => {
     ])
   })
 
-  it('is made for each model on its own', () => {
+  it('is made for each model independently', () => {
     expect(given([rollout('r', 1, '1.0.0'), rollout('s', 2, '3.0.0', { target: at('3.0.0', N) })])).toEqual([
       'r 1.0.0',
       's 3.0.0',
     ])
   })
 
-  it('is not made to a version that nobody has uploaded: the plan before it goes on', () => {
+  it('is not made for a version that has not been uploaded: the earlier plan stays in effect', () => {
     expect(given([rollout('r', 1, '1.0.0', { settled: true }), rollout('s', 2, '9.0.0')])).toEqual(['r 1.0.0'])
   })
 
-  it('names a model of another registry as it is, for the device to resolve', () => {
+  it('passes on the name of a model in another registry, for the device to resolve', () => {
     const target = { modelId: null, modelName: 'hf:org/model', version: '1.2.0' }
     const index = indexAssignments({
       plans: [deployment('d', 1, '', { target })],
@@ -185,7 +185,7 @@ describe('among the plans of a model', () => {
     expect(given([...plans].reverse())).toEqual(expected)
   })
 
-  it('only those of its organization reach a device, and under open enrollment those of nobody', () => {
+  it("only its own organization's plans reach a device, and under open enrollment also plans without an organization", () => {
     const plans = [rollout('own', 1, '1.0.0', { orgId: 'acme' }), rollout('unbound', 2, '2.0.0')]
     const of = (orgId: string | null, unboundReachAll: boolean) => given(plans, { ...phone, orgId }, unboundReachAll)
     expect([of('acme', true), of('other', true), of(null, true)]).toEqual([
@@ -202,13 +202,13 @@ describe('a rollout', () => {
   const inside = (percentage: number) =>
     fleet.filter((device) => given([rollout('r', 1, '1.0.0', { percentage })], device).length > 0)
 
-  it('holds the devices whose bucket is below its percentage, so that 1% lies inside 5%', () => {
+  it('covers the devices whose bucket is below its percentage, so that those at 1% are also covered at 5%', () => {
     expect(inside(5)).toEqual(fleet.filter(({ deviceId }) => bucketOf(deviceId, 'r') < 5))
     expect(inside(5)).toEqual(expect.arrayContaining(inside(1)))
     expect(inside(100)).toEqual(fleet)
   })
 
-  it('that is limited to a group holds nobody else', () => {
+  it('limited to a group covers no other devices', () => {
     const limited = [rollout('r', 1, '1.0.0', { groupId: 'beta' })]
     expect(given(limited)).toEqual(['r 1.0.0'])
     expect(given(limited, { ...phone, id: 'uuid-other' })).toEqual([])
@@ -222,7 +222,7 @@ describe('an experiment', () => {
     { name: 'c', allocation: 0.5, target: at('3.0.0', N) },
   ]
 
-  it('gives each device one variant, by its bucket, in shares as allocated', () => {
+  it('gives each device one variant, by its bucket, in proportion to the allocations', () => {
     const index = indexAssignments({ plans: [experiment('e', 1, { variants })], offers, groups, unboundReachAll: true })
     const shares: Record<string, number> = {}
     for (let n = 0; n < 20_000; n++) {
@@ -231,19 +231,19 @@ describe('an experiment', () => {
       }
     }
     expect(shares.a! + shares.b! + shares.c!).toBe(20_000)
-    // Binomial: standard deviations 57, 65 and 71; four of them.
+    // Binomial: standard deviations 57, 65 and 71; the limits are four of them.
     expect(Math.abs(shares.a! - 4000)).toBeLessThan(228)
     expect(Math.abs(shares.b! - 6000)).toBeLessThan(260)
     expect(Math.abs(shares.c! - 10_000)).toBeLessThan(284)
   })
 
-  it('reaches the devices of its groups only', () => {
+  it('reaches only the devices of its groups', () => {
     const only = [experiment('e', 1, { groupIds: ['beta', 'gone'] })]
     expect(given(only)).toHaveLength(1)
     expect(given(only, { ...phone, id: 'uuid-other' })).toEqual([])
   })
 
-  it('leaves a device without an assignment when the version of its variant is not there', () => {
+  it("gives a device no assignment if its variant's version does not exist", () => {
     const missing = [{ name: 'a', allocation: 1, target: at('9.0.0') }]
     expect(given([experiment('e', 2, { variants: missing }), rollout('r', 1, '1.0.0')])).toEqual(['r 1.0.0'])
   })
@@ -267,14 +267,14 @@ describe('the tag', () => {
   const tag = (...plans: Plan[]) =>
     tagOfAll(assignmentsOf(indexAssignments({ plans, offers, groups, unboundReachAll: true }), phone))
 
-  it('is equal for equal assignments, whatever the plans beside them do', () => {
+  it('is equal for equal assignments, regardless of other plans', () => {
     expect(
       tag(rollout('r', 1, '1.0.0', { percentage: 100 }), deployment('d', 2, '2.0.0', { deviceIds: new Set() })),
     ).toBe(tag(rollout('r', 1, '1.0.0')))
     expect(tag()).toBe('none')
   })
 
-  it('differs when anything of an assignment does', () => {
+  it('differs if any part of an assignment differs', () => {
     const tags = [
       tag(),
       tag(rollout('r', 1, '1.0.0')),

@@ -1,21 +1,21 @@
 import { bucketsIn, murmur3 } from './bucket.ts'
 import { type Offer, type Plan, type PlanKind, type Target, targetKey } from './delivery-plan.ts'
 
-/** What one device is to run of one model because of a plan. Shared by all devices that get the same: never changed. */
+/** What one device should run for one model because of a plan. Immutable: shared by all devices with the same assignment. */
 export interface Assignment {
   readonly planId: string
   readonly kind: PlanKind
   readonly offer: Offer
   readonly activate: boolean
   readonly variant: string | null
-  /** Equal for equal assignments, in 16 hex digits. */
+  /** 16 hex digits, equal for equal assignments. */
   readonly tag: string
 }
 
 export interface AssignedDevice {
-  /** Internal id (uuid): what groups and deployments name. */
+  /** Internal id (uuid), used by groups and deployments. */
   readonly id: string
-  /** Chosen by the user: what the bucket is taken of. */
+  /** Chosen by the user; the bucket is computed from it. */
   readonly deviceId: string
   readonly orgId: string | null
 }
@@ -33,27 +33,27 @@ interface ModelPlans {
   readonly settled: readonly Entry[]
 }
 
-/** All plans in force, arranged for deciding: see `assignmentsOf`. */
+/** All active plans, indexed for `assignmentsOf`. */
 export interface AssignmentIndex {
   readonly ofOrg: ReadonlyMap<string | null, readonly ModelPlans[]>
-  /** For organizations without plans of their own. */
+  /** For organizations that have no plans themselves. */
   readonly ofOthers: readonly ModelPlans[]
 }
 
 export interface IndexSources {
   readonly plans: readonly Plan[]
-  /** By `targetKey`; a target that is missing has no upload yet, and gives nothing. */
+  /** By `targetKey`. A target without an entry has not been uploaded, and gives no assignment. */
   readonly offers: ReadonlyMap<string, Offer>
-  /** Internal ids of the devices of each group that plans name; a group that is gone has none. */
+  /** Internal ids of the devices in each group that plans name. A deleted group has no devices. */
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>
-  /** Whether plans without an organization reach the devices of every organization: under open enrollment they do. */
+  /** Whether plans without an organization reach the devices of all organizations, as under open enrollment. */
   readonly unboundReachAll: boolean
 }
 
-/** Among running plans of one model; among those of a kind, the newest. */
+/** The precedence of running plans of one model; within a kind, the newest comes first. */
 const PRECEDENCE: Readonly<Record<PlanKind, number>> = { deployment: 0, experiment: 1, rollout: 2 }
 
-/** Where a bucket falls among shares that sum to 1: the index of the share. Rounding never leaves a device without one. */
+/** Returns the index of the share that contains the bucket; shares sum to 1. Rounding never leaves a device without a share. */
 export const shareAt = (bucket: number, allocations: readonly number[]): number => {
   let upTo = 0
   for (const [index, allocation] of allocations.entries()) {
@@ -65,7 +65,7 @@ export const shareAt = (bucket: number, allocations: readonly number[]): number 
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-/** What a plan does for each model that it names, by the model's key. */
+/** Returns what a plan assigns for each of its models, by model key. */
 const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Covers> => {
   const covers = new Map<string, Covers>()
   const bucketOf = bucketsIn(plan.id)
@@ -76,7 +76,7 @@ const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Cov
     let tag: string | undefined
     return {
       ...content,
-      // Of most plans in force no device asks before they are read anew.
+      // Computed lazily: most plans are reloaded before any device asks for them.
       get tag() {
         tag ??= tagOf(JSON.stringify(content))
         return tag
@@ -131,7 +131,7 @@ const byNameAlone = ({ modelName, version }: Target): Offer => ({
 const tagOf = (text: string): string =>
   [0, 0x9747b28c].map((seed) => murmur3(text, seed).toString(16).padStart(8, '0')).join('')
 
-/** Arranges the plans in force by organization and model. */
+/** Indexes the active plans by organization and model. */
 export const indexAssignments = (sources: IndexSources): AssignmentIndex => {
   const { plans, unboundReachAll } = sources
   const byOrg = new Map<string | null, Covered[]>([[null, []]])
@@ -178,9 +178,9 @@ const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[
 }
 
 /**
- * What a device is to run: at most one assignment for each model, in a fixed order. A running deployment goes before a
- * running experiment, that before a running rollout, and the newest of a kind before the others; a settled plan before
- * all that are older. A rollback needs no memory: without its plan, a device gets what it got before.
+ * Returns a device's assignments: at most one per model, in a fixed order. Running deployments precede running experiments,
+ * then running rollouts; within a kind, the newest comes first. A settled plan precedes all older plans. A rollback needs no
+ * saved state: without its plan, a device gets its previous assignment.
  */
 export const assignmentsOf = (index: AssignmentIndex, device: AssignedDevice): readonly Assignment[] => {
   const assignments: Assignment[] = []
@@ -208,7 +208,7 @@ const decide = ({ running, settled }: ModelPlans, device: AssignedDevice): Assig
   return found
 }
 
-/** Equal exactly when what the device is to run is equal; `none` of no assignments. */
+/** Equal if and only if the assignments are equal; `none` for no assignments. */
 export const tagOfAll = (assignments: readonly Assignment[]): string => {
   if (assignments.length <= 1) return assignments[0]?.tag ?? 'none'
   return tagOf(assignments.map(({ tag }) => tag).join())

@@ -1,23 +1,23 @@
 import { cut } from './text.ts'
 
-/** How an audited request ended. A refused one was not allowed; a failed one had changed something before its error. */
+/** The outcome of an audited request. refused: not permitted; failed: an error occurred after something had changed. */
 export const AUDIT_RESULTS = ['ok', 'refused', 'failed'] as const
 export type AuditResult = (typeof AUDIT_RESULTS)[number]
 
-/** Who acts: `anonymous` showed no valid key; `session` is a browser that signed in without a key, under open enrollment. */
+/** Who acts. `anonymous` had no valid key; `session` is a browser that signed in without a key, under open enrollment. */
 export const AUDIT_ACTORS = ['person', 'key', 'device', 'session', 'anonymous'] as const
 export type AuditActor = (typeof AUDIT_ACTORS)[number]
 
-/** A field that has another value than before, both as JSON text; null where it did not exist. */
+/** A changed field with its old and new values as JSON text; null if the field did not exist. */
 export interface FieldChange {
   readonly field: string
   readonly from: string | null
   readonly to: string | null
 }
 
-/** What one entry of the log says. People and addresses are in it as references only. */
+/** One entry of the audit log. People and addresses appear only as references. */
 export interface AuditEntry {
-  /** Empty: of no organization. */
+  /** Empty: no organization. */
   readonly orgId: string
   /** Counts from 1 in each organization. */
   readonly seq: number
@@ -35,11 +35,11 @@ export interface AuditEntry {
   readonly result: AuditResult
   readonly status: number | null
   readonly requestId: string
-  /** Hash of the entry before; empty for the first. */
+  /** Hash of the previous entry; empty for the first. */
   readonly prevHash: string
 }
 
-/** The text whose SHA-256 is the entry's hash: a JSON array in this order, without spaces. */
+/** Returns the text whose SHA-256 is the entry's hash: a JSON array in this order, without spaces. */
 export const canonicalEntry = (entry: AuditEntry): string =>
   JSON.stringify([
     1,
@@ -60,7 +60,7 @@ export const canonicalEntry = (entry: AuditEntry): string =>
     entry.prevHash,
   ])
 
-/** The text that the head of a chain is signed by; `kind` keeps a pruned entry's signature from passing for a head's. */
+/** Returns the text signed for the head of a chain. `kind` keeps a pruned entry's signature from being used for a head. */
 export const canonicalHead = (
   kind: 'head' | 'pruned',
   {
@@ -80,7 +80,7 @@ const REDACTED = '[redacted]'
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Secrets are found by their field's name and, wherever they are, by their form. */
+/** Redacts secrets that are recognizable by their format, in any field. */
 const scrubbed = (text: string): string =>
   text
     .replace(/sk_live_\w+/g, REDACTED)
@@ -102,8 +102,8 @@ const shownValue = (field: string, value: unknown): string | null => {
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * The fields that differ, in the order of their names: at most 40, each value at most 200 characters of JSON. Secrets and what
- * tells who a person is are not in it: only that they changed.
+ * Returns the changed fields, sorted by name: at most 40, each value at most 200 characters of JSON. Secrets and personal data
+ * are redacted; only the fact that they changed is included.
  */
 export const changesOf = (before: Fields | null, after: Fields | null): readonly FieldChange[] => {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].sort()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bucketOf, bucketsIn, murmur3 } from './bucket.ts'
 
 describe('murmur3', () => {
-  // Published vectors of MurmurHash3_x86_32.
+  // Published test vectors of MurmurHash3_x86_32.
   it.each([
     ['', 0, 0],
     ['', 1, 0x514e28b7],
@@ -23,7 +23,7 @@ describe('murmur3', () => {
 describe('a bucket', () => {
   const devices = Array.from({ length: 100_000 }, (_, n) => `device-${n}`)
 
-  it('is what it was when the first devices were assigned', () => {
+  it('is the same as when the first devices were assigned', () => {
     expect(['phone-1', 'phone-2', 'robot', 'Gerät-7'].map((id) => bucketOf(id, 'plan-a').toFixed(6))).toEqual([
       '71.867856',
       '73.617563',
@@ -32,7 +32,7 @@ describe('a bucket', () => {
     ])
   })
 
-  it('is the same when many are taken of one plan, whatever the lengths and letters', () => {
+  it('is the same when many are computed for one plan, whatever the lengths and characters', () => {
     for (const plan of ['', 'a', 'ab', 'abc', 'plan', 'größe', '0b2f7f7e-6a55-4c0e-9b53-2f4c1c9b8d11']) {
       const inPlan = bucketsIn(plan)
       for (const id of ['', 'x', 'xy', 'xyz', 'phone-1', 'robot', 'Gerät-7', '设备', 'x'.repeat(255)]) {
@@ -49,13 +49,13 @@ describe('a bucket', () => {
     expect(chiSquare).toBeLessThan(148.23)
   })
 
-  it('says nothing about the bucket in another plan: a tenth of a tenth is in both', () => {
+  it('is independent of the bucket in another plan: a tenth of a tenth is in both', () => {
     const inBoth = devices.filter((id) => bucketOf(id, 'plan-a') < 10 && bucketOf(id, 'plan-b') < 10).length
-    // Binomial(100000, 0.01): mean 1000, standard deviation 31.5; four of them.
+    // Binomial(100000, 0.01): mean 1000, standard deviation 31.5; the limit is four of them.
     expect(Math.abs(inBoth - 1000)).toBeLessThan(126)
   })
 
-  it('nests: whoever is inside at 1% is inside at 5%', () => {
+  it('is nested: devices included at 1% are included at 5%', () => {
     const inside = (percentage: number) => devices.filter((id) => bucketOf(id, 'plan-a') < percentage)
     const five = new Set(inside(5))
     expect(inside(1).length).toBeGreaterThan(900)

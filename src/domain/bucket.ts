@@ -5,13 +5,13 @@ const encoder = new TextEncoder()
 
 const rotate = (x: number, by: number): number => (x << by) | (x >>> (32 - by))
 
-/** One block of four bytes, least significant first, into the hash. */
+/** Mixes one block of four bytes, least significant first, into the hash. */
 const mix = (hash: number, block: number): number => {
   const mixed = hash ^ Math.imul(rotate(Math.imul(block, 0xcc9e2d51), 15), 0x1b873593)
   return (Math.imul(rotate(mixed, 13), 5) + 0xe6546b64) | 0
 }
 
-/** The last bytes (fewer than four; 0 of none) and the length in bytes, then the avalanche. */
+/** Mixes in the last bytes (fewer than four; 0 for none) and the length in bytes, then applies the final avalanche. */
 const finish = (hash: number, tail: number, length: number): number => {
   let last = hash ^ Math.imul(rotate(Math.imul(tail, 0xcc9e2d51), 15), 0x1b873593) ^ length
   last = Math.imul(last ^ (last >>> 16), 0x85ebca6b)
@@ -33,13 +33,13 @@ export const murmur3 = (text: string, seed = 0): number => {
 }
 
 /**
- * Where a device stands in a plan, in [0, 100): the same for ever, uniform over devices, and independent between plans. A
- * device is inside a plan at p % when its bucket is below p, so raising p never moves a device out.
+ * Returns a device's fixed position in a plan, in [0, 100): uniform over devices, and independent between plans. A plan at p %
+ * includes the device if its bucket is below p, so raising p never removes a device.
  */
 export const bucketOf = (deviceId: string, planId: string): number =>
   (murmur3(`${planId}:${deviceId}`) / TWO_TO_32) * HUNDRED
 
-/** `bucketOf` for many devices of one plan: the plan's part of the hash is computed once. */
+/** `bucketOf` for many devices of one plan: the plan's part of the hash is computed only once. */
 export const bucketsIn = (planId: string): ((deviceId: string) => number) => {
   const start = encoder.encode(`${planId}:`)
   let atDevice = 0
@@ -58,7 +58,7 @@ export const bucketsIn = (planId: string): ((deviceId: string) => number) => {
     let bits = carriedBits
     for (let at = 0; at < deviceId.length; at++) {
       const code = deviceId.charCodeAt(at)
-      // Beyond ASCII, a character is not a byte.
+      // Non-ASCII characters take more than one byte.
       if (code > 127) return bucketOf(deviceId, planId)
       block |= code << bits
       bits = (bits + 8) & 31

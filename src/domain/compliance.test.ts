@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { COMPLIANCE, DEFAULT_SETTINGS, type OrgSettings, PRESETS, violationsOf } from './compliance.ts'
 
-/** A little less strict than what is given. */
+/** Makes each setting a little less strict. */
 const LOOSER: { readonly [Name in keyof OrgSettings]: (value: OrgSettings[Name]) => OrgSettings[Name] } = {
   requireMfa: (value) => (value === 'all' ? 'admins' : 'off'),
   sessionHours: (value) => value + 1,
@@ -15,7 +15,7 @@ const LOOSER: { readonly [Name in keyof OrgSettings]: (value: OrgSettings[Name])
 }
 
 describe.each(COMPLIANCE)('the preset of %s', (compliance) => {
-  it('keeps itself, and is violated by any setting of it made looser', () => {
+  it('satisfies itself, and loosening any of its settings violates it', () => {
     const preset = PRESETS[compliance]
     expect(violationsOf(preset, compliance)).toEqual([])
     for (const name of Object.keys(LOOSER) as (keyof OrgSettings)[]) {
@@ -26,6 +26,6 @@ describe.each(COMPLIANCE)('the preset of %s', (compliance) => {
   })
 })
 
-it('no regime is violated by nothing', () => {
+it('without a regime, no setting is a violation', () => {
   expect(violationsOf(DEFAULT_SETTINGS, null)).toEqual([])
 })

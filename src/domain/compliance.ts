@@ -1,22 +1,22 @@
-/** The rules of an organization; null: none of its own. */
+/** An organization's settings; null: no setting at this level. */
 export interface OrgSettings {
-  /** Who must sign in by two factors. */
+  /** Who must sign in with two factors. */
   readonly requireMfa: 'off' | 'admins' | 'all'
-  /** A session ends so long after it began. */
+  /** How long a session lasts. */
   readonly sessionHours: number
-  /** So long without use, and a session asks again who you are; null: never. */
+  /** How long a session may be idle before the user must confirm their identity; null: no limit. */
   readonly reauthenticateMinutes: number | null
-  /** How long entries of the audit log are kept; null: for ever. */
+  /** How long audit log entries are kept; null: forever. */
   readonly auditRetentionDays: number | null
-  /** How long an API key lasts at most; null: for ever. */
+  /** The maximum lifetime of an API key; null: unlimited. */
   readonly keyLifetimeDays: number | null
-  /** How long the updates of a round are kept after its end; null: as the service has it. */
+  /** How long a round's updates are kept after its end; null: the service's setting. */
   readonly updateRetentionDays: number | null
-  /** Analytics show no group of fewer devices; null: as the service has it, 5. */
+  /** Analytics omit groups with fewer devices; null: the service's default, 5. */
   readonly minGroupSize: number | null
-  /** Rollouts go back by themselves when their health fails. */
+  /** Whether rollouts roll back automatically when their health check fails. */
   readonly automaticRollback: boolean
-  /** A second admin approves what moves an alias or reaches most of the fleet. */
+  /** Whether a second admin must approve alias moves and deliveries to most of the fleet. */
   readonly requireApproval: boolean
 }
 
@@ -36,9 +36,10 @@ export const COMPLIANCE = ['hipaa', 'gdpr', 'pci', 'soc2'] as const
 export type Compliance = (typeof COMPLIANCE)[number]
 
 /**
- * Settings that go with a regime. They are a beginning, and no certificate. Sources: HIPAA, 45 CFR 164.312(a)(2)(iii) and
- * 164.316(b)(2) (six years), and the cell size of CMS, 11; GDPR, article 5(1)(e), and five years for claims; PCI DSS 4.0.1, 8.2.8 (15
- * minutes), 6.5.1 (approved changes), 8.4.2, 10.5.1 (twelve months); SOC 2, CC6, CC7 and CC8.1. Where a text has no number, it is a customary one.
+ * The presets for each regime: starting points, not certification. Sources: HIPAA, 45 CFR 164.312(a)(2)(iii) and 164.316(b)(2)
+ * (six years), and CMS's minimum cell size, 11; GDPR, article 5(1)(e), and five years for claims; PCI DSS 4.0.1, 8.2.8 (15
+ * minutes), 6.5.1 (approved changes), 8.4.2, 10.5.1 (twelve months); SOC 2, CC6, CC7 and CC8.1. Numbers without a source are
+ * customary.
  */
 export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
   hipaa: {
@@ -94,7 +95,7 @@ const atMost = (value: number | null, limit: number | null): boolean =>
 const atLeast = (value: number | null, limit: number | null, absent: number): boolean =>
   limit === null || (value ?? absent) >= limit
 
-/** Whether a setting is as strict as the preset has it. */
+/** Whether a setting is at least as strict as the preset. */
 const KEEPS: {
   readonly [Name in keyof OrgSettings]: (value: OrgSettings[Name], preset: OrgSettings[Name]) => boolean
 } = {
@@ -109,16 +110,16 @@ const KEEPS: {
   requireApproval: (value, preset) => value || !preset,
 }
 
-/** These are not made less strict than the preset, by nobody: who could would undo the others unseen, or alone. */
+/** No admin may loosen these below the preset, which would allow undoing the others unseen, or alone. */
 const FIXED: readonly SettingName[] = ['auditRetentionDays', 'requireApproval']
 
-/** The first of `change` that would be less strict than the preset allows; null where there is none. */
+/** Returns the first setting in `change` that must not be looser than the preset but is; null if there is none. */
 export const forbiddenIn = (change: Partial<OrgSettings>, compliance: Compliance | null): SettingName | null => {
   const broken = violationsOf({ ...DEFAULT_SETTINGS, ...change }, compliance)
   return FIXED.find((name) => change[name] !== undefined && broken.includes(name)) ?? null
 }
 
-/** Whether a change takes back what needs a second admin: the approval itself, or entries of the audit log. */
+/** True if a change weakens what needs a second admin: the approval requirement itself, or the audit log's retention. */
 export const needsSecondAdmin = (before: OrgSettings, after: OrgSettings): boolean =>
   before.requireApproval &&
   (!after.requireApproval ||
@@ -127,7 +128,7 @@ export const needsSecondAdmin = (before: OrgSettings, after: OrgSettings): boole
 export type SettingName = keyof OrgSettings
 export const SETTING_NAMES = Object.keys(DEFAULT_SETTINGS) as readonly SettingName[]
 
-/** The settings that are less strict than the preset of `compliance`. */
+/** Returns the settings that are less strict than the preset of `compliance`. */
 export const violationsOf = (settings: OrgSettings, compliance: Compliance | null): readonly SettingName[] => {
   if (compliance === null) return []
   const preset = PRESETS[compliance]

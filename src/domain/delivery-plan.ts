@@ -1,18 +1,20 @@
-/** What a device says of a plan. `ready`: fetched and verified, but not running yet. */
+/** The states that a device reports for a plan. `ready`: fetched and verified, but not running yet. */
 export const REPORT_STATES = ['downloading', 'verifying', 'ready', 'active', 'failed'] as const
 
 export type ReportState = (typeof REPORT_STATES)[number]
 export type PlanKind = 'rollout' | 'deployment' | 'experiment'
 
-/** What a plan names: a version of a catalog model, or (with a null modelId) a name that devices resolve themselves. */
+/** A version of a catalog model or, if modelId is null, a name that devices resolve themselves. */
 export interface Target {
   readonly modelId: string | null
   readonly modelName: string | null
-  /** As the operator wrote it: `2`, `2.0.0`, a label. */
+  /** As the operator wrote it: `2`, `2.0.0` or a label. */
   readonly version: string
+  /** The number of the version that this meant at the plan's creation; absent or null if not yet uploaded. Takes precedence. */
+  readonly versionNumber?: number | null
 }
 
-/** A target as the catalog has it now. */
+/** A target as currently found in the catalog. */
 export interface Offer {
   readonly modelId: string | null
   readonly modelName: string | null
@@ -20,16 +22,16 @@ export interface Offer {
   readonly versionNumber: number | null
   readonly format: string | null
   readonly size: number | null
-  /** 64 lower-case hex digits. */
+  /** 64 lowercase hex digits. */
   readonly sha256: string | null
 }
 
 interface PlanCore {
   readonly id: string
   readonly orgId: string | null
-  /** The delivery revision of its start: the higher, the newer. */
+  /** The delivery revision at which the plan started: a higher one is newer. */
   readonly startedRevision: number
-  /** It has run its course and stays in force until a newer plan of the same model covers the device. */
+  /** Finished, but in effect until a newer plan of the same model covers the device. */
   readonly settled: boolean
 }
 
@@ -37,7 +39,7 @@ export interface RolloutPlan extends PlanCore {
   readonly kind: 'rollout'
   readonly target: Target
   readonly percentage: number
-  /** Only devices of this group; null: every device of the organization. */
+  /** Limits the plan to this group's devices; null: all devices of the organization. */
   readonly groupId: string | null
 }
 
@@ -46,20 +48,22 @@ export interface DeploymentPlan extends PlanCore {
   readonly target: Target
   /** Internal ids of the activated devices. */
   readonly deviceIds: ReadonlySet<string>
-  /** False in a blue_green deployment that has not switched yet: devices only make ready. */
+  /** False until a blue_green deployment switches: devices only prepare the version. */
   readonly activate: boolean
 }
 
 export interface ExperimentPlan extends PlanCore {
   readonly kind: 'experiment'
-  /** Only devices of these groups; null: every device of the organization. */
+  /** Limits the plan to these groups' devices; null: all devices of the organization. */
   readonly groupIds: readonly string[] | null
-  /** In their order; allocations sum to 1. */
+  /** In order; allocations sum to 1. */
   readonly variants: readonly { readonly name: string; readonly allocation: number; readonly target: Target }[]
 }
 
 export type Plan = RolloutPlan | DeploymentPlan | ExperimentPlan
 
-/** The same for targets that name the same version of the same thing. */
-export const targetKey = (target: Target): string =>
-  target.modelId === null ? `name ${target.modelName}@${target.version}` : `${target.modelId}@${target.version}`
+/** Returns equal keys for targets that name the same version of the same model. */
+export const targetKey = ({ modelId, modelName, version, versionNumber = null }: Target): string => {
+  if (modelId === null) return `name ${modelName}@${version}`
+  return versionNumber === null ? `${modelId}@${version}` : `${modelId}@${version}#${versionNumber}`
+}

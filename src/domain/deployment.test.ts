@@ -52,7 +52,7 @@ describe('what a started deployment must do', () => {
     expect(dueEvent(progress, reported(counts), at(hour))?.event ?? null).toBe(event)
   })
 
-  it('says why, and who is missing', () => {
+  it('gives the reason, and how many devices are missing', () => {
     const failures = reported({ active: 2, failed: 1, commonReason: 'no space' })
     expect(dueEvent(canary, failures, at(0))?.reason).toBe(
       '1 of 3 reporting devices failed (at most 5% may). Most often: no space',
@@ -84,17 +84,17 @@ describe('the deadline of the next phase', () => {
   })
 })
 
-describe('who is activated', () => {
+describe('the activated devices', () => {
   const targets = Array.from({ length: 7 }, (_, n) => ({ id: `id-${n}`, deviceId: `device-${n}` }))
 
-  it('are ceil(percentage of the targets), and nobody leaves when it grows', () => {
+  it('are ceil(percentage of the targets), and stay activated when it grows', () => {
     const sizes = [0, 1, 14, 15, 50, 100].map((percentage) => activatedAt(percentage, targets, 'plan').size)
     expect(sizes).toEqual([0, 1, 1, 2, 4, 7])
     const half = activatedAt(50, targets, 'plan')
     expect([...activatedAt(20, targets, 'plan')].every((id) => half.has(id))).toBe(true)
   })
 
-  it('are as many as the percentage says when all have the same name, and the same ones in any order of the targets', () => {
+  it('match the percentage even if all devices have the same name, in any order of the targets', () => {
     const namesakes = targets.map(({ id }) => ({ id, deviceId: 'pi' }))
     expect([...activatedAt(20, namesakes, 'plan')]).toEqual(['id-0', 'id-1'])
     expect([...activatedAt(20, namesakes.reverse(), 'plan')]).toEqual(['id-0', 'id-1'])

@@ -10,26 +10,33 @@ export const DEPLOYMENT_STATUSES = [
   'rejected',
 ] as const
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
-export type DeploymentEvent = 'approve' | 'reject' | 'complete' | 'fail' | 'rollback' | 'promote' | 'switch'
+export type DeploymentEvent = 'approve' | 'reject' | 'complete' | 'fail' | 'rollback' | 'promote' | 'replace' | 'switch'
 
 export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
 /**
- * canary: withdrawn as soon as too many devices fail; immediate: judged when every device has reported; blue_green:
- * devices make ready, and run the new version only when all are.
+ * canary: withdrawn as soon as too many devices fail. immediate: judged when every device has reported. blue_green: devices
+ * prepare the version, and run it only when all are ready.
  */
 export type Strategy = (typeof STRATEGIES)[number]
 
-/** How the warning begins that a deployment reaches the whole fleet: `svc deploy` leaves it out where that was asked for. */
+/** The start of the warning about a whole-fleet deployment, by which `svc deploy` omits it if the whole fleet was requested. */
 export const WHOLE_FLEET_WARNING = 'Neither devices nor a group are named'
 
 /**
- * A failed deployment is withdrawn: its devices get what they
- * got before. Promoting a completed one activates more devices, and it is under way again. One that waits for a second
- * admin is rejected where nobody approves it, or it is taken back.
+ * A failed deployment is withdrawn: its devices get their previous assignment. Promoting a completed one activates more devices
+ * and restarts it. A deployment that waits for a second admin is rejected if it is not approved or is withdrawn.
+ * When activated devices are erased, others replace them.
  */
 export const NEXT: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>> = {
   pending_approval: { approve: 'started', reject: 'rejected' },
-  started: { complete: 'completed', fail: 'failed', rollback: 'rolled_back', promote: 'started', switch: 'started' },
+  started: {
+    complete: 'completed',
+    fail: 'failed',
+    rollback: 'rolled_back',
+    promote: 'started',
+    replace: 'started',
+    switch: 'started',
+  },
   completed: { rollback: 'rolled_back', promote: 'started' },
   failed: {},
   rolled_back: {},
@@ -43,10 +50,11 @@ const VERB: Readonly<Record<DeploymentEvent, string>> = {
   fail: 'fail',
   rollback: 'be rolled back',
   promote: 'be promoted',
+  replace: 'replace devices',
   switch: 'be switched',
 }
 
-/** @throws conflict when the event has no place in the deployment's status. */
+/** @throws conflict if the status does not allow the event. */
 export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): DeploymentStatus => {
   const next = NEXT[status][event]
   if (next === undefined) {
@@ -56,35 +64,35 @@ export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): De
   return next
 }
 
-/** In the history of a deployment, what begins a phase: devices that have only now been asked have its whole time. */
-export const PHASE_EVENTS = ['create', 'approve', 'promote', 'switch'] as const
+/** The history events that begin a phase. Newly activated devices get the whole time of a phase. */
+export const PHASE_EVENTS = ['create', 'approve', 'promote', 'replace', 'switch'] as const
 
-/** Devices that have less time cannot report. */
+/** Devices cannot report in less time than this. */
 const MIN_PHASE_MS = 60_000
 
-/** The deadline of a phase that begins now, as far away as that of the phase before was when it began. */
+/** Returns the deadline of a phase that begins now: the same duration as the previous phase, but at least a minute. */
 export const deadlineOfNextPhase = (deadlineAt: Date | null, phaseStartedAt: Date, now: Date): Date | null =>
   deadlineAt === null
     ? null
     : new Date(now.getTime() + Math.max(MIN_PHASE_MS, deadlineAt.getTime() - phaseStartedAt.getTime()))
 
-/** What its activated devices have reported, newest report of each. */
+/** The latest reports of the activated devices. */
 export interface Reported {
   readonly activated: number
   readonly ready: number
   readonly active: number
   readonly failed: number
-  /** What most failures gave as their reason. */
+  /** The most common reason for failure. */
   readonly commonReason: string | null
 }
 
-/** Above 5%, once three devices or all have said how it went. */
+/** Applied once three devices or all of them have finished. */
 const MAX_FAILURE_SHARE = 0.05
 const MIN_REPORTS = 3
 
 export interface Progress {
   readonly strategy: Strategy
-  /** Under blue_green: devices already run the new version. */
+  /** For blue_green: devices already run the new version. */
   readonly switched: boolean
   readonly deadlineAt: Date | null
 }
@@ -94,7 +102,7 @@ export interface Due {
   readonly reason: string | null
 }
 
-/** What a started deployment must do at `now`; null while devices are still at work and have time. */
+/** Returns what a started deployment must do at `now`; null while devices are working and have time left. */
 export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported: Reported, now: Date): Due | null => {
   const { activated, ready, active, failed } = reported
   const preparing = strategy === 'blue_green' && !switched
@@ -112,7 +120,7 @@ export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported:
     return { event: 'fail', reason: `At the deadline, ${well} of ${activated} activated devices had succeeded.` }
   }
   if (preparing) return { event: 'fail', reason: `At the deadline, only ${well} of ${activated} devices were ready.` }
-  // Devices that were away keep their assignment, and catch up when they come back.
+  // Devices that were offline keep their assignment, and catch up when they return.
   return { event: 'complete', reason: leftOver(reported) }
 }
 
@@ -123,22 +131,25 @@ const leftOver = ({ activated, active, failed }: Reported): string | null => {
   return text === '' ? null : `${active} of ${activated} devices run it; ${text}.`
 }
 
-/** A target by its internal id, and the name by which it is known within its organization. */
+/** A target device: its internal id, and its name, which is unique only in its organization. */
 export interface DeploymentTarget {
   readonly id: string
   readonly deviceId: string
 }
 
+/** Returns how many of this many targets a percentage activates. */
+export const activatedCountAt = (percentage: number, targets: number): number => Math.ceil((targets * percentage) / 100)
+
 /**
- * The internal ids of the targets that a percentage activates: ceil(percentage of them), those with the lowest buckets; so a
- * higher percentage only adds devices. Devices of several organizations may share a name, and with it a bucket.
+ * Returns the internal ids of the targets that a percentage activates: ceil(percentage of them), those with the lowest buckets,
+ * so a higher percentage only adds devices. Devices of different organizations may share a name, and so a bucket.
  */
 export const activatedAt = (
   percentage: number,
   targets: readonly DeploymentTarget[],
   deploymentId: string,
 ): Set<string> => {
-  const count = Math.ceil((targets.length * percentage) / 100)
+  const count = activatedCountAt(percentage, targets.length)
   const byBucket = targets
     .map(({ id, deviceId }) => ({ id, bucket: bucketOf(deviceId, deploymentId) }))
     .sort((a, b) => a.bucket - b.bucket || (a.id < b.id ? -1 : 1))

@@ -1,4 +1,4 @@
-/** What a device can report as its platform; `unknown` is the default. */
+/** The platforms that a device can report; `unknown` is the default. */
 export const PLATFORMS = ['ios', 'android', 'macos', 'linux', 'windows', 'browser', 'python', 'unknown'] as const
 
 export type Platform = (typeof PLATFORMS)[number]
@@ -7,10 +7,10 @@ export type DeviceStatus = 'active' | 'inactive'
 /** A device is active when its last heartbeat is at most five minutes old. */
 const ACTIVE_WINDOW_MS = 5 * 60 * 1000
 
-/** The earliest heartbeat that still counts as active at `now`. */
+/** Returns the earliest heartbeat that still counts as active at `now`. */
 export const activeSince = (now: Date): Date => new Date(now.getTime() - ACTIVE_WINDOW_MS)
 
-/** Active = heard from within the window and not reported inactive. */
+/** Active: sent a heartbeat within the window, and did not report itself inactive. */
 export const statusAt = (
   device: { readonly reported: DeviceStatus; readonly lastHeartbeat: Date },
   now: Date,

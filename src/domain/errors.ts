@@ -1,7 +1,7 @@
-/** The machine codes of errors and the HTTP status each travels under. The one table of its kind. */
+/** All error codes and their HTTP statuses. */
 export const STATUS_OF = {
   bad_request: 400,
-  // RFC 8628, section 3.5: what a program that polls for a device authorization is told.
+  // RFC 8628, section 3.5: the errors for a program that polls for a device authorization.
   authorization_pending: 400,
   slow_down: 400,
   expired_token: 400,
@@ -22,11 +22,11 @@ export const STATUS_OF = {
 
 export type ErrorCode = keyof typeof STATUS_OF
 
-/** Every error a caller is meant to read. The message says what was wrong, where, and what to do. */
+/** An error meant for callers. The message states what was wrong, where, and what to do. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly retryAfterSeconds: number | undefined
-  /** A word for figures, where the code alone says too little: one of few. */
+  /** A label for metrics, if the code alone is too general. The set of values must be small. */
   readonly reason: string | undefined
 
   constructor(
@@ -59,7 +59,7 @@ export const rateLimited = (retryAfterSeconds: number): ServiceError =>
   new ServiceError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 
 const MAX_SHOWN = 300
-/** The longest ids are device ids of 255 characters; what is longer is none. */
+/** The longest valid ids are device ids of 255 characters. */
 const shortened = (id: string): string => (id.length > MAX_SHOWN ? `${id.slice(0, MAX_SHOWN)}…` : id)
 
 /**
@@ -75,7 +75,7 @@ export const notFound = (what: string, id: string, place = ''): ServiceError =>
 export const isNotFound = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'not_found'
 
-/** What a body names and does not exist is a mistake in the body: bad_request, with the field in front and `advice` behind. */
+/** Turns not_found into bad_request for something that a body names, prefixed by the field and followed by `advice`. */
 export const inBody = async <Found>(field: string, find: () => Promise<Found>, advice = ''): Promise<Found> => {
   try {
     return await find()

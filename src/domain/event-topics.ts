@@ -1,7 +1,7 @@
 import { type Caller, holds, isDeviceKey, type Scope } from './access.ts'
 import { forbidden } from './errors.ts'
 
-/** What the event stream is about: the kinds of things that change. */
+/** The topics of the event stream: the kinds of things that change. */
 export const EVENT_TOPICS = [
   'round',
   'job',
@@ -19,7 +19,7 @@ export const EVENT_TOPICS = [
 
 export type EventTopic = (typeof EVENT_TOPICS)[number]
 
-/** Whoever may read a thing may follow it. */
+/** The scope for reading a thing also allows following its events. */
 const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
   round: 'training:read',
   job: 'training:read',
@@ -38,9 +38,12 @@ const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
 const mayFollow = (caller: Caller, topic: EventTopic): boolean =>
   holds(caller, SCOPE_OF[topic]) && !(topic === 'approval' && isDeviceKey(caller))
 
-/** The topics that the caller may follow, of those it asks for; of all when it asks for none. Throws forbidden. */
+/** Returns the requested topics, or all permitted ones if none are requested. Throws forbidden for a topic not permitted. */
 export const topicsFor = (caller: Caller, requested: readonly EventTopic[] | null): readonly EventTopic[] => {
   const refused = requested?.find((topic) => !mayFollow(caller, topic))
+  if (refused === 'approval' && holds(caller, SCOPE_OF.approval)) {
+    throw forbidden("topics: a device's own key may not follow 'approval'. Leave it out, or use another key.")
+  }
   if (refused !== undefined) {
     throw forbidden(`topics: '${refused}' needs the scope '${SCOPE_OF[refused]}'. Leave it out, or use another key.`)
   }

@@ -18,12 +18,12 @@ const sample = (
 const analyze = (...variants: VariantSample[]) =>
   analyseExperiment({ variants, primaryMetric: 'accuracy', confidenceLevel: 0.95 })
 
-// Student's sleep data. Expected values are those of SciPy 1.17 (ttest_ind without equal variances, chisquare).
+// Student's sleep data. Expected values are from SciPy 1.17 (ttest_ind without equal variances, chisquare).
 const drug1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2]
 const drug2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 
 describe('the analysis of an experiment', () => {
-  it("is Welch's test of every variant against the first, with the values of SciPy", () => {
+  it("is Welch's test of every variant against the first, with the same values as SciPy", () => {
     const { pValue, significant, comparisons, sampleRatio, warnings } = analyze(
       sample('drug 2', 0.5, drug2),
       sample('drug 1', 0.5, drug1),
@@ -58,7 +58,7 @@ describe('the analysis of an experiment', () => {
     expect(warnings).toEqual([])
   })
 
-  it('of several variants holds each against the first, and adjusts for their number', () => {
+  it('compares each of several variants with the first, and adjusts for their number', () => {
     const near = drug2.map((value, index) => value + (index % 2 === 0 ? 0.3 : -0.2))
     const { pValue, comparisons } = analyze(
       sample('drug 2', 0.5, drug2),
@@ -76,7 +76,7 @@ describe('the analysis of an experiment', () => {
     expect(comparisons[0]!.alwaysValid!.upper).toBeGreaterThan(alone.alwaysValid!.upper)
   })
 
-  it('is nulls and warnings while there is nothing to compare', () => {
+  it('contains nulls and warnings while there is nothing to compare', () => {
     expect(analyze(sample('a', 0.5, []), sample('b', 0.5, [0.9]))).toEqual({
       pValue: null,
       significant: false,
@@ -101,7 +101,7 @@ describe('the analysis of an experiment', () => {
     expect(analyze(sample('a', 0.5, []), sample('b', 0.5, [])).sampleRatio).toBeNull()
   })
 
-  it('claims nothing where nothing varies', () => {
+  it('makes no claim if all measurements are the same', () => {
     const same = Array.from({ length: 10 }, () => 0.5)
     const { pValue, comparisons, warnings } = analyze(
       sample('a', 0.5, same),
@@ -116,7 +116,7 @@ describe('the analysis of an experiment', () => {
     expect(warnings).toEqual(["All devices of 'b' and 'a' measured the same: there is no variation to test against."])
   })
 
-  it('finds a sample-ratio mismatch, and ignores variants that get nobody', () => {
+  it('finds a sample-ratio mismatch, and ignores variants without an allocation', () => {
     const half = (name: string, devices: number) => sample(name, 0.5, drug1, devices)
     const { sampleRatio, warnings } = analyze(half('a', 1000), half('b', 850), sample('none', 0, []))
     expect(sampleRatio).toEqual({
@@ -129,7 +129,7 @@ describe('the analysis of an experiment', () => {
     expect(analyze(half('a', 1000), half('b', 950)).sampleRatio).toMatchObject({ mismatch: false })
   })
 
-  it('says when a significant p-value holds for a single planned look only', () => {
+  it('warns if a significant p-value is valid only for a single planned look', () => {
     const { significant, comparisons, warnings } = analyze(
       sample('a', 0.5, drug1),
       sample(
@@ -154,11 +154,11 @@ describe('the analysis of an experiment', () => {
 })
 
 describe("Holm's adjustment", () => {
-  it('multiplies the smallest by their number, the next by one less, and never falls', () => {
+  it('multiplies the smallest by their number, the next by one less, and never decreases', () => {
     expect(holmAdjusted([0.01, 0.04, 0.03, 0.005])).toEqual([0.03, 0.06, 0.06, 0.02])
   })
 
-  it('leaves out what could not be tested, and never exceeds 1', () => {
+  it('skips what could not be tested, and never exceeds 1', () => {
     expect(holmAdjusted([null, 0.6, null, 0.7])).toEqual([null, 1, null, 1])
     expect(holmAdjusted([])).toEqual([])
   })

@@ -5,29 +5,29 @@ import { type Moments, NO_MOMENTS } from './statistics/moments.ts'
 import { type TTest, welchTest } from './statistics/t-test.ts'
 
 /**
- * What the devices of one variant measured. Devices were drawn, not readings, so a device counts once, with the mean of
- * its readings: a talkative device proves no more than a silent one.
+ * The measurements of one variant's devices. Devices were sampled, not readings, so each device counts once, with its mean:
+ * frequent reports carry no extra weight.
  */
 export interface VariantSample {
   readonly name: string
   readonly allocation: number
   /** Devices that reported any metric. */
   readonly devices: number
-  /** Of the devices' means, by metric. */
+  /** Moments of the devices' means, by metric. */
   readonly metrics: ReadonlyMap<string, Moments>
 }
 
-/** A variant against the first one. Differences are the variant's mean minus the first's. */
+/** A comparison of a variant with the first one. Differences are the variant's mean minus the first's. */
 export interface Comparison {
   readonly variant: string
   readonly baseline: string
   readonly difference: number | null
   readonly welch: TTest | null
-  /** For the number of comparisons, by Holm's method. */
+  /** Adjusted for the number of comparisons by Holm's method. */
   readonly adjustedPValue: number | null
-  /** May be looked at as often as one likes; widened (Bonferroni) for the number of comparisons. */
+  /** Valid however often it is checked; widened for the number of comparisons (Bonferroni). */
   readonly alwaysValid: { readonly lower: number; readonly upper: number } | null
-  /** The always-valid interval leaves zero out. */
+  /** True if the always-valid interval excludes zero. */
   readonly decided: boolean
 }
 
@@ -36,18 +36,18 @@ export interface ExperimentAnalysis {
   readonly pValue: number | null
   readonly significant: boolean
   readonly comparisons: readonly Comparison[]
-  /** Whether devices arrived in the shares they were allocated in; null without any. */
+  /** Whether device counts match their allocations; null without any devices. */
   readonly sampleRatio: (ChiSquare & { readonly mismatch: boolean }) | null
   readonly warnings: readonly string[]
 }
 
-/** Below, the shares are wrong, and with them everything else (Fabijan et al. 2019). */
+/** Below this p-value the shares are wrong, which invalidates all results (Fabijan et al. 2019). */
 const MISMATCH_BELOW = 0.001
 const MIN_DEVICES = 2
-/** Pearson's test is doubtful where fewer are expected (Cochran 1954). */
+/** Pearson's test is unreliable if fewer are expected (Cochran 1954). */
 const MIN_EXPECTED = 5
 
-/** What can be said of an experiment from what its devices measured so far. `confidenceLevel` lies between 0 and 1. */
+/** Analyzes an experiment from its measurements so far. `confidenceLevel` lies between 0 and 1. */
 export const analyseExperiment = (experiment: {
   readonly variants: readonly VariantSample[]
   readonly primaryMetric: string
@@ -63,7 +63,7 @@ export const analyseExperiment = (experiment: {
   const comparisons = others.map((variant, index): Comparison => {
     const sample = sampleOf(variant)
     const welch = tests[index] ?? null
-    // Where nothing varies, an interval of no width would claim a certainty that no data gave.
+    // Without variance, a zero-width interval would claim a certainty that the data does not support.
     const alwaysValid = welch === null ? null : alwaysValidInterval(sample, first, alpha / others.length)
     return {
       variant: variant.name,

@@ -33,7 +33,7 @@ describe('an experiment', () => {
     ['paused', 'cancel', 'cancelled'],
   ]
 
-  it.each(table)('that is %s and hears %s is then %s', (from, event, to) => {
+  it.each(table)('in status %s, event %s leads to %s', (from, event, to) => {
     expect(transition(stateIn(from), event, now, 'because')).toEqual({
       status: to,
       reason: 'because',
@@ -42,7 +42,7 @@ describe('an experiment', () => {
     })
   })
 
-  it('refuses every other event with a conflict that says where it stands', () => {
+  it('refuses every other event with a conflict that names the status', () => {
     const allowed = new Set(table.map(([from, event]) => `${from} ${event}`))
     for (const status of EXPERIMENT_STATUSES) {
       for (const event of EVENTS.filter((one) => !allowed.has(`${status} ${one}`))) {
@@ -57,7 +57,7 @@ describe('an experiment', () => {
 describe('variants', () => {
   const of = (...allocations: number[]) => allocations.map((allocation, n) => ({ name: `v${n}`, allocation }))
 
-  it('may be two or more whose allocations sum to 1, as far as doubles can', () => {
+  it('are valid if there are two or more and their allocations sum to 1, within rounding', () => {
     requireVariants(of(0.5, 0.5))
     requireVariants(of(0.1, 0.2, 0.7))
     requireVariants(of(0, 1))
@@ -84,7 +84,7 @@ describe('variants', () => {
     expect(() => requireVariants(variants)).toThrow(reason)
   })
 
-  it('get devices in their shares, each device always the same one', () => {
+  it('get devices in proportion to their allocations, and a device always gets the same one', () => {
     const experiment = { id: '3f0c9f0e-6f3d-4c52-9d8a-0d5b8f9e4a11', variants: of(0.2, 0, 0.5, 0.3) }
     const counts = [0, 0, 0, 0]
     for (let n = 0; n < 20_000; n++) counts[variantOf(experiment, `device-${n}`)]! += 1

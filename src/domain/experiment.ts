@@ -8,8 +8,8 @@ export type ExperimentStatus = (typeof EXPERIMENT_STATUSES)[number]
 export type ExperimentEvent = 'start' | 'pause' | 'resume' | 'complete' | 'cancel'
 
 /**
- * A paused experiment gives nobody a variant, and takes no
- * observations, until it is resumed; starting is for the first time only. What has ended stays ended: its figures are final.
+ * A paused experiment assigns no variants and accepts no observations until it is resumed. `start` is allowed only once. A
+ * finished experiment is final, as are its results.
  */
 export const NEXT: Readonly<Record<ExperimentStatus, Readonly<Partial<Record<ExperimentEvent, ExperimentStatus>>>>> = {
   draft: { start: 'running', cancel: 'cancelled' },
@@ -27,18 +27,18 @@ const VERB: Readonly<Record<ExperimentEvent, string>> = {
   cancel: 'be canceled',
 }
 
-/** The parts of an experiment that its events change. */
+/** The fields of an experiment that its events change. */
 export interface ExperimentState {
   readonly status: ExperimentStatus
-  /** Why it was paused, completed, or canceled, when somebody said so. */
+  /** The reason for pausing, completing, or canceling it, if one was given. */
   readonly reason: string | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
 }
 
 /**
- * The experiment after `event`.
- * @throws conflict when the event has no place in the experiment's status.
+ * Returns the experiment after `event`.
+ * @throws conflict if the status does not allow the event.
  */
 export const transition = (
   experiment: ExperimentState,
@@ -56,10 +56,10 @@ export const transition = (
   }
 }
 
-/** How far from 1 the allocations may sum up to: 0.1 + 0.2 + 0.7 is not exactly 1. */
+/** How far the sum of the allocations may be from 1: 0.1 + 0.2 + 0.7 is not exactly 1. */
 const ALLOCATION_TOLERANCE = 1e-9
 
-/** Two variants or more, each with a name of its own; allocations in 0..1 that sum to 1. @throws bad_request */
+/** Requires at least two variants with unique names, and allocations in 0..1 that sum to 1. @throws bad_request */
 export const requireVariants = (variants: readonly { readonly name: string; readonly allocation: number }[]): void => {
   if (variants.length < 2) throw badRequest('variants: an experiment compares at least two.')
   const names = new Set<string>()
@@ -76,7 +76,7 @@ export const requireVariants = (variants: readonly { readonly name: string; read
   }
 }
 
-/** The variant of a device that takes part, as an index: the same for as long as the experiment exists. */
+/** Returns the index of a participating device's variant, which never changes during the experiment. */
 export const variantOf = (
   experiment: { readonly id: string; readonly variants: readonly { readonly allocation: number }[] },
   deviceId: string,
@@ -90,8 +90,8 @@ const ESTIMATE_EVERY_MS = 10_000
 const ESTIMATES_PER_AGE = 100
 
 /**
- * Whether the experiment's curve gets its next point: at most every 10 s, and no more often than by one percent of its age, so that
- * an experiment of a year has about a thousand points.
+ * True if the experiment's curve is due for its next point: at most every 10 s, and at most once per percent of its age, so
+ * that a year-long experiment has about a thousand points.
  */
 export const isEstimateDue = (startedAt: Date, addedAt: Date | null, now: Date): boolean =>
   addedAt === null ||

@@ -1,31 +1,31 @@
 import type { Random } from './sampling.ts'
 
-/** Heartbeats that the whole fleet should come to per second: a third of what one process answers on a small machine. */
+/** The target for the whole fleet's heartbeats per second: a third of what one process handles on a small machine. */
 const CHECK_INS_PER_SECOND = 1000
-/** A device that is silent for five minutes is no longer active; one lost heartbeat must not do that. */
+/** A device is inactive after five minutes of silence; one lost heartbeat must not cause that. */
 const MAX_SECONDS = 140
 const MIN_SECONDS = 20
 /**
- * Where training is under way, and there are few enough devices to ask: a second for those that wait for a round, two for
- * those that are about to work on one. A key may send 100 requests a minute, and a part in a round takes three besides.
+ * The interval during training, if the fleet is small enough: one second for devices that wait for a round, two for those that
+ * a round awaits. A key may send 100 requests a minute, and taking part in a round needs three more.
  */
 const EAGER_SECONDS = { soon: 1, now: 2 } as const
 
 export interface PaceOptions {
-  /** Devices that send heartbeats. */
+  /** The number of devices that send heartbeats. */
   readonly fleet: number
-  /** `now`: a round awaits the device; `soon`: there is training that it may take part in. */
+  /** `now`: a round awaits the device; `soon`: the device may take part in a training job. */
   readonly urgency: 'now' | 'soon' | null
-  /** How long the answer was held for the device (long polling): that time has passed already. */
+  /** How long the response was held for the device (long polling), which counts toward the interval. */
   readonly heldSeconds: number
   readonly random: Random
 }
 
 /**
- * After how many seconds, a whole number, a device should send its next heartbeat: on average fleet / 1000, within 20 and
- * 140 s, and uniformly spread over half to one and a half of that, so that devices which came at the same moment do not
- * come together again (pace steering: Bonawitz et al. 2019, section 2.3). Every second or two while there is training, as
- * far as a fleet of that size allows; at once where it has waited for its answer longer than the fleet asks of it.
+ * Returns the whole number of seconds until a device should send its next heartbeat: on average fleet / 1000, within 20 and 140
+ * s, and uniformly random between half and one and a half of that, so that devices which arrived together spread out (pace
+ * steering: Bonawitz et al. 2019, section 2.3). During training: 1 or 2 s if the fleet's size allows. After a long poll that
+ * took at least fleet / 1000: 1 s.
  */
 export const nextHeartbeatSeconds = ({ fleet, urgency, heldSeconds, random }: PaceOptions): number => {
   const bearable = fleet / CHECK_INS_PER_SECOND
@@ -36,17 +36,17 @@ export const nextHeartbeatSeconds = ({ fleet, urgency, heldSeconds, random }: Pa
   return Math.max(1, Math.round(mean * (0.5 + random()) - heldSeconds))
 }
 
-/** Heartbeats are counted by quarters of an hour, of which a day is kept. */
+/** Heartbeats are counted per quarter hour, for one day. */
 export const SLOT_SECONDS = 15 * 60
 export const MAX_SLOTS = 96
 
-/** The quarter of an hour since 1970. */
+/** Returns the number of quarter hours since 1970. */
 export const slotAt = (time: Date): number => Math.floor(time.getTime() / 1000 / SLOT_SECONDS)
 
 /**
- * Heartbeats in each quarter of an hour of the last day, the current one last.
- * @param counts the latest ones that are known
- * @param lastSlot the slot of the last of them
+ * Returns the heartbeats in each quarter hour of the last day, the current one last.
+ * @param counts the most recent known counts
+ * @param lastSlot the slot of the last count
  * @param now the current slot
  */
 export const lastDay = (counts: readonly number[], lastSlot: number, now: number): readonly number[] => {

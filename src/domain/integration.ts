@@ -3,7 +3,7 @@ import { EVENT_TOPICS } from './event-topics.ts'
 
 export const INTEGRATION_KINDS = ['metrics', 'logs', 'training'] as const
 export type IntegrationKind = (typeof INTEGRATION_KINDS)[number]
-/** What integrations of logs may ask for: the topics of the event stream, and entries of the audit log. */
+/** The topics of log integrations: those of the event stream, and entries of the audit log. */
 export const INTEGRATION_TOPICS = [...EVENT_TOPICS, 'audit'] as const
 export type IntegrationTopic = (typeof INTEGRATION_TOPICS)[number]
 export const LOG_FORMATS = ['json', 'syslog', 'hec', 'otlp'] as const
@@ -11,10 +11,10 @@ export type LogFormat = (typeof LOG_FORMATS)[number]
 
 interface TypeRules {
   readonly kind: IntegrationKind
-  /** Used when none is named; null: it must be named. */
+  /** The default; null: required. */
   readonly endpoint: string | null
   readonly protocols: readonly string[]
-  /** Fields of `config`; the value says whether it is a secret, or must be there. */
+  /** Fields of `config`, and whether each is secret or required. */
   readonly config: Readonly<Record<string, 'optional' | 'secret' | 'required secret'>>
   /** The first is the default. */
   readonly formats: readonly LogFormat[]
@@ -23,7 +23,7 @@ interface TypeRules {
 const WEB = ['http:', 'https:'] as const
 const SIGN_IN = { username: 'optional', password: 'secret', bearer_token: 'secret', headers: 'secret' } as const
 
-/** Receivers by their type; each is of one kind. */
+/** The types of receivers; each has one kind. */
 export const INTEGRATION_TYPES = {
   prometheus: { kind: 'metrics', endpoint: null, protocols: WEB, config: SIGN_IN, formats: [] },
   opentelemetry: { kind: 'metrics', endpoint: null, protocols: WEB, config: SIGN_IN, formats: [] },
@@ -83,7 +83,7 @@ const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
   return Object.fromEntries(entries) as Record<string, string>
 }
 
-/** Standard Webhooks 1.0: `whsec_` and a key in base64; anything else is the key itself. */
+/** Standard Webhooks 1.0: `whsec_` and a base64 key; any other text is the key itself. */
 const requireKey = (secret: string): void => {
   if (!secret.startsWith('whsec_') || bytesIn(secret.slice(6)) >= MIN_KEY_BYTES) return
   throw badRequest(
@@ -99,7 +99,7 @@ const bytesIn = (base64: string): number => {
   }
 }
 
-/** What a receiver of this type takes as its settings. @throws bad_request naming the field. */
+/** Validates the settings of a receiver of this type. @throws bad_request naming the field. */
 export const readIntegrationConfig = (
   type: IntegrationType,
   value: Readonly<Record<string, unknown>>,
@@ -123,7 +123,7 @@ export const readIntegrationConfig = (
   return Object.fromEntries(read)
 }
 
-/** The receiver's address. @throws bad_request where it is missing or not one that the type can use. */
+/** Returns the receiver's address. @throws bad_request if it is missing or not valid for the type. */
 export const readEndpoint = (type: IntegrationType, given: string | undefined): string => {
   const { endpoint: usual, protocols } = rulesOf(type)
   const text = given ?? usual
@@ -146,7 +146,7 @@ export const readEndpoint = (type: IntegrationType, given: string | undefined): 
   return text
 }
 
-/** Settings as they may be shown: secrets only by their names. */
+/** Returns settings for display: the values of secrets are hidden. */
 export const withoutSecrets = (type: IntegrationType, config: IntegrationConfig): Record<string, string> =>
   Object.fromEntries(
     Object.entries(config).map(([field, value]) => [
@@ -158,6 +158,6 @@ export const withoutSecrets = (type: IntegrationType, config: IntegrationConfig)
 const FIRST_RETRY_MS = 1000
 const MAX_RETRY_MS = 5 * 60_000
 
-/** Doubling from 1 s to 5 min. */
+/** Doubles from 1 s up to 5 min. */
 export const retryAfterMs = (failures: number): number =>
   Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))

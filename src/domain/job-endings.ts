@@ -1,7 +1,7 @@
 import { DEFAULT_METRIC, hasConverged } from './job-metric.ts'
 import { type JobEvent, type JobSettings, type JobTarget, targetOf } from './training-job.ts'
 
-/** Why a job ended, as a word for programs. */
+/** Why a job ended, as a code for programs. */
 export type EndedBy =
   | 'rounds_done'
   | 'converged'
@@ -11,32 +11,32 @@ export type EndedBy =
   | 'cannot_start'
   | 'stopped'
 
-/** How a job ends: the event, the word for it, and a sentence for people. */
+/** How a job ends: the event, its code, and a sentence for people. */
 export interface Ending {
   readonly event: Exclude<JobEvent, 'begin' | 'resume' | 'extend'>
   readonly endedBy: EndedBy
   readonly reason: string
 }
 
-/** So many failed rounds in a row end a job. */
+/** A job ends after this many failed rounds in a row. */
 const FAILED_ROUNDS_ALLOWED = 3
 
-/** The parts of a job that decide what a completed round means for it. */
+/** The parts of a job that determine the effect of a completed round. */
 export interface JobProgress {
   readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen' | 'metric' | 'extendedAfter'>
-  /** This round included. */
+  /** Includes this round. */
   readonly roundsCompleted: number
-  /** Of the completed rounds, oldest first: `asLosses` of the job's metric. */
+  /** Of the completed rounds, oldest first: the job's metric by `asLosses`. */
   readonly losses: readonly (number | null)[]
 }
 
 const metricName = (metric = DEFAULT_METRIC): string => (metric === DEFAULT_METRIC ? 'the loss' : `'${metric}'`)
 
-/** What a job says at its end whose metric no round has reported; `reported` are those that were. */
+/** The message of a job that ended without any round reporting its metric; `reported` are the metrics that were reported. */
 export const neverReported = (metric: string, reported: readonly string[]): string =>
   `No round reported the metric '${metric}'; ${reported.length === 0 ? 'none was reported' : `reported: ${reported.join(', ')}`}.`
 
-/** How the job ends now that a round is completed; null: it goes on. */
+/** Returns how the job ends after a completed round; null: it continues. */
 export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {
   if (roundsCompleted >= settings.rounds) {
     const rounds = settings.rounds === 1 ? 'The requested round is' : `All ${settings.rounds} requested rounds are`
@@ -52,7 +52,7 @@ export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobPr
   }
 }
 
-/** How the job ends after so many failed rounds in a row, the last of them for `reason`; null: it tries again. */
+/** Returns how the job ends after consecutive failed rounds, the last of them for `reason`; null: it tries again. */
 export const afterFailedRound = (failedInARow: number, reason: string): Ending | null =>
   failedInARow < FAILED_ROUNDS_ALLOWED
     ? null
@@ -62,7 +62,7 @@ export const afterFailedRound = (failedInARow: number, reason: string): Ending |
         reason: `${failedInARow} rounds failed one after another. The last: ${reason}`,
       }
 
-/** The end of waiting for devices that did not come. */
+/** The ending of a job that waited for devices in vain. */
 export const noDevices = (
   active: number,
   needed: number,

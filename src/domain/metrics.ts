@@ -1,28 +1,59 @@
 import { badRequest } from './errors.ts'
+import { type Goal, goalOf } from './metric-goal.ts'
 import { reportedNumber } from './reported-number.ts'
 
-/** Metrics by name, as a device reports them. */
+export { goalOf } from './metric-goal.ts'
+
+/** A device's reported metrics, by name. */
 export type Metrics = Readonly<Record<string, number>>
 
-/** Letters, digits and `_ . : @ / + -`, a letter first: `f1`, `mAP@.5:.95`, `top-5`, `val/recall`. */
+/** Letters, digits and `_ . : @ / + -`, starting with a letter: `f1`, `mAP@.5:.95`, `top-5`, `val/recall`. */
 export const METRIC_NAME = /^[A-Za-z][\w.:@/+-]{0,63}$/
-/** So many metrics may come with one report. */
+/** The maximum number of metrics in one report. */
 export const MAX_REPORTED_METRICS = 32
-/** So many are kept of a round: those that most devices reported. */
+/** The maximum kept per round: those that most devices reported. */
 const MAX_SUMMARIZED_METRICS = 64
 
-/** What a reference to a metric begins with that is measured on held-out data: `evaluation.accuracy`. */
+/** The prefix for metrics measured on held-out data: `evaluation.accuracy`. */
 export const EVALUATION_PREFIX = 'evaluation.'
 
-/** What one device reported: its metrics, and on how many samples. */
+/** The direction that a job states for a metric, whose name may mislead. */
+export interface StatedGoal {
+  /** As the job names it: optionally after `evaluation.`. */
+  readonly metric: string
+  readonly goal: Goal
+}
+
+const goalFor = (name: string, stated: StatedGoal | null): Goal =>
+  stated !== null && (stated.metric === name || stated.metric === EVALUATION_PREFIX + name) ? stated.goal : goalOf(name)
+
+/**
+ * Returns the mean of values, weighted by samples, in the order given; null if there are no samples. Rounding never moves it out of
+ * the range of the values.
+ */
+export const weightedMean = (
+  reported: readonly { readonly value: number; readonly numSamples: number }[],
+): number | null => {
+  let [sum, samples, min, max] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { value, numSamples } of reported) {
+    sum += value * numSamples
+    samples += numSamples
+    if (numSamples > 0) [min, max] = [Math.min(min, value), Math.max(max, value)]
+  }
+  return samples === 0 ? null : Math.min(max, Math.max(min, sum / samples))
+}
+
+const mean = (values: readonly number[]): number => weightedMean(values.map((value) => ({ value, numSamples: 1 })))!
+
+/** One device's report: its metrics, and the number of samples. */
 export interface MetricReport {
   readonly numSamples: number
   readonly metrics: Metrics
-  /** The device offers to evaluate the job's last model, too. */
+  /** The device offers to evaluate the job's last model as well. */
   readonly finalModel?: true
 }
 
-/** How one metric spreads over devices. */
+/** The distribution of one metric over devices. */
 export interface MetricSummary {
   /** Weighted by samples. */
   readonly mean: number
@@ -31,11 +62,10 @@ export interface MetricSummary {
   readonly worstTenth: number
   readonly min: number
   readonly max: number
-  /** How many reported it. */
+  /** How many devices reported it. */
   readonly devices: number
 }
 
-/** By name. */
 export type MetricSummaries = Readonly<Record<string, MetricSummary>>
 
 /** The reports on one model. */
@@ -45,24 +75,12 @@ export interface Evaluation {
   readonly metrics: MetricSummaries
 }
 
-const LOWER_IS_BETTER =
-  /(^|[^a-z])(loss|error|err|perplexity|ppl|mae|mape|mse|rmse|nll|wer|cer|ece|brier|fid|fpr|fnr|latency|time|seconds|ms)($|[^a-z])|loss$|error$|perplexity$/i
-
-export type Goal = 'minimize' | 'maximize'
-
-/** Which values of a metric are better, told by its name: losses, errors and times are minimized, all else is maximized. */
-export const goalOf = (name: string): Goal => (LOWER_IS_BETTER.test(name) ? 'minimize' : 'maximize')
-
-/** The first value is better than the second. */
-export const isBetter = (goal: Goal, value: number, than: number): boolean =>
-  goal === 'minimize' ? value < than : value > than
-
 const shown = (value: unknown): string => JSON.stringify(value)?.slice(0, 80) ?? 'nothing'
 
 /**
- * Metrics as they are kept, from an object of a request; `field` is its name there. A number out of range is left out, and named
- * in `outside`; null counts as absent.
- * @throws bad_request naming the field where the object, a name or a value is not what it must be.
+ * Returns valid metrics from an object in a request; `field` is its name there. Numbers out of range are omitted and listed in
+ * `outside`; null counts as absent.
+ * @throws bad_request naming the field if the object, a name or a value is invalid.
  */
 export const readMetrics = (
   field: string,
@@ -99,34 +117,33 @@ const requireName = (field: string, name: string): void => {
   )
 }
 
-/** Of the reports that name it, whose sums do not depend on the order in which they came. Null where none does. */
-const summarize = (name: string, reports: readonly MetricReport[]): MetricSummary | null => {
+/** Summarizes a metric. Sorted, so that sums do not depend on the order of reports. Null if no report contains the metric. */
+const summarize = (name: string, reports: readonly MetricReport[], goal: Goal): MetricSummary | null => {
   const reporting = reports
     .filter(({ metrics }) => Object.hasOwn(metrics, name))
     .sort((a, b) => a.metrics[name]! - b.metrics[name]! || a.numSamples - b.numSamples)
   if (reporting.length === 0) return null
-  let sum = 0
-  let samples = 0
-  for (const { metrics, numSamples } of reporting) {
-    sum += metrics[name]! * numSamples
-    samples += numSamples
-  }
   const values = reporting.map(({ metrics }) => metrics[name]!)
   const count = values.length
   const tenth = Math.max(1, Math.floor(count / 10))
-  const worst = goalOf(name) === 'minimize' ? values.slice(-tenth) : values.slice(0, tenth)
+  const worst = goal === 'minimize' ? values.slice(-tenth) : values.slice(0, tenth)
   return {
-    mean: sum / samples,
+    // Devices may report a metric of 0 samples.
+    mean:
+      weightedMean(reporting.map(({ metrics, numSamples }) => ({ value: metrics[name]!, numSamples }))) ?? mean(values),
     median: (values[(count - 1) >> 1]! + values[count >> 1]!) / 2,
-    worstTenth: worst.reduce((total, value) => total + value, 0) / tenth,
+    worstTenth: mean(worst),
     min: values[0]!,
     max: values[count - 1]!,
     devices: count,
   }
 }
 
-/** Every metric of these reports, in the order of names; of very many the `MAX_SUMMARIZED_METRICS` that most devices reported. */
-export const summarizeMetrics = (reports: readonly MetricReport[]): MetricSummaries => {
+/** Returns summaries of all metrics, sorted by name; at most `MAX_SUMMARIZED_METRICS`, those that most devices reported. */
+export const summarizeMetrics = (
+  reports: readonly MetricReport[],
+  stated: StatedGoal | null = null,
+): MetricSummaries => {
   const counts = new Map<string, number>()
   for (const { metrics } of reports) {
     for (const name of Object.keys(metrics)) counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -136,16 +153,19 @@ export const summarizeMetrics = (reports: readonly MetricReport[]): MetricSummar
     .slice(0, MAX_SUMMARIZED_METRICS)
     .map(([name]) => name)
     .sort()
-  return Object.fromEntries(names.map((name) => [name, summarize(name, reports)!]))
+  return Object.fromEntries(names.map((name) => [name, summarize(name, reports, goalFor(name, stated))!]))
 }
 
-/** What devices found of one model; null where nobody evaluated it. */
-export const summarizeEvaluation = (reports: readonly MetricReport[]): Evaluation | null => {
+/** Summarizes the evaluations of one model; null without reports. */
+export const summarizeEvaluation = (
+  reports: readonly MetricReport[],
+  stated: StatedGoal | null = null,
+): Evaluation | null => {
   if (reports.length === 0) return null
   const numSamples = reports.reduce((total, report) => total + report.numSamples, 0)
   return {
     devices: reports.length,
     numSamples: Math.min(numSamples, Number.MAX_SAFE_INTEGER),
-    metrics: summarizeMetrics(reports),
+    metrics: summarizeMetrics(reports, stated),
   }
 }

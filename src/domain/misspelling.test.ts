@@ -15,12 +15,12 @@ it.each([
   ['modle', 'model'],
   ['MU', 'mu'],
   ['group_c', 'group_a'],
-])('%s is taken for a misspelling of %s', (name, known) => {
+])('%s is recognized as a misspelling of %s', (name, known) => {
   expect(meantBy(name, KNOWN)).toBe(known)
 })
 
 it.each(['nu', 'm', 'mod', 'seconds', 'devices', 'timeout', '', 'x'.repeat(100_000), 'rounds_left'])(
-  'a name that is not near a known one, like %.20s, is a misspelling of none',
+  'a name unlike any known one, such as %.20s, is not a misspelling',
   (name) => {
     expect(meantBy(name, KNOWN)).toBeNull()
   },

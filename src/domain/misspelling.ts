@@ -23,12 +23,12 @@ const editDistance = (a: string, b: string): number => {
 const withoutStyle = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase()
 
 const MAX_EDITS = 2
-/** No known name is near as long, so that comparing costs little whatever is sent. */
+/** Known names are much shorter; the limit bounds the cost of comparing any input. */
 const MAX_LENGTH = 100
 
 /**
- * The known name that `name` looks like a misspelling of, or null: equal but for case, underscores and hyphens, or at most
- * 2 edits away and no more than one edit for every three characters. The nearest wins, then the first.
+ * Returns the known name that `name` appears to misspell, or null. They must be equal except for case, underscores and hyphens,
+ * or differ by at most 2 edits and one edit per three characters. The nearest wins; ties go to the first.
  */
 export const meantBy = (name: string, known: Iterable<string>): string | null => {
   if (name.length > MAX_LENGTH) return null

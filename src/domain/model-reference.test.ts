@@ -26,7 +26,7 @@ it.each([
   expect(() => requireAlias(text)).toThrow(/^alias: /)
 })
 
-it('a reference is split at its last @, and only behind what can be a model', () => {
+it('a reference is split at its last @ if a valid model name precedes it', () => {
   expect(splitReference('my-model@production')).toEqual({ name: 'my-model', version: 'production' })
   expect(splitReference('my-model@1.4.0-rc.1+linux')).toEqual({ name: 'my-model', version: '1.4.0-rc.1+linux' })
   expect(splitReference('0190c5a1-1d2c-4c4c-8c8c-111111111111@2')).toEqual({
@@ -38,7 +38,7 @@ it('a reference is split at its last @, and only behind what can be a model', ()
   }
 })
 
-it('a version field goes with a reference unless both name another version', () => {
+it('a version field may accompany a reference unless they name different versions', () => {
   expect(versionMeant('m', undefined, undefined)).toBe('latest')
   expect(versionMeant('m', undefined, '1.2.0')).toBe('1.2.0')
   expect(versionMeant('m@production', 'production', undefined)).toBe('production')

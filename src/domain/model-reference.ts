@@ -1,10 +1,10 @@
 import { badRequest } from './errors.ts'
 import { isUuid, MODEL_NAME } from './model.ts'
 
-/** Nothing that could be a version number or a semantic version, with or without a `v`. */
+/** Excludes anything that could be a version number or a semantic version, with or without a `v`. */
 export const ALIAS = /^(?![vV]?\d)[A-Za-z][A-Za-z0-9_-]{0,62}$/
 
-/** Words that mean a version of their own. */
+/** Words with a predefined meaning. */
 const RESERVED = ['latest', 'previous']
 
 export const isAlias = (text: string): boolean => ALIAS.test(text) && !RESERVED.includes(text)
@@ -21,8 +21,8 @@ export const requireAlias = (text: string): void => {
 }
 
 /**
- * `my-model@production` in two, at the `@`; null for what names a model only. Whoever asks looks for a model of the
- * whole name first: those that were made by version 1.0.0 or by hand may contain an `@`.
+ * Splits `my-model@production` at the last `@`; null if the text names only a model. Callers first look for a model with the
+ * whole name: models created by version 1.0.0 or by hand may contain an `@`.
  */
 export const splitReference = (text: string): { readonly name: string; readonly version: string } | null => {
   const at = text.lastIndexOf('@')
@@ -32,8 +32,8 @@ export const splitReference = (text: string): { readonly name: string; readonly 
 }
 
 /**
- * The one version that a request means, of what its reference and its version field name; `latest` is what a field holds that
- * nobody has filled in. @throws bad_request where both name another one
+ * Returns the version that a request means, from its reference (`named`) and its version field. `latest` in the field is
+ * treated as unset. @throws bad_request if the two name different versions
  */
 export const versionMeant = (reference: string, named: string | undefined, field: string | undefined): string => {
   if (named === undefined) return field ?? 'latest'

@@ -4,7 +4,7 @@ export const FRAMEWORKS = ['pytorch', 'tensorflow', 'xgboost', 'sklearn'] as con
 export const VERSION_FORMATS = ['pytorch', 'tensorflow', 'onnx', 'sklearn', 'xgboost'] as const
 export const DOWNLOAD_FORMATS = ['pytorch', 'onnx', 'tflite', 'coreml'] as const
 
-/** What a version is converted to, and the endings of such files; the first one is that of what is downloaded. */
+/** Target formats of conversions, and their file extensions; the first is used for downloads. */
 export const CONVERTED_FORMATS = ['onnx', 'tflite', 'coreml'] as const
 export const CONVERTED_ENDINGS = { onnx: ['onnx'], tflite: ['tflite', 'litert'], coreml: ['mlmodel'] } as const
 export const CONVERSION_STATES = ['pending', 'running', 'ready', 'failed'] as const
@@ -17,15 +17,15 @@ export type ConversionState = (typeof CONVERSION_STATES)[number]
 
 export const MODEL_DESCRIPTION_MAX = 1000
 
-/** What the bytes of an upload were recognized as, whatever its name says. */
+/** What the bytes of an upload were recognized as, regardless of the file name. */
 export interface RecognizedContent {
-  /** With its article, for messages: 'an ONNX model'. */
+  /** With an article, for messages: 'an ONNX model'. */
   readonly title: string
-  /** Formats whose files may look so. */
+  /** Formats whose files may have this content. */
   readonly versions: readonly VersionFormat[]
-  /** Whether the first of `versions` follows from the content alone. */
+  /** Whether the content alone implies the first of `versions`. */
   readonly decides: boolean
-  /** Whether training jobs can aggregate it; else what would work. */
+  /** Whether training jobs can aggregate it; if not, `advice` suggests what would work. */
   readonly readable: boolean
   readonly advice: string
 }
@@ -45,22 +45,22 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, VersionFormat>> = {
 
 export const extensionOf = (fileName: string): string => /\.([A-Za-z0-9]+)$/.exec(fileName)?.[1]?.toLowerCase() ?? ''
 
-/** What a file's name ends with: Keras opens its weights by `weights.h5` only. */
+/** Returns a file's extension. Keras only opens weights named `*.weights.h5`. */
 export const endingOf = (fileName: string): string =>
   fileName.toLowerCase().endsWith('.weights.h5') ? 'weights.h5' : extensionOf(fileName)
 
-/** Files whose graph takes the weights of others. */
+/** Files whose graph can be combined with other files' weights. */
 const ARCHITECTURES = ['pt2', 'onnx', 'keras']
-/** Files with a graph, and those that usually are such. */
+/** Extensions of files that always or usually contain a graph. */
 const GRAPHS = [...ARCHITECTURES, 'h5', 'hdf5', 'pkl', 'pickle', 'joblib', 'ubj', 'json']
 
-/** By its name: whether weights of other versions can be put into its graph. */
+/** True if, by its name, the weights of other versions can be put into its graph. */
 export const isArchitecture = (fileName: string): boolean => ARCHITECTURES.includes(extensionOf(fileName))
 
-/** By its name: whether it is converted in the background without another file. */
+/** True if, by its name, it can be converted in the background without another file. */
 export const mayHaveGraph = (fileName: string): boolean => GRAPHS.includes(endingOf(fileName))
 
-/** Whether the file is of this format as it was uploaded. */
+/** True if the file has this format as uploaded. */
 export const isAlready = (
   format: DownloadFormat,
   version: { readonly format: VersionFormat; readonly fileName: string },
@@ -70,9 +70,8 @@ export const isAlready = (
 }
 
 /**
- * The format of an upload: the field when given, else the content, else the extension, else the model's framework.
- * A named format that contradicts recognized content is kept, with a warning for the uploader; so is content that
- * training jobs cannot aggregate.
+ * Determines the format of an upload: the field if given, otherwise from the content, the extension, or the model's framework.
+ * If a given format contradicts the content, or training jobs cannot aggregate the content, the uploader gets a warning.
  */
 export const formatOfUpload = (upload: {
   readonly named: VersionFormat | undefined
@@ -93,20 +92,20 @@ export const formatOfUpload = (upload: {
   }
 }
 
-/** Said when such a file is uploaded, and when a training job is started on it. */
+/** Shown when such a file is uploaded, and when a training job is started with it. */
 export const notAggregable = ({ title, advice }: Pick<RecognizedContent, 'title' | 'advice'>): string =>
   `The file is ${title}: it can be delivered to devices, but training jobs cannot average it. ${advice}`
 
 const SEMANTIC = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/
 
-/** semver.org 2.0.0, without leading `v`. */
+/** semver.org 2.0.0, without a leading `v`. */
 export const requireSemantic = (label: string): void => {
   if (label.length > 100 || !SEMANTIC.test(label)) {
     throw badRequest(`version_label must be a semantic version such as 1.4.0, got '${label.slice(0, 100)}'.`)
   }
 }
 
-/** Version n answers to its own label, or to `n.0.0` when the upload carried none. */
+/** Returns the label of version n: its own, or `n.0.0` if the upload had none. */
 export const labelOf = (version: number, ownLabel: string | null): string => ownLabel ?? `${version}.0.0`
 
 export const MODEL_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/

@@ -1,11 +1,11 @@
 import { ServiceError } from './errors.ts'
 
-/** Of the file system: no space, or the user's quota is used up. Of PostgreSQL: disk_full. */
+/** From the file system: no space, or the user's quota is exceeded. From PostgreSQL: disk_full. */
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100'])
-/** PostgreSQL tells a quota, and what it meets outside its tables, in words only. */
+/** PostgreSQL reports exceeded quotas, and failures outside its tables, only in messages. */
 const FULL_WORDS = /no space left on device|disk quota exceeded|could not extend file/i
 
-/** The answer to a request that failed because the disk is full, in whatever layer; undefined for other errors. */
+/** Returns the response to a request that failed in any layer because the disk is full; undefined for other errors. */
 export const asDiskFull = (error: unknown): ServiceError | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!FULL_CODES.has((cause as NodeJS.ErrnoException).code) && !FULL_WORDS.test(cause.message)) continue
@@ -19,18 +19,18 @@ export const asDiskFull = (error: unknown): ServiceError | undefined => {
 }
 
 /**
- * PostgreSQL's connection exceptions (class 08), too many connections, the server's shutdown, crash and start (class 57P0x), and
- * what Node says of a connection that cannot be made; and what has waited too long, such as for a row that a stopped process has
- * locked (55P03, 57014), and that process's own transaction when it wakes (25P03). Source: PostgreSQL's appendix A, error codes.
+ * PostgreSQL's connection exceptions (class 08), too many connections, the server's shutdown, crash and start (class 57P0x),
+ * and Node's connection errors. Also timeouts, such as waiting for a row locked by a suspended process (55P03, 57014), and the
+ * timeout of that process's own transaction when it resumes (25P03). Source: PostgreSQL's appendix A, error codes.
  */
 const AWAY_CODES =
   /^(08\w{3}|53300|57P0[1-5]|55P03|57014|25P03|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)$/
-/** `pg` tells these in words only: of its pool, and of a connection that ended in the middle of a query. */
+/** `pg` reports these only in messages: pool timeouts, and connections that ended in the middle of a query. */
 const AWAY_WORDS =
   /timeout exceeded when trying to connect|connection terminated|connection timeout|client has encountered a/i
 const RETRY_AFTER_SECONDS = 2
 
-/** The answer to a request that met no database: its server is away, or all connections are in use; undefined for other errors. */
+/** Returns the response to a request when the database is down or all connections are in use; undefined for other errors. */
 export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException
@@ -44,8 +44,8 @@ export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
 }
 
 /**
- * The answer to a request about something that another one deleted meanwhile: a row was to refer to it (PostgreSQL's 23503). Undefined
- * for other errors.
+ * Returns the response to a request that refers to something another request has just deleted (a foreign key violation,
+ * PostgreSQL's 23503). Undefined for other errors.
  */
 export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== '23503') return undefined
@@ -59,7 +59,7 @@ export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => 
   )
 }
 
-/** Whether what failed will work once the database, the file storage or the disk is there again. */
+/** True if the operation can succeed once the database, the file storage or the disk is available again. */
 export const isUnavailable = (error: unknown): boolean =>
   (error instanceof ServiceError && ['unavailable', 'insufficient_storage'].includes(error.code)) ||
   asDiskFull(error) !== undefined ||

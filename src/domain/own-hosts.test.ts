@@ -56,7 +56,7 @@ it.each(['https://evil.example', 'http://evil.example:8000', 'null', '', 'http:/
   },
 )
 
-it('every page may call where all origins were allowed', () => {
+it('pages from anywhere may call if all origins are allowed', () => {
   expect(isOwnOrigin('https://evil.example', { names: new Set(), origins: ['*'] })).toBe(true)
 })
 
@@ -71,7 +71,7 @@ it.each([
   expect(parsePublicUrl(text)).toBe(expected)
 })
 
-it('a list of origins names the first that is none', () => {
+it('the first invalid entry in a list of origins is reported', () => {
   expect(parseOrigins('https://a.example, http://b:1')).toEqual({
     origins: ['https://a.example', 'http://b:1'],
     wrong: null,

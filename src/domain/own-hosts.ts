@@ -1,12 +1,12 @@
-/** Addresses that a server which needs no key answers to, beside those that no page of the web can be loaded from. */
+/** Hosts that a server without a key accepts, in addition to those that no web page can be loaded from. */
 export interface OwnHosts {
-  /** Names in lower case: this machine's, and what the server was told that it is called. */
+  /** Lowercase names: this machine's, and the configured ones. */
   readonly names: ReadonlySet<string>
   /** Origins of pages that may call it; `*` for all. */
   readonly origins: readonly string[]
 }
 
-/** Names below these are never answered for by public DNS (RFC 6761, RFC 6762; `internal` is reserved by ICANN). */
+/** Public DNS never resolves names in these zones (RFC 6761, RFC 6762; `internal` is reserved by ICANN). */
 const LOCAL_ZONE = /\.(?:localhost|local|internal)$/
 const HOST_NAME = /^[\w-]+(?:\.[\w-]+)*$/
 const IPV4 = /^(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/
@@ -16,10 +16,9 @@ const IPV6 = /^\[[\da-f:.]+\]$/
 export const hostNameOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 
 /**
- * Whether a request for `host` (a Host header) is for this server by a name that a page of the web cannot have made its own.
- * Such a page has its name resolved to an address of this machine or network, and is then of the same origin as whatever
- * listens there (DNS rebinding); what gives it away is the name it asks for. An IP address, a name without a dot and a name in a
- * local zone cannot be had on the web.
+ * True if `host` (a Host header) is a name that no web page can be loaded from. In a DNS rebinding attack, a page's own name
+ * resolves to an address of this machine or network, so the page has the same origin as the server there; only the requested
+ * name reveals it. An IP address, a name without a dot and a name in a local zone cannot belong to a public website.
  */
 export const isOwnHost = (host: string, own: OwnHosts): boolean => {
   const name = hostNameOf(host)
@@ -28,8 +27,8 @@ export const isOwnHost = (host: string, own: OwnHosts): boolean => {
 }
 
 /**
- * Whether a page of `origin` (an Origin header) may call this server. Only pages of the web are judged: `vscode-webview://…` and
- * `chrome-extension://…` are programs that the user installed. `null` is what a page in a sandbox sends, whoever made it.
+ * True if a page from `origin` (an Origin header) may call this server. Restricts only web pages: `vscode-webview://…` and
+ * `chrome-extension://…` are programs that the user installed. `null` is sent by any sandboxed page, whatever its source.
  */
 export const isOwnOrigin = (origin: string, own: OwnHosts): boolean => {
   if (own.origins.includes('*') || own.origins.includes(origin)) return true
@@ -38,7 +37,7 @@ export const isOwnOrigin = (origin: string, own: OwnHosts): boolean => {
   return (protocol !== 'http:' && protocol !== 'https:') || isOwnHost(host, own)
 }
 
-/** `https://fleet.example.org/` -> `https://fleet.example.org`; null for what is no address of a web server. */
+/** `https://fleet.example.org/` -> `https://fleet.example.org`; null if the text is not a web address. */
 export const parsePublicUrl = (text: string): string | null => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
@@ -46,7 +45,7 @@ export const parsePublicUrl = (text: string): string | null => {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** `https://a.example.org, http://b` -> its parts; `wrong` is the first that is no origin. */
+/** `https://a.example.org, http://b` -> its parts; `wrong` is the first that is not an origin. */
 export const parseOrigins = (text: string): { readonly origins: readonly string[]; readonly wrong: string | null } => {
   const origins = text
     .split(',')

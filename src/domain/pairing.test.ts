@@ -8,7 +8,7 @@ const kept = (status: 'waiting' | 'paired' | 'failed', reason: string | null = n
   expiresAt: new Date(now.getTime() + expiresInMs),
 })
 
-it('a code has eight characters that cannot be mistaken, equally likely, and is read however it is typed', () => {
+it('a code has eight unambiguous, equally likely characters, and is accepted however it is typed', () => {
   const bytes = Uint8Array.from([0, 29, 30, 239, 240, 255, 1, 2, 3, 4])
   const code = composeCode(() => bytes)
   expect([code, shownCode(code)]).toEqual(['2Z2Z3456', '2Z2Z-3456'])
@@ -17,14 +17,14 @@ it('a code has eight characters that cannot be mistaken, equally likely, and is 
   ).toEqual([code, code, code, null, null, null, null])
 })
 
-it('a code waits until its time is up, and then says why it is over', () => {
+it('a code waits until it expires, and then gives the reason', () => {
   expect([pairingAt(kept('waiting'), null, now), pairingAt(kept('waiting', null, 0), null, now)]).toEqual([
     { status: 'waiting', reason: null },
     { status: 'expired', reason: 'The code was not used within 5 minutes.' },
   ])
 })
 
-it('a paired device is what its deployment makes of it', () => {
+it('a paired device has the status of its deployment', () => {
   const at = (
     deployment: PairedDelivery['deployment'],
     device: PairedDelivery['device'],

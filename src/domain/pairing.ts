@@ -1,17 +1,17 @@
 import type { DeploymentStatus } from './deployment.ts'
 
-/** One code, one device: what a person carries from an operator's screen to a phone. */
+/** A pairing: one code for one device, which a person takes from an operator's screen to a phone. */
 export const PAIRING_STATUSES = ['waiting', 'paired', 'deploying', 'active', 'expired', 'failed'] as const
 
 export type PairingStatus = (typeof PAIRING_STATUSES)[number]
 
 export const CODE_LIFETIME_MS = 5 * 60 * 1000
 
-/** Without I, L, O, U, 0 and 1: nobody mistakes one for another, and few codes spell words. */
+/** Without I, L, O, U, 0 and 1, which are easily confused; without them, few codes spell words. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LENGTH = 8
 
-/** Consonants without look-alikes, 35 bits (RFC 8628, section 6.1): for codes that are letters only. */
+/** Consonants without look-alikes, 35 bits (RFC 8628, section 6.1): for letters-only codes. */
 export const CONSONANTS = 'BCDFGHJKLMNPQRSTVWXZ'
 
 /** Eight characters, 39 bits. `randomBytes` must come from a cryptographic source. */
@@ -19,23 +19,23 @@ export const composeCode = (randomBytes: (count: number) => Uint8Array, alphabet
   let code = ''
   while (code.length < LENGTH) {
     for (const byte of randomBytes(LENGTH)) {
-      // 240 = 8 x 30 = 12 x 20: larger bytes are thrown away so that every character is equally likely.
+      // 240 = 8 x 30 = 12 x 20: larger bytes are discarded so that every character is equally likely.
       if (byte < 240 && code.length < LENGTH) code += alphabet[byte % alphabet.length]
     }
   }
   return code
 }
 
-/** `ABCD-2345`, as it is shown. */
+/** `ABCD-2345`, for display. */
 export const shownCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 
-/** The code that somebody typed, however they set it; null when it can be none. */
+/** Normalizes a typed code, ignoring case, spaces and hyphens; null if it cannot be a code. */
 export const typedCode = (text: string, alphabet = ALPHABET): string | null => {
   const code = text.toUpperCase().replace(/[\s-]/g, '')
   return code.length === LENGTH && [...code].every((sign) => alphabet.includes(sign)) ? code : null
 }
 
-/** How the deployment to the paired device goes. */
+/** The progress of the deployment to the paired device. */
 export interface PairedDelivery {
   readonly deployment: DeploymentStatus
   readonly deploymentReason: string | null
@@ -43,10 +43,7 @@ export interface PairedDelivery {
   readonly deviceReason: string | null
 }
 
-/**
- * What a pairing is at `now`, from what is kept of it and how its deployment goes; with a reason for every end that is
- * not a good one.
- */
+/** Returns a pairing's status at `now`, from its record and its deployment; with a reason for every unsuccessful end. */
 export const pairingAt = (
   kept: { readonly status: 'waiting' | 'paired' | 'failed'; readonly reason: string | null; readonly expiresAt: Date },
   delivery: PairedDelivery | null,

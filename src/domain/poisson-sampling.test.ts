@@ -8,7 +8,7 @@ import {
   samplingOf,
 } from './poisson-sampling.ts'
 
-/** By adding up every term, in whole numbers: P(Binomial(n, target / n) < fewest). */
+/** P(Binomial(n, target / n) < fewest), by adding up all terms in integers. */
 const exactly = (fewest: number, target: number, n: number): number => {
   let ways = 1n
   let sum = 0n
@@ -20,7 +20,7 @@ const exactly = (fewest: number, target: number, n: number): number => {
 }
 
 describe('the size of a draw', () => {
-  it('is smaller than some number with the chance that the binomial distribution gives', () => {
+  it('is below a given number with the probability of the binomial distribution', () => {
     for (const [fewest, target, n] of [
       [1, 1, 2],
       [2, 3, 10],
@@ -34,7 +34,7 @@ describe('the size of a draw', () => {
     }
   })
 
-  it('is certain where every coin shows heads, and never larger than the fleet', () => {
+  it('is certain if all devices are drawn, and never exceeds the fleet', () => {
     expect(chanceOfFewer(3, samplingOf(3, 3))).toBe(0)
     expect(chanceOfFewer(3, samplingOf(50, 3))).toBe(0)
     expect(chanceOfFewer(4, samplingOf(4, 3))).toBe(1)
@@ -42,18 +42,18 @@ describe('the size of a draw', () => {
     expect(chanceOfFewer(0, samplingOf(1, 10))).toBe(0)
   })
 
-  it('keeps its digits in fleets of ten million and in tiny tails', () => {
+  it('keeps its precision in fleets of ten million and in tiny tails', () => {
     // Poisson with mean 10: P(X < 4) = e^-10 (1 + 10 + 50 + 1000/6).
     const few = Math.exp(-10) * (1 + 10 + 50 + 1000 / 6)
     expect(chanceOfFewer(4, samplingOf(10, 10_000_000)) / few).toBeCloseTo(1, 4)
-    // Nobody of a thousand, each with chance 1/2.
+    // None of a thousand, each with probability 1/2.
     expect(chanceOfFewer(1, samplingOf(500, 1000)) / 2 ** -1000).toBeCloseTo(1, 9)
     expect(chanceOfFewer(5_000_000, samplingOf(5_000_000, 10_000_000))).toBeCloseTo(0.5, 3)
   })
 })
 
-describe('a start that would often draw too few', () => {
-  it('names the least target that works: it does, and one less does not', () => {
+describe('a start that would too often draw too few devices', () => {
+  it('names the lowest target that works: it does, and one less does not', () => {
     for (const [fewest, n] of [
       [1, 2],
       [2, 10],
@@ -71,7 +71,7 @@ describe('a start that would often draw too few', () => {
     }
   })
 
-  it('says how often it would, and that none works where the fleet is too small', () => {
+  it('states how often that would happen, and that no target works if the fleet is too small', () => {
     expect(() => requireLikelyDraw({ minDevices: 3, targetDevices: 3 }, 4)).toThrow(
       'target_devices: a private round draws each device independently at random. 4 devices are eligible, and with a target ' +
         'of 3 the draw would be smaller than min_devices (3) in 26% of rounds; at most 1% is allowed. Set ' +
@@ -84,7 +84,7 @@ describe('a start that would often draw too few', () => {
   })
 })
 
-it('a coin draws its device with chance q, rounded down to 53 bits, and always where q is 1', () => {
+it('a coin draws its device with probability q, rounded down to 53 bits, and always if q is 1', () => {
   expect(coinBound(1)).toBeNull()
   expect(coinBound(0.5)).toBe('8000000000000000')
   expect(coinBound(2 ** -53)).toBe('0000000000000800')

@@ -2,21 +2,21 @@ import { badRequest } from './errors.ts'
 import { incompleteBeta } from './statistics/special-functions.ts'
 
 /**
- * Poisson sampling: every one of N eligible devices is drawn by a coin of its own that shows heads with chance q, whatever
- * becomes of the others. The number drawn is random: Binomial(N, q). It is what the accountant's analysis of subsampling
- * presumes (Abadi et al. 2016, "Deep Learning with Differential Privacy", section 3; Zhu and Wang 2019).
+ * Poisson sampling: each of N eligible devices is drawn independently with probability q. The number drawn is random:
+ * Binomial(N, q). The accountant's analysis of subsampling assumes this (Abadi et al. 2016, "Deep Learning with Differential
+ * Privacy", section 3; Zhu and Wang 2019).
  */
 export interface PoissonSampling {
-  /** N, the eligible devices; counted before the draw. */
+  /** N, the number of eligible devices before the draw. */
   readonly population: number
   /** q = target / N, at most 1. */
   readonly sampleRate: number
 }
 
-/** A start is refused where its draw would miss min_devices more often than this. */
+/** A start is refused if its draw would fall below min_devices more often than this. */
 export const MAX_MISSED_DRAWS = 0.01
 
-/** q and N of a round that is to draw `target` devices on average. */
+/** Returns q and N for a round that should draw `target` devices on average. */
 export const samplingOf = (target: number, population: number): PoissonSampling => ({
   population,
   sampleRate: Math.min(1, target / population),
@@ -25,8 +25,8 @@ export const samplingOf = (target: number, population: number): PoissonSampling 
 const COIN_BITS = 64n
 
 /**
- * What a coin, a uniform number of 64 bits, must be below to draw its device; in 16 hex digits, or null where q is 1 and every
- * coin is. Rounded down, so that no device is drawn more often than the accountant reckons with.
+ * Returns the limit below which a coin, a uniform 64-bit number, draws its device, as 16 hex digits; null if q is 1 and all are
+ * drawn. Rounded down, so that no device is drawn more often than the accountant assumes.
  */
 export const coinBound = (sampleRate: number): string | null => {
   if (sampleRate >= 1) return null
@@ -34,7 +34,7 @@ export const coinBound = (sampleRate: number): string | null => {
   return bound.toString(16).padStart(Number(COIN_BITS) / 4, '0')
 }
 
-/** P(Binomial(N, q) < fewest), as a regularized incomplete beta function: tiny tails and large N keep their digits. */
+/** P(Binomial(N, q) < fewest), as a regularized incomplete beta function: precise for tiny tails and large N. */
 export const chanceOfFewer = (fewest: number, { population, sampleRate }: PoissonSampling): number => {
   if (fewest <= 0) return 0
   if (fewest > population) return 1
@@ -42,7 +42,7 @@ export const chanceOfFewer = (fewest: number, { population, sampleRate }: Poisso
   return incompleteBeta(population - fewest + 1, fewest, 1 - sampleRate, sampleRate)
 }
 
-/** The least target whose draws seldom miss `fewest` among so many devices; null where there are fewer than that. */
+/** Returns the lowest target whose draws rarely fall below `fewest`; null if the population is smaller than that. */
 export const leastTarget = (fewest: number, population: number): number | null => {
   if (population < fewest) return null
   let [low, high] = [fewest, population]
@@ -54,7 +54,7 @@ export const leastTarget = (fewest: number, population: number): number | null =
   return low
 }
 
-/** Throws bad_request where the draw would miss min_devices in more than one of a hundred rounds, naming what would do. */
+/** Throws bad_request if the draw would fall below min_devices in more than 1% of rounds, suggesting a target that works. */
 export const requireLikelyDraw = (
   { minDevices, targetDevices }: { readonly minDevices: number; readonly targetDevices: number },
   population: number,

@@ -13,7 +13,7 @@ const settings: PolicySettings = {
   incrementStep: 10,
   stepIntervalSeconds: 3600,
 }
-/** n values around a mean, with a spread. */
+/** n values around a mean, with the given spread. */
 const around = (mean: number, spread = 0.005, n = 20) =>
   momentsOf(Array.from({ length: n }, (_, k) => mean + spread * (k % 2 === 0 ? 1 : -1)))
 const nothing = { accuracy: NO_MOMENTS, loss: NO_MOMENTS }
@@ -58,7 +58,7 @@ describe('a verdict', () => {
     expect(verdict(canary, current)).toBe(expected)
   })
 
-  // Halves and quarters are exact, so that a margin can be met to the bit.
+  // Halves and quarters are exact, so that a margin can be met exactly.
   const exact = { ...settings, maxAccuracyDrop: 0.25, maxLossIncrease: 0.5 }
   const constant = (value: number) => around(value, 0, 5)
   const lossOf = (value: number) => ({ ...nothing, loss: constant(value) })
@@ -71,11 +71,11 @@ describe('a verdict', () => {
     ['one higher by a little more', lossOf(1.5 + tick), lossOf(1), 'roll_back'],
     ['a negative loss higher by just the share of its size', lossOf(-0.5), lossOf(-1), 'promote'],
     ['one higher by a little more', lossOf(-0.5 + tick), lossOf(-1), 'roll_back'],
-  ])('of %s is %s', (_title, canary, current, expected) => {
+  ])('for %s is %s', (_title, canary, current, expected) => {
     expect(judge(canary, current, exact).verdict).toBe(expected)
   })
 
-  it('of samples that do not vary rests on the difference itself, as both ends of the interval', () => {
+  it('for samples without variance uses the difference itself as both ends of the interval', () => {
     const { comparisons } = judge(accuracy(constant(0.5)), accuracy(constant(0.75)), exact)
     expect(comparisons).toEqual([
       {
@@ -89,7 +89,7 @@ describe('a verdict', () => {
     ])
   })
 
-  it('is open while either side has a single value, whatever the other has', () => {
+  it('is inconclusive while either side has a single value, whatever the other has', () => {
     const one = accuracy(momentsOf([0.9]))
     for (const [canary, current] of [
       [one, accuracy(constant(0.9))],
@@ -103,7 +103,7 @@ describe('a verdict', () => {
     }
   })
 
-  it('goes by further metrics: more is better, but for losses, errors and times, whose margin is a share', () => {
+  it('considers further metrics: more is better, except for losses, errors and times, whose margin is relative', () => {
     const further = { ...settings, metricMargins: { f1: 0.05, latency_ms: 0.2 } }
     const of = (f1: number, latency: number) => ({ f1: around(f1), latency_ms: around(latency, 1) })
     const outcome = (canary: Measured, current: Measured) => judge(canary, current, further)
@@ -118,7 +118,7 @@ describe('a verdict', () => {
     })
   })
 
-  it('can be read', () => {
+  it('can be explained', () => {
     const { comparisons } = judge(accuracy(around(0.85)), accuracy(around(0.9)), settings)
     expect(comparisons.map(explain)).toEqual([
       'accuracy 0.85 on 20 canary devices against 0.9 on 20 others: difference between -0.0533 and -0.0467, worse with a margin of 0.02.',
@@ -128,7 +128,7 @@ describe('a verdict', () => {
     ])
   })
 
-  it('is due early when enough devices have measured on both sides', () => {
+  it('is possible early if enough devices have measured on both sides', () => {
     const five = accuracy(around(0.9, 0, 5))
     expect(isJudgeable(five, five, settings)).toBe(true)
     expect(isJudgeable(five, accuracy(around(0.9, 0, 4)), settings)).toBe(false)

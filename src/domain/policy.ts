@@ -1,21 +1,21 @@
-import { goalOf } from './metrics.ts'
+import { goalOf } from './metric-goal.ts'
 import { type Moments, NO_MOMENTS, varianceOf } from './statistics/moments.ts'
 import { welchTest } from './statistics/t-test.ts'
 
-/** What to do with the aggregate of a finished round: the closed loop's knobs. */
+/** How to handle the aggregate of a completed round. */
 export interface PolicySettings {
   readonly canaryPercentage: number
-  /** Only devices of this group are in the canary; null: of the whole fleet. */
+  /** Limits the canary to this group's devices; null: the whole fleet. */
   readonly canaryGroupId: string | null
-  /** After so long without a conclusion, the version goes back. */
+  /** The version is rolled back if no conclusion is reached in this time. */
   readonly observeMinutes: number
-  /** Devices that must have measured on either side before a conclusion is drawn early. */
+  /** How many devices on each side must have measured before an early conclusion. */
   readonly minReports: number
-  /** How much lower the mean accuracy may be, in its own units. */
+  /** How much lower the mean accuracy may be, in absolute terms. */
   readonly maxAccuracyDrop: number
-  /** How much higher the mean loss may be, as a share of the current version's. */
+  /** How much higher the mean loss may be, relative to the current version's. */
   readonly maxLossIncrease: number
-  /** Further metrics by name: how much worse the mean may be, in its own units where more is better, else as a share. */
+  /** Further metrics by name: how much worse the mean may be, absolute if more is better, otherwise relative. */
   readonly metricMargins?: Readonly<Record<string, number>>
   readonly confidenceLevel: number
   readonly incrementStep: number
@@ -24,10 +24,10 @@ export interface PolicySettings {
 
 export type Verdict = 'promote' | 'roll_back' | 'inconclusive'
 
-/** By the metric's name; absent where nobody measured it. */
+/** By metric name; absent if no device measured it. */
 export type Measured = Readonly<Record<string, Moments>>
 
-/** The margins of every metric that decides, by name. */
+/** Returns the margins of all metrics that decide, by name. */
 export const marginsOf = (settings: PolicySettings): Readonly<Record<string, number>> => ({
   accuracy: settings.maxAccuracyDrop,
   loss: settings.maxLossIncrease,
@@ -38,7 +38,7 @@ export interface Comparison {
   readonly metric: string
   readonly canary: { readonly devices: number; readonly mean: number | null }
   readonly current: { readonly devices: number; readonly mean: number | null }
-  /** Of canary mean - current mean; null where there is too little to say. */
+  /** Of canary mean - current mean; null if there is too little data. */
   readonly interval: { readonly lower: number; readonly upper: number } | null
   /** The difference up to which the canary counts as no worse. */
   readonly margin: number
@@ -47,7 +47,7 @@ export interface Comparison {
 
 const side = ({ count, mean }: Moments) => ({ devices: count, mean: count === 0 ? null : mean })
 
-/** The difference's interval by Welch; of samples that do not vary at all, the difference itself. */
+/** Returns the Welch interval of the difference; for samples without variance, the difference itself. */
 const intervalOf = (canary: Moments, current: Moments, level: number): Comparison['interval'] => {
   const test = welchTest(canary, current, level)
   if (test !== null) return { lower: test.confidenceInterval.lower, upper: test.confidenceInterval.upper }
@@ -59,7 +59,7 @@ const compare = (metric: string, allowed: number, canary: Moments, current: Mome
   const interval = intervalOf(canary, current, level)
   const isMaximized = goalOf(metric) === 'maximize'
   const margin = isMaximized ? allowed : allowed * Math.abs(current.mean)
-  // As how much worse the canary may be: of accuracy, say, less is worse.
+  // How much worse the canary may be: for accuracy, for example, lower is worse.
   const worse =
     interval === null
       ? null
@@ -72,9 +72,9 @@ const compare = (metric: string, allowed: number, canary: Moments, current: Mome
 }
 
 /**
- * Whether the canary is no worse than the current version by more than the margins (a test of non-inferiority on the
- * confidence interval of the difference of means). A metric that neither side measured says nothing; one that is unclear
- * makes the whole inconclusive: nothing is promoted for want of evidence.
+ * Decides whether the canary is no worse than the current version by more than the margins (a non-inferiority test on the
+ * confidence interval of the difference of means). Metrics that neither side measured are ignored. One that is unclear makes
+ * the result inconclusive, unless another is worse: promotion needs evidence.
  */
 export const judge = (
   canary: Measured,
@@ -93,7 +93,7 @@ export const judge = (
   return { verdict: holds ? 'promote' : 'inconclusive', comparisons }
 }
 
-/** Whether it may be judged before the observation is over: enough devices have measured on both sides. */
+/** True if enough devices on both sides have measured for a judgment before the observation ends. */
 export const isJudgeable = (canary: Measured, current: Measured, settings: PolicySettings): boolean => {
   const devices = (measured: Measured) => Math.max(0, ...Object.values(measured).map(({ count }) => count))
   return devices(canary) >= settings.minReports && devices(current) >= settings.minReports
@@ -102,7 +102,7 @@ export const isJudgeable = (canary: Measured, current: Measured, settings: Polic
 const signed = (value: number): string => `${value < 0 ? '' : '+'}${Number(value.toPrecision(3))}`
 const rounded = (value: number | null): string => (value === null ? 'none' : String(Number(value.toPrecision(4))))
 
-/** One sentence for each comparison, for people to read. */
+/** Returns one sentence about a comparison, for people. */
 export const explain = ({ metric, canary, current, interval, margin, finding }: Comparison): string => {
   const means = `${metric} ${rounded(canary.mean)} on ${canary.devices} canary devices against ${rounded(current.mean)} on ${current.devices} others`
   if (interval === null) return `${means}: too little data to compare.`

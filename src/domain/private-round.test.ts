@@ -6,25 +6,25 @@ const second = (seconds: number) => new Date(started + seconds * 1000)
 const round = { minDevices: 2, takingPart: 4, completedDevices: 0, closesAt: second(60) }
 
 describe('a private round', () => {
-  it('never closes before its time while somebody still trains, however many updates are in', () => {
+  it('never closes early while a device is still training, however many updates have arrived', () => {
     for (const completedDevices of [0, 1, 2, 3]) {
       expect(privateDueEvent({ ...round, completedDevices }, second(59.999))).toBeNull()
     }
   })
 
-  it('closes at its time, fixed when it started, with what is in; with too little it fails', () => {
+  it('closes at the time fixed at its start with the updates it has; with too few it fails', () => {
     expect(privateDueEvent({ ...round, completedDevices: 2 }, second(60))).toBe('collect')
     expect(privateDueEvent({ ...round, completedDevices: 1 }, second(60))).toBe('time_out')
   })
 
-  it('ends at once when everybody has reported', () => {
+  it('ends at once when all devices have reported', () => {
     expect(privateDueEvent({ ...round, completedDevices: 4 }, second(1))).toBe('collect')
     expect(privateDueEvent({ ...round, takingPart: 3, completedDevices: 3 }, second(1))).toBe('collect')
     expect(privateDueEvent({ ...round, takingPart: 1, completedDevices: 1 }, second(1))).toBe('time_out')
   })
 
-  it('takes the same updates of others whether one device delivers, fails or is silent, in any order of arrival', () => {
-    // Whose updates are in when it closes, of four devices that deliver at these seconds.
+  it('takes the same updates from others whether one device delivers, fails or is silent, in any order of arrival', () => {
+    // The updates that have arrived when it closes, if four devices deliver at these seconds.
     const taken = (times: readonly (number | null)[]): string => {
       const order = times.flatMap((at, device) => (at === null ? [] : [{ at, device }])).sort((a, b) => a.at - b.at)
       const inside: number[] = []
@@ -43,7 +43,7 @@ describe('a private round', () => {
         }
   })
 
-  it('shows who took part to admins of its organization only; any other round to everybody', () => {
+  it('shows its participants only to admins of its organization; other rounds are visible to all', () => {
     const reader = { keyId: '', orgId: 'acme', deviceId: null, grants: ['training:read', 'training:write'] } as const
     const admin = { ...reader, grants: ['admin'] } as const
     const round = { privacy: {}, orgId: 'acme' }
@@ -51,7 +51,7 @@ describe('a private round', () => {
     expect(() => requireMayInspect(reader, { ...round, privacy: null })).not.toThrow()
     expect(() => requireMayInspect(admin, round)).not.toThrow()
     expect(() => requireMayInspect({ ...admin, orgId: null }, round)).not.toThrow()
-    // Of a federation's round.
+    // A federation's round.
     expect(() => requireMayInspect({ ...admin, orgId: 'beta' }, round)).toThrow("only with the scope 'admin'")
   })
 })

@@ -1,7 +1,7 @@
 import { type Caller, holds, sees } from './access.ts'
 import { forbidden } from './errors.ts'
 
-/** The parts of a private round that decide when it ends. */
+/** The parts of a private round that determine when it ends. */
 export interface PrivateProgress {
   readonly minDevices: number
   readonly takingPart: number
@@ -11,9 +11,9 @@ export interface PrivateProgress {
 }
 
 /**
- * What an active private round must do at `now`. It closes when everybody has reported, and else at a time that was fixed
- * when it started: if an update could bring the end nearer, one device's update would keep another's out, and the sum would
- * move by more than the clip norm.
+ * Returns what an active private round must do at `now`. It closes when all devices have reported, otherwise at a time fixed at
+ * its start: if an update could bring the end forward, one device's update could exclude another's, and the sum would change by
+ * more than the clip norm.
  */
 export const privateDueEvent = (round: PrivateProgress, now: Date): 'collect' | 'time_out' | null => {
   if (round.completedDevices < round.takingPart && now.getTime() < round.closesAt.getTime()) return null
@@ -21,7 +21,7 @@ export const privateDueEvent = (round: PrivateProgress, now: Date): 'collect' | 
 }
 
 /**
- * Who took part in a private round, and with what, is part of what its noise is to hide, also from the other members of a federation.
+ * A private round's noise must also hide who took part, and with what, even from the other members of a federation.
  * @throws forbidden
  */
 export const requireMayInspect = (

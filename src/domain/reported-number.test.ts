@@ -23,14 +23,14 @@ describe('a reported number', () => {
 })
 
 describe('reported values', () => {
-  it('are the same object where nothing is out of range', () => {
+  it('are returned as the same object if nothing is out of range', () => {
     const metrics = { cpu: 1, deep: { list: [1, 'a', null, true] }, none: null }
     const { values, outside } = reportedValues(metrics)
     expect(values).toBe(metrics)
     expect(outside).toEqual([])
   })
 
-  it('lose only the numbers out of range, at any depth, and say which; what was sent is left alone', () => {
+  it('lose only the numbers out of range, at any depth, and list them; the input is unchanged', () => {
     const sent = { loss: 1e200, cpu: 2, tiny: 1e-300, deep: { list: [1, -Infinity], note: '1e999' } }
     expect(reportedValues(sent)).toEqual({
       values: { loss: null, cpu: 2, tiny: 0, deep: { list: [1, null], note: '1e999' } },
@@ -39,7 +39,7 @@ describe('reported values', () => {
     expect(sent.loss).toBe(1e200)
   })
 
-  it('are warned about by at most five names', () => {
+  it('are listed with at most five names in warnings', () => {
     expect(outsideWarning('metrics', ['a'])).toBe("metrics: 'a' became null; numbers from -3.4e38 to 3.4e38 are kept")
     expect(outsideWarning('metrics', [...'abcdefg'])).toContain("'e' and 2 more became null")
   })

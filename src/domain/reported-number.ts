@@ -1,16 +1,16 @@
 /**
- * What a number that a device reports may be: the magnitudes that float32 has. Squares of sums of such numbers, and the
- * products of two of those, stay finite and above zero in the doubles that statistics are computed in.
+ * The limit for numbers that devices report: float32's. Squares of sums of such numbers, and products of two of those, stay
+ * finite and above zero in the doubles used for statistics.
  */
 export const MAX_REPORTED = 3.4e38
-/** Magnitudes below it are 0. */
+/** Smaller magnitudes become 0. */
 const MIN_REPORTED = 1e-38
 
-/** For the API document. */
+/** Text for the API document. */
 export const REPORTED_RANGE =
   'A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0'
 
-/** The number as it is kept: 0 where it is tiny, null where it is out of range or not a number. */
+/** Returns the number as stored: 0 if tiny, null if out of range or not a number. */
 export const reportedNumber = (value: number): number | null => {
   const magnitude = Math.abs(value)
   if (magnitude < MIN_REPORTED) return 0
@@ -18,13 +18,13 @@ export const reportedNumber = (value: number): number | null => {
 }
 
 export interface Reported<Values> {
-  /** The same object where every number is kept as it is, which is nearly always. */
+  /** Usually the same object, since no number needs changing. */
   readonly values: Values
-  /** The keys whose numbers became null. */
+  /** The keys of numbers that became null. */
   readonly outside: readonly string[]
 }
 
-/** Metrics or capabilities as they are kept: every number in them, at any depth. */
+/** Returns metrics or capabilities as stored, with every number checked, at any depth. */
 export const reportedValues = <Values extends object>(values: Values): Reported<Values> => {
   const outside: string[] = []
   return { values: within(values, outside) as Values, outside }
@@ -49,7 +49,7 @@ const within = (values: object, outside: string[]): object => {
 
 const MAX_NAMED = 5
 
-/** What to tell a device whose numbers became null. */
+/** Returns a warning for a device whose numbers became null. */
 export const outsideWarning = (field: string, outside: readonly string[]): string => {
   const named = outside.slice(0, MAX_NAMED).map((key) => `'${key.slice(0, 100)}'`)
   const more = outside.length > MAX_NAMED ? ` and ${outside.length - MAX_NAMED} more` : ''

@@ -1,11 +1,11 @@
 import { SCOPES, type Scope } from './access.ts'
 
-/** What a person may be in an organization. */
+/** The roles of a person in an organization. */
 export const ROLES = ['admin', 'member', 'viewer'] as const
 
 export type Role = (typeof ROLES)[number]
 
-/** The scopes of each role: a member does everything but administer; a viewer changes nothing. */
+/** The scopes of each role: a member can do everything except administration; a viewer cannot change anything. */
 export const ROLE_SCOPES: Record<Role, readonly Scope[]> = {
   admin: SCOPES,
   member: SCOPES.filter((scope) => scope !== 'admin'),

@@ -58,7 +58,7 @@ describe('a transition', () => {
     ['paused', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
     ['paused', 'set_percentage', { percentage: 40 }],
     ['completed', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
-  ])('of a %s rollout by %s changes what it says and nothing else', (status, event, changes) => {
+  ])('of a %s rollout by %s makes exactly these changes', (status, event, changes) => {
     const from = rollout(status)
     expect(transition(from, event, now, { reason: 'because', percentage: 40 })).toEqual({ ...from, ...changes })
   })
@@ -71,11 +71,11 @@ describe('a transition', () => {
     expect(() => transition(rollout(status), event, now)).toThrow(`A rollout that is ${status} cannot be`)
   })
 
-  it('of every other kind is in the table above: 45 cases, 32 of them conflicts', () => {
+  it('is tested for all 45 combinations of status and event, 32 of them conflicts', () => {
     expect(absent).toHaveLength(32)
   })
 
-  it('never steps beyond the target, but sets it with a percentage above', () => {
+  it('never steps beyond the target, but raises it with a higher percentage', () => {
     const near = rollout('active', { percentage: 45 })
     expect(transition(near, 'step', now)).toMatchObject({ percentage: 50, targetPercentage: 50 })
     expect(transition(near, 'set_percentage', now, { percentage: 80 })).toMatchObject({
@@ -89,11 +89,11 @@ describe('health', () => {
   const because = (active: number, failed: number, commonReason: string | null = null) =>
     unhealthyBecause({ active, failed, commonReason })
 
-  it('holds up to 5% of failures, and before three devices have reported', () => {
+  it('holds at up to 5% failures, and before three devices have reported', () => {
     expect([because(0, 0), because(0, 2), because(1, 1), because(19, 1), because(95, 5)]).toEqual(Array(5).fill(null))
   })
 
-  it('does not hold above, and says why', () => {
+  it('fails above that, with a reason', () => {
     expect(because(2, 1, 'out of memory')).toBe(
       '1 of 3 reporting devices failed (33.3%; at most 5% may). Most often: out of memory',
     )
@@ -106,7 +106,7 @@ describe('what is due', () => {
   const well = { active: 100, failed: 0, commonReason: null }
   const ill = { active: 1, failed: 9, commonReason: null }
 
-  it('is a step at its time, the end at the target, and a pause at any time', () => {
+  it('is a step when due, the end at the target, and a pause at any time', () => {
     expect(dueEvent(rollout('active'), well, false, now)).toBe('step')
     expect(dueEvent(rollout('active', { nextStepAt: inAnHour }), well, false, now)).toBeNull()
     expect(dueEvent(rollout('active', { percentage: 50 }), well, false, now)).toBe('reach')
@@ -119,7 +119,7 @@ describe('what is due', () => {
     expect(dueEvent(early, ill, true, now)).toBe('fail_health')
   })
 
-  it('is the end before its time only at 100 percent, and never where only its starter ends it', () => {
+  it('is an early end only at 100 percent, and not if only its creator may end it', () => {
     const at = (percentage: number, fields: object = {}) =>
       mayEndEarly(rollout('active', { percentage, targetPercentage: percentage, ...fields }))
     expect([at(100), at(99), at(100, { stepIntervalSeconds: NO_STEPS_SECONDS })]).toEqual([true, false, false])
@@ -133,10 +133,10 @@ describe('what is due', () => {
   })
 })
 
-describe('a plan of steps', () => {
+describe('a schedule of steps', () => {
   const steps = { percentage: 10, targetPercentage: 100, incrementStep: 40, stepIntervalSeconds: 60 }
 
-  it('is previewed until its target', () => {
+  it('is previewed up to its target', () => {
     expect(previewSchedule(steps)).toEqual([
       { atSeconds: 0, percentage: 10 },
       { atSeconds: 60, percentage: 50 },
@@ -146,7 +146,7 @@ describe('a plan of steps', () => {
     expect(previewSchedule({ ...steps, percentage: 100 })).toEqual([{ atSeconds: 0, percentage: 100 }])
   })
 
-  it('whose target lies below its start is refused', () => {
+  it('is refused if its target is below its start', () => {
     expect(() => requireSteps({ ...steps, targetPercentage: 9 })).toThrow('target_percentage (9)')
     expect(() => requireSteps({ ...steps, targetPercentage: 10 })).not.toThrow()
   })

@@ -3,8 +3,8 @@ import { badRequest, conflict } from './errors.ts'
 export type RolloutStatus = 'pending' | 'active' | 'paused' | 'completed' | 'rolled_back'
 
 /**
- * What can happen to a rollout. `step` is the tick's, `advance` an operator's step ahead of time; `reach` follows when the
- * percentage is at the target; `fail_health` is too many failures.
+ * What can happen to a rollout. `step` is a scheduled step, `advance` an operator's early step; `reach` follows when the
+ * percentage reaches the target; `fail_health` means too many failures.
  */
 export type RolloutEvent =
   | 'start'
@@ -18,8 +18,8 @@ export type RolloutEvent =
   | 'set_percentage'
 
 /**
- * A paused rollout is not stepped, by nobody:
- * resuming it is a decision of its own. A completed one can still be rolled back, which is when it is needed most.
+ * A paused rollout cannot be stepped by anyone: resuming it is a separate decision. A completed one can still be rolled back,
+ * which is when a rollback matters most.
  */
 export const NEXT: Readonly<Record<RolloutStatus, Readonly<Partial<Record<RolloutEvent, RolloutStatus>>>>> = {
   pending: { start: 'active', set_percentage: 'pending' },
@@ -49,7 +49,7 @@ const VERB: Readonly<Record<RolloutEvent, string>> = {
   set_percentage: 'be given another percentage',
 }
 
-/** The parts of a rollout that its rules know. */
+/** The parts of a rollout that its rules use. */
 export interface RolloutState {
   readonly status: RolloutStatus
   /** Integers from 0 to 100; the percentage is at most the target. */
@@ -57,20 +57,20 @@ export interface RolloutState {
   readonly targetPercentage: number
   readonly incrementStep: number
   readonly stepIntervalSeconds: number
-  /** Why it was paused or rolled back; null while nothing is wrong. */
+  /** Why it was paused or rolled back; otherwise null. */
   readonly reason: string | null
   /** When the next step is due; only while active. */
   readonly nextStepAt: Date | null
-  /** Reports from before say nothing of its health. */
+  /** Earlier reports do not count toward its health. */
   readonly healthSince: Date | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
 }
 
 /**
- * The rollout after `event`; where the target is reached, call again with `reach`. `detail.reason` is kept with pauses
+ * Returns the rollout after `event`; if it reaches the target, call again with `reach`. `detail.reason` is stored with pauses
  * and rollbacks; `detail.percentage` belongs to `set_percentage`.
- * @throws conflict when the event has no place in the rollout's status.
+ * @throws conflict if the rollout's status does not allow the event.
  */
 export const transition = (
   rollout: RolloutState,
@@ -92,7 +92,7 @@ const changesBy = (
   now: Date,
   detail: { readonly reason?: string; readonly percentage?: number },
 ): Partial<RolloutState> => {
-  // From now on, not from when it was due: after a standstill of the service, no step is taken unobserved.
+  // From now, not from the due time: after an outage of the service, no step is taken unobserved.
   const nextStepAt = new Date(now.getTime() + rollout.stepIntervalSeconds * 1000)
   switch (event) {
     case 'start':
@@ -118,22 +118,22 @@ const changesBy = (
   }
 }
 
-/** Whether an event that raised the percentage has brought an active rollout to its end. */
+/** True if an event that raised the percentage has completed an active rollout. */
 export const hasReached = (rollout: RolloutState): boolean =>
   rollout.status === 'active' && rollout.percentage >= rollout.targetPercentage
 
-/** What devices reported of a rollout's version since it was last started or resumed. */
+/** Device reports on a rollout's version since it was last started or resumed. */
 export interface Health {
   readonly active: number
   readonly failed: number
-  /** What most failures gave as their reason. */
+  /** The most common reason for failure. */
   readonly commonReason: string | null
 }
 
-/** Above 5%, and not before three devices have reported. */
+/** Applied once three devices have reported. */
 export const HEALTH = { maxFailureShare: 0.05, minReports: 3 } as const
 
-/** Why the version must not reach more devices, for people to read; null while health holds. */
+/** Returns why the version must not reach more devices, for people; null while the rollout is healthy. */
 export const unhealthyBecause = ({ active, failed, commonReason }: Health): string | null => {
   const reports = active + failed
   if (reports < HEALTH.minReports || failed <= HEALTH.maxFailureShare * reports) return null
@@ -142,20 +142,20 @@ export const unhealthyBecause = ({ active, failed, commonReason }: Health): stri
   return `${failed} of ${reports} reporting devices failed (${share}; at most ${100 * HEALTH.maxFailureShare}% may).${most}`
 }
 
-/** The step interval of a rollout that never moves by itself: whoever started it ends it. */
+/** The step interval of a rollout that never steps automatically: only its creator ends it. */
 export const NO_STEPS_SECONDS = 10 * 365 * 24 * 3600
 
-/** Whether an active rollout has nobody left to reach once every device runs its version. */
+/** True if an active rollout is finished once every device runs its version. */
 export const mayEndEarly = (rollout: RolloutState): boolean =>
   hasReached(rollout) && rollout.percentage === 100 && rollout.stepIntervalSeconds < NO_STEPS_SECONDS
 
-/** Devices not heard from since then are not waited for: the rollout would end before they come back. */
+/** Devices silent since this time are not waited for: the rollout would end before they return. */
 export const heardSince = ({ stepIntervalSeconds }: RolloutState, now: Date): Date =>
   new Date(now.getTime() - stepIntervalSeconds * 1000)
 
 /**
- * What an active rollout must do at `now`, given its health. `runsEverywhere`: it may end early, and every device that has
- * been heard from lately reports to run its version.
+ * Returns what an active rollout must do at `now`, given its health. `runsEverywhere`: it may end early, and every device that
+ * was active lately reports that it runs the version.
  */
 export const dueEvent = (
   rollout: RolloutState,
@@ -177,7 +177,7 @@ export interface Steps {
   readonly stepIntervalSeconds: number
 }
 
-/** Whole percentages; target not below the start; a step of at least 1. @throws bad_request naming the field. */
+/** Requires the target not to be below the start. @throws bad_request naming the field. */
 export const requireSteps = (steps: Steps): void => {
   if (steps.targetPercentage < steps.percentage) {
     throw badRequest(
@@ -187,7 +187,7 @@ export const requireSteps = (steps: Steps): void => {
   }
 }
 
-/** The percentages of a rollout whose health holds, with the seconds since its start at which they are reached. */
+/** Returns the percentages of a healthy rollout, with the seconds after its start at which they are reached. */
 export const previewSchedule = (steps: Steps): { readonly atSeconds: number; readonly percentage: number }[] => {
   const seen = [{ atSeconds: 0, percentage: steps.percentage }]
   for (let { atSeconds, percentage } = seen[0]!; percentage < steps.targetPercentage; ) {

@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { dueEvent, NEXT, nextStatus, type RoundEvent, type RoundStatus, stragglerGraceSeconds } from './round.ts'
+import {
+  dueEvent,
+  hasFreePlace,
+  lacksDevices,
+  NEXT,
+  nextStatus,
+  type RoundEvent,
+  type RoundStatus,
+  stragglerGraceSeconds,
+} from './round.ts'
 
 const statuses: RoundStatus[] = ['pending', 'active', 'aggregating', 'completed', 'failed']
 const events: RoundEvent[] = ['start', 'collect', 'time_out', 'complete', 'fail']
 
 describe('the round table', () => {
-  it('is exactly this', () => {
+  it('has exactly these rows', () => {
     expect(NEXT).toEqual({
       pending: { start: 'active', fail: 'failed' },
       active: { collect: 'aggregating', time_out: 'failed', fail: 'failed' },
@@ -16,7 +25,7 @@ describe('the round table', () => {
   })
 
   it.each(statuses.flatMap((status) => events.map((event) => [status, event] as const)))(
-    'takes %s on %s to its row, or conflicts where the row is absent',
+    'follows the row for %s on %s, or conflicts if there is none',
     (status, event) => {
       const next = NEXT[status][event]
       if (next !== undefined) expect(nextStatus(status, event)).toBe(next)
@@ -25,7 +34,7 @@ describe('the round table', () => {
   )
 })
 
-describe('when an active round moves on', () => {
+describe('when an active round ends', () => {
   const started = new Date('2026-01-01T00:00:00Z')
   const second = (seconds: number) => new Date(started.getTime() + seconds * 1000)
   const round = {
@@ -39,38 +48,55 @@ describe('when an active round moves on', () => {
     closesAt: null,
   }
 
-  it('waits while too few updates are in', () => {
+  it('waits while too few updates have arrived', () => {
     expect(dueEvent({ ...round, completedDevices: 1 }, second(299))).toBeNull()
   })
-  it('gives up at the timeout with too few', () => {
+  it('fails at the timeout with too few updates', () => {
     expect(dueEvent({ ...round, completedDevices: 1 }, second(300))).toBe('time_out')
   })
-  it('collects at once when everybody has reported', () => {
+  it('collects at once when all devices have reported', () => {
     expect(dueEvent({ ...round, completedDevices: 3, quorumAt: second(10) }, second(10))).toBe('collect')
   })
-  it('collects when those that remain after failures have all delivered', () => {
+  it('collects when all devices that have not failed have delivered', () => {
     expect(dueEvent({ ...round, takingPart: 2, completedDevices: 2, quorumAt: second(10) }, second(11))).toBe('collect')
   })
-  it('collects at once when the updates that are wanted are in, though more devices were selected', () => {
+  it('collects as soon as the requested updates have arrived, even if more devices were selected', () => {
     const overSelected = { ...round, takingPart: 5, wantedUpdates: 3, quorumAt: second(10) }
     expect(dueEvent({ ...overSelected, completedDevices: 2 }, second(11))).toBeNull()
     expect(dueEvent({ ...overSelected, completedDevices: 3 }, second(11))).toBe('collect')
   })
-  it('gives stragglers their grace and no more', () => {
+  it('waits for stragglers during the grace period and no longer', () => {
     const quorate = { ...round, completedDevices: 2, quorumAt: second(10) }
     expect(dueEvent(quorate, second(39.9))).toBeNull()
     expect(dueEvent(quorate, second(40))).toBe('collect')
   })
-  it('never lets the grace run past the timeout', () => {
+  it('never extends the grace period past the timeout', () => {
     const late = { ...round, completedDevices: 2, quorumAt: second(290) }
     expect(dueEvent(late, second(300))).toBe('collect')
+  })
+  it('waits for a full buffer in an asynchronous round, even if all its devices have delivered', () => {
+    const buffered = { ...round, plan: { asynchronous: true }, wantedUpdates: 5, graceSeconds: 300 } as const
+    const delivered = { ...buffered, completedDevices: 3, quorumAt: second(10) }
+    expect(dueEvent(delivered, second(299))).toBeNull()
+    expect(dueEvent({ ...delivered, takingPart: 5, completedDevices: 5 }, second(20))).toBe('collect')
+    expect(dueEvent(delivered, second(300))).toBe('collect')
+    expect(lacksDevices(delivered)).toBe(true)
+    expect(lacksDevices({ ...delivered, takingPart: 4 })).toBe(false)
+    expect(lacksDevices({ ...buffered, takingPart: 1, completedDevices: 1 })).toBe(false)
+    expect(lacksDevices({ ...round, completedDevices: 3 })).toBe(false)
+  })
+  it('frees the place of a device that has delivered only in an asynchronous round', () => {
+    const full = { targetDevices: 3, takingPart: 3, completedDevices: 1 }
+    expect(hasFreePlace(full)).toBe(false)
+    expect(hasFreePlace({ ...full, plan: { asynchronous: true } })).toBe(true)
+    expect(hasFreePlace({ ...full, takingPart: 4, plan: { asynchronous: true } })).toBe(false)
   })
   it('does not collect below the minimum, however many failed', () => {
     expect(dueEvent({ ...round, takingPart: 1, completedDevices: 1 }, second(100))).toBeNull()
   })
 })
 
-describe('the straggler grace', () => {
+describe('the straggler grace period', () => {
   it.each([
     [60, 6],
     [20, 5],

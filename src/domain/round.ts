@@ -6,15 +6,12 @@ export const ROUND_STATUSES = ['pending', 'active', 'aggregating', 'completed', 
 export type RoundStatus = (typeof ROUND_STATUSES)[number]
 
 /**
- * What can happen to a round. `start` hands the model out; `collect` stops accepting updates when there are enough of them;
- * `time_out` is the deadline with too few of them; `complete` and `fail` end the aggregation.
+ * What can happen to a round. `start` distributes the model; `collect` stops accepting updates when there are enough;
+ * `time_out` is the deadline with too few; `complete` and `fail` end the aggregation.
  */
 export type RoundEvent = 'start' | 'collect' | 'time_out' | 'complete' | 'fail'
 
-/**
- * The states and what leads from one to the next. A pending or active round may `fail` too, so that an operator's stop
- * always has somewhere to go.
- */
+/** The transitions between states. A pending or active round may `fail` as well, so that an operator can always stop it. */
 export const NEXT: Readonly<Record<RoundStatus, Readonly<Partial<Record<RoundEvent, RoundStatus>>>>> = {
   pending: { start: 'active', fail: 'failed' },
   active: { collect: 'aggregating', time_out: 'failed', fail: 'failed' },
@@ -25,17 +22,17 @@ export const NEXT: Readonly<Record<RoundStatus, Readonly<Partial<Record<RoundEve
 
 export const IN_PROGRESS: readonly RoundStatus[] = ['pending', 'active', 'aggregating']
 
-/** The status after `event`, or a conflict that says where the round stands. */
+/** Returns the status after `event`. Throws conflict naming the status if the event is not allowed. */
 export const nextStatus = (status: RoundStatus, event: RoundEvent): RoundStatus => {
   const next = NEXT[status][event]
   if (next === undefined) throw conflict(`A round that is ${status} cannot ${event.replace('_', ' ')}.`)
   return next
 }
 
-/** Limits of `timeout_seconds` of a round, in seconds. */
+/** Limits of a round's `timeout_seconds`. */
 export const TIMEOUT_SECONDS = { min: 60, max: 3600, default: 300 } as const
 
-/** min and target at least 1 and min <= target; else bad_request naming the field. */
+/** Throws bad_request naming the field if min exceeds target. */
 export const requireSizes = (sizes: { readonly minDevices: number; readonly targetDevices: number }): void => {
   if (sizes.minDevices > sizes.targetDevices) {
     throw badRequest(
@@ -45,24 +42,24 @@ export const requireSizes = (sizes: { readonly minDevices: number; readonly targ
   }
 }
 
-/** Without so many updates the round cannot be completed: a secure one needs its threshold. */
+/** The number of updates without which the round cannot be completed: a secure one needs its threshold. */
 export const neededUpdates = (round: {
   readonly minDevices: number
   readonly plan: { readonly secure?: { readonly threshold: number } }
 }): number => Math.max(round.minDevices, round.plan.secure?.threshold ?? 0)
 
-/** How long stragglers are waited for once min_devices updates are in: 10% of the timeout, within 5 s and 60 s. */
+/** Returns how long to wait for stragglers after min_devices updates: 10% of the timeout, within 5 s and 60 s. */
 export const stragglerGraceSeconds = (timeoutSeconds: number): number => Math.min(60, Math.max(5, timeoutSeconds * 0.1))
 
 const MAX_REASONS = 3
 const MAX_REASON_LENGTH = 200
 
-/** How the reason of a failed round begins where its time was over; metrics count rounds by it. */
+/** The start of the reason of a round that failed by timeout; metrics use it to count rounds. */
 export const TIMED_OUT = 'Timed out'
-/** How it begins where every device had reported and too few updates had arrived. */
+/** The start of the reason if all devices had reported, but too few updates had arrived. */
 export const ALL_REPORTED = 'All devices have reported'
 
-/** `2 of 3 devices failed: CUDA out of memory (1), no disk (1)`: the commonest reasons, which come first, and how often. */
+/** `2 of 3 devices failed: CUDA out of memory (1), no disk (1)`: the first reasons (the most common), with their counts. */
 export const describeFailures = (failures: {
   readonly selected: number
   readonly failed: number
@@ -80,38 +77,57 @@ const oneLine = (reason: string): string => {
   return line.length > MAX_REASON_LENGTH ? `${cut(line, MAX_REASON_LENGTH)}...` : line
 }
 
-/** The parts of a round that decide when it must leave `active`. */
+/** The parts of a round that determine when it leaves `active`. */
 export interface RoundProgress {
   readonly minDevices: number
-  /** Participants that have neither failed nor left: those still training and those that delivered. */
+  /** Participants that have not failed or left: those still training, and those that delivered. */
   readonly takingPart: number
   readonly completedDevices: number
-  /** After so many updates it stops accepting more, even if other devices still train; null: after those of all that take part. */
+  /** Stops accepting updates after this many, even if other devices still train; null: after those of all participants. */
   readonly wantedUpdates: number | null
   /** When the min_devices-th update arrived; null until then. */
   readonly quorumAt: Date | null
   readonly timeoutAt: Date
   readonly graceSeconds: number
-  /** When a private round ends, whatever has arrived; null where a round is not private. */
+  /** When a private round ends, whatever has arrived; null if the round is not private. */
   readonly closesAt: Date | null
+  readonly plan?: { readonly asynchronous?: true }
 }
 
-/** What an active round must do at `now`: nothing yet, stop accepting updates, or give up. */
+/** Returns how many participants are still training, and have not delivered. */
+const training = ({ takingPart, completedDevices }: Pick<RoundProgress, 'takingPart' | 'completedDevices'>): number =>
+  takingPart - completedDevices
+
+/** True if another device may join. In an asynchronous round, a device that has delivered frees its place. */
+export const hasFreePlace = (
+  round: Pick<RoundProgress, 'takingPart' | 'completedDevices' | 'plan'> & { readonly targetDevices: number },
+): boolean => (round.plan?.asynchronous ? training(round) : round.takingPart) < round.targetDevices
+
+/**
+ * True if an asynchronous round has its min_devices updates and no device is training: it continues while other devices may
+ * take the free places.
+ */
+export const lacksDevices = (round: RoundProgress): boolean =>
+  round.plan?.asynchronous === true && round.completedDevices >= round.minDevices && training(round) <= 0
+
+/** Returns after how many updates a round stops accepting more; an asynchronous one stops when its buffer is full. */
+const closingUpdates = ({ takingPart, wantedUpdates, plan }: RoundProgress): number =>
+  plan?.asynchronous ? (wantedUpdates ?? takingPart) : Math.min(takingPart, wantedUpdates ?? takingPart)
+
+/** Returns what an active round must do at `now`: stop accepting updates, fail, or nothing yet (null). */
 export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out' | null => {
   if (round.closesAt !== null) return privateDueEvent({ ...round, closesAt: round.closesAt }, now)
   const quorum = round.quorumAt !== null && round.completedDevices >= round.minDevices
-  if (quorum && round.completedDevices >= Math.min(round.takingPart, round.wantedUpdates ?? round.takingPart)) {
-    return 'collect'
-  }
+  if (quorum && round.completedDevices >= closingUpdates(round)) return 'collect'
   if (quorum && now.getTime() >= collectAt(round).getTime()) return 'collect'
   return now.getTime() >= round.timeoutAt.getTime() ? 'time_out' : null
 }
 
-/** When a round with a quorum stops waiting for stragglers: after the grace, never after the timeout. */
+/** Returns when a round with a quorum stops waiting for stragglers: after the grace period, but not after the timeout. */
 const collectAt = (round: RoundProgress): Date =>
   new Date(Math.min(round.quorumAt!.getTime() + round.graceSeconds * 1000, round.timeoutAt.getTime()))
 
-/** Whether something about the round is to be decided at `now`, by `dueEvent` or by a review. */
+/** True if the round needs a decision at `now`, by `dueEvent` or by a review. */
 export const isDue = (
   round: RoundProgress & { readonly status: RoundStatus; readonly reviewAt: Date | null },
   now: Date,

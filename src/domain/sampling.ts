@@ -1,14 +1,14 @@
 /** A number in [0, 1), uniformly distributed. */
 export type Random = () => number
 
-/** `count` whole numbers drawn independently and uniformly from 1..max, duplicates removed. */
+/** Draws `count` integers independently and uniformly from 1..max, and removes duplicates. */
 export const drawOrdinals = (max: number, count: number, random: Random): number[] => {
   const drawn = new Set<number>()
   for (let draw = 0; draw < count; draw++) drawn.add(1 + Math.floor(random() * max))
   return [...drawn]
 }
 
-/** `count` items drawn uniformly without replacement (Fisher-Yates, stopped early); all of them when fewer. */
+/** Draws `count` items uniformly without replacement (Fisher-Yates, stopped early), or all if there are fewer. */
 export const sample = <Item>(items: readonly Item[], count: number, random: Random): Item[] => {
   const pool = [...items]
   const taken = Math.min(count, pool.length)

@@ -1,4 +1,4 @@
-/** Where weight files are kept. */
+/** Where weight files are stored. */
 export type StorageLocation = FolderLocation | S3Location
 
 export interface FolderLocation {
@@ -10,15 +10,15 @@ export interface FolderLocation {
 export interface S3Location {
   readonly kind: 's3'
   readonly bucket: string
-  /** In front of every key: empty, or with a slash at its end. */
+  /** The prefix of every key: empty, or with a trailing slash. */
   readonly prefix: string
   /** null: Amazon's. */
   readonly endpoint: string | null
-  /** null: what the environment says. */
+  /** null: taken from the environment. */
   readonly region: string | null
 }
 
-/** Amazon's rules for names of buckets. */
+/** Amazon's rules for bucket names. */
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const REGION = /^[a-z0-9-]{1,64}$/
 
@@ -45,8 +45,8 @@ const s3Location = (url: URL): S3Location | string => {
 }
 
 /**
- * `s3://bucket/prefix?endpoint=https://host&region=name`, `file:///folder`, or the absolute path of a folder; absent: the
- * data folder. What is wrong with it as a string.
+ * Parses `s3://bucket/prefix?endpoint=https://host&region=name`, `file:///folder`, or the absolute path of a folder; absent:
+ * the data folder. Returns an error as a string.
  */
 export const parseStorageUrl = (value: string | undefined): StorageLocation | string => {
   if (value === undefined) return { kind: 'folder', path: null }

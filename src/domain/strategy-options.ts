@@ -4,7 +4,7 @@ import { cut } from './text.ts'
 export type OptionValue = number | string
 export type StrategyOptions = Readonly<Record<string, OptionValue>>
 
-/** What one option may be. `default` may depend on the options that come before it in the table. */
+/** The rules of one option. `default` may depend on the options that precede it in the table. */
 export type OptionRule = {
   readonly description: string
   readonly default: OptionValue | ((given: StrategyOptions) => OptionValue)
@@ -13,14 +13,14 @@ export type OptionRule = {
       readonly kind: 'number' | 'integer'
       readonly min: number
       readonly max: number
-      /** The bound itself is not allowed. */
+      /** The bound itself is excluded. */
       readonly exclusiveMinimum?: true
       readonly exclusiveMaximum?: true
     }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
 )
 
-/** The value when the rule allows it; throws bad_request naming the field. */
+/** Returns the value if the rule allows it. Throws bad_request naming the field. */
 export const checkedOption = (field: string, given: unknown, rule: OptionRule): OptionValue => {
   if (rule.kind === 'choice') {
     if (typeof given === 'string' && rule.choices.includes(given)) return given
@@ -69,7 +69,7 @@ export const moments = {
     min: 0,
     max: 1,
     exclusiveMaximum: true,
-    // The paper's Adagrad goes without momentum.
+    // The paper's Adagrad does not use momentum.
     default: (given: StrategyOptions) => (given.variant === 'adagrad' ? 0 : 0.9),
     description: 'Decay rate of the first moment (momentum); default 0.9, or 0 for adagrad.',
   },

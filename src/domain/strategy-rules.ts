@@ -1,29 +1,29 @@
 import { byzantine, moments, type OptionRule, rate } from './strategy-options.ts'
 
-/** Names that the literature has for variants of fedopt (Reddi et al. 2021; Hsu et al. 2019). */
+/** Names in the literature for variants of fedopt (Reddi et al. 2021; Hsu et al. 2019). */
 export const FEDOPT_VARIANTS = { fedyogi: 'yogi', fedadagrad: 'adagrad', fedavgm: 'momentum' } as const
 
-/** What a strategy is, its options, and its capabilities. */
+/** A strategy's description, options, and capabilities. */
 export interface StrategyRules {
   readonly description: string
   readonly options: Readonly<Record<string, OptionRule>>
-  /** Whether noise can hide what one update changes, as where the aggregate is a plain mean; a string is the reason why not. */
+  /** Whether noise can hide one update's contribution, for example because the aggregate is a plain mean; a string: why not. */
   readonly privacy: true | string
-  /** Whether the server can compute it from the sum of all updates; a string is the reason why not. */
+  /** Whether the server can compute it from the sum of all updates; a string: why not. */
   readonly secureAggregation: true | string
-  /** A plain mean of the updates, beside which statistics (scalers, naive Bayes) are merged by their counts. */
+  /** A plain mean of the updates, with which statistics (scalers, naive Bayes) can be merged by their counts. */
   readonly mergesStatistics?: true
-  /** Combines models of trees (XGBoost), not tensors. */
+  /** Combines tree models (XGBoost), not tensors. */
   readonly trees?: true
-  /** Works on changes of a model, so a round cannot start without one. */
+  /** Works on changes to a model, so a round cannot start without one. */
   readonly needsModel?: true
-  /** Rounds overlap: a device submits whenever it is ready. Such a strategy has the options buffer and max_staleness. */
+  /** Rounds overlap: devices submit whenever they are ready. Such a strategy has the options buffer and max_staleness. */
   readonly asynchronous?: true
-  /** Server and devices keep control variates; the population is counted, and updates bring a second file. */
+  /** The server and the devices store control variates; the population is counted, and updates include a second file. */
   readonly controlVariates?: true
-  /** Devices also train a model of their own, which they keep. */
+  /** Devices also train a personal model, which they keep. */
   readonly personalModel?: true
-  /** Options that the devices apply while they train; they travel in the plan's hyperparameters. */
+  /** Options that the devices apply during training; sent in the plan's hyperparameters. */
   readonly onDevice?: readonly string[]
 }
 
@@ -32,7 +32,7 @@ const TREES = 'trees are added to the model as they are, and show the data that 
 const UNBOUNDED =
   'the influence of one update on its result has no known bound, so no noise level is known to be sufficient'
 
-/** In the order of the documentation. A strategy is a row here and its factory in `src/aggregation/strategies.ts`. */
+/** In the documentation's order. A strategy is defined by a row here and its factory in `src/aggregation/strategies.ts`. */
 const TABLE = {
   fedavg: {
     description: 'The mean of all updates, weighted by their samples (McMahan et al. 2017).',
@@ -212,7 +212,7 @@ export type StrategyName = keyof typeof TABLE
 
 export const STRATEGY_RULES: Readonly<Record<StrategyName, StrategyRules>> = TABLE
 
-/** Strategies of trees, not tensors. */
+/** Strategies for trees, not tensors. */
 export type TreeStrategyName = {
   [Name in StrategyName]: (typeof TABLE)[Name] extends { readonly trees: true } ? Name : never
 }[StrategyName]
@@ -221,7 +221,7 @@ export const isTreeStrategy = (name: StrategyName): name is TreeStrategyName => 
 
 export const STRATEGY_NAMES = Object.keys(TABLE) as readonly StrategyName[]
 
-/** Every name that a request may give; responses have those of STRATEGY_NAMES. */
+/** All names accepted in requests; responses use those of STRATEGY_NAMES. */
 export const ACCEPTED_STRATEGY_NAMES = [
   ...STRATEGY_NAMES,
   ...(Object.keys(FEDOPT_VARIANTS) as (keyof typeof FEDOPT_VARIANTS)[]),
@@ -229,7 +229,7 @@ export const ACCEPTED_STRATEGY_NAMES = [
 
 export type AcceptedStrategyName = (typeof ACCEPTED_STRATEGY_NAMES)[number]
 
-/** The strategy of a round or job that names none. */
+/** The strategy of a round or job that does not name one. */
 export const DEFAULT_STRATEGY: StrategyName = 'fedavg'
 
 export const isFedoptVariant = (name: string): name is keyof typeof FEDOPT_VARIANTS =>
@@ -237,6 +237,6 @@ export const isFedoptVariant = (name: string): name is keyof typeof FEDOPT_VARIA
 
 export const isStrategyName = (name: string): name is StrategyName => Object.hasOwn(STRATEGY_RULES, name)
 
-/** The rules of a strategy by the name that a plan gives; undefined for one that this version does not know. */
+/** Returns the rules of a strategy by the name in a plan; undefined for names unknown to this version. */
 export const rulesOf = (name: string): StrategyRules | undefined =>
   isStrategyName(name) ? STRATEGY_RULES[name] : undefined

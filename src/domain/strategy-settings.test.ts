@@ -3,7 +3,7 @@ import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES } from './strategy-rules.ts'
 import { requirePrivacyAllowed, requireSecureAggregationAllowed, strategySettings } from './strategy-settings.ts'
 
 describe('the settings of a strategy', () => {
-  it('are fedavg when nothing is said', () => {
+  it('default to fedavg', () => {
     expect(strategySettings()).toEqual({ name: 'fedavg', options: {} })
   })
 
@@ -19,11 +19,11 @@ describe('the settings of a strategy', () => {
     ['fedadam', { form: 'paper', server_learning_rate: 0.1, beta1: 0.9, beta2: 0.99, tau: 0.001 }],
     ['ditto', { lambda: 0.1 }],
     ['fedbuff', { buffer: 10, server_learning_rate: 1, staleness_exponent: 0.5, max_staleness: 50 }],
-  ])('of %s have defaults', (name, options) => {
+  ])('for %s have defaults', (name, options) => {
     expect(strategySettings(name)).toEqual({ name, options })
   })
 
-  it('take defaults that belong to the variant', () => {
+  it('have defaults that depend on the variant', () => {
     expect(strategySettings('fedopt', { variant: 'momentum' }).options).toMatchObject({ server_learning_rate: 1 })
     expect(strategySettings('fedopt', { variant: 'adagrad' }).options).toMatchObject({ beta1: 0 })
     expect(strategySettings('fedopt', { variant: 'adagrad', beta1: 0.5 }).options).toMatchObject({ beta1: 0.5 })
@@ -33,7 +33,7 @@ describe('the settings of a strategy', () => {
     ['fedyogi', 'yogi'],
     ['fedadagrad', 'adagrad'],
     ['fedavgm', 'momentum'],
-  ])('of %s are those of fedopt with the variant %s', (name, variant) => {
+  ])('for %s are those of fedopt with the variant %s', (name, variant) => {
     expect(strategySettings(name)).toEqual(strategySettings('fedopt', { variant }))
     expect(strategySettings(name, { beta1: 0.5, variant })).toEqual(strategySettings('fedopt', { variant, beta1: 0.5 }))
     expect(() => strategySettings(name, { variant: 'adam' })).toThrow(
@@ -57,12 +57,12 @@ describe('the settings of a strategy', () => {
       { variant: 'sgd' },
       "strategy_options.variant must be one of: momentum, adagrad, yogi, adam. It is 'sgd'.",
     ],
-  ])('of %s with %j are refused by name', (name, options, message) => {
+  ])('for %s with %j are refused, naming the field', (name, options, message) => {
     expect(() => strategySettings(name, options)).toThrow(message)
   })
 })
 
-describe('what a strategy goes together with', () => {
+describe('what a strategy can be combined with', () => {
   const allowedBy = (check: (name: (typeof STRATEGY_NAMES)[number]) => void) =>
     STRATEGY_NAMES.filter((name) => {
       try {
@@ -73,12 +73,12 @@ describe('what a strategy goes together with', () => {
       }
     })
 
-  it('is privacy where the aggregate is a mean of updates', () => {
+  it('includes privacy if the aggregate is a mean of updates', () => {
     expect(allowedBy(requirePrivacyAllowed)).toEqual(['fedavg', 'fedprox', 'fedopt', 'fedadam', 'ditto'])
     expect(() => requirePrivacyAllowed('krum')).toThrow(/Use fedavg, fedprox, fedopt, fedadam, ditto\.$/)
   })
 
-  it('is secure aggregation where a sum is enough', () => {
+  it('includes secure aggregation if a sum is enough', () => {
     expect(allowedBy(requireSecureAggregationAllowed)).toEqual(['fedavg', 'fedprox', 'fedopt', 'fedadam', 'ditto'])
     expect(() => requireSecureAggregationAllowed('fedmedian')).toThrow(/only their sum/)
   })

@@ -11,16 +11,16 @@ import {
   type StrategyName,
 } from './strategy-rules.ts'
 
-/** A strategy with every one of its options, checked and with defaults filled in. */
+/** A strategy with all of its options, validated and with defaults filled in. */
 export interface StrategySettings {
   readonly name: StrategyName
   readonly options: StrategyOptions
 }
 
 /**
- * A strategy's settings from what a caller gave: unknown names and options, wrong kinds and values out of range throw
- * bad_request naming the field (`strategy_options.trim`); what is missing gets its default. `fedyogi`, `fedadagrad` and
- * `fedavgm` become fedopt with that variant.
+ * Validates a strategy's settings and fills in defaults. Unknown names and options, wrong types and values out of range throw
+ * bad_request naming the field (`strategy_options.trim`). `fedyogi`, `fedadagrad` and `fedavgm` become fedopt with that
+ * variant.
  */
 export const strategySettings = (
   name: string = DEFAULT_STRATEGY,
@@ -57,18 +57,18 @@ export const strategySettings = (
   return { name, options: settled }
 }
 
-/** With fewer updates than these a round cannot succeed: Krum needs 2f + 3 (Blanchard et al. 2017, section 3). */
+/** Returns the number of updates below which a round cannot succeed: Krum needs 2f + 3 (Blanchard et al. 2017, section 3). */
 export const fewestUpdates = ({ options: { byzantine: f } }: StrategySettings): number =>
   typeof f === 'number' ? 2 * f + 3 : 1
 
-/** Throws bad_request saying why, where the strategy cannot be combined with clipping and noise. */
+/** Throws bad_request with the reason if the strategy cannot be combined with clipping and noise. */
 export const requirePrivacyAllowed = (name: StrategyName): void => {
   const allowed = STRATEGY_RULES[name].privacy
   if (allowed === true) return
   throw badRequest(`privacy cannot be combined with strategy '${name}': ${allowed}. Use ${allowing('privacy')}.`)
 }
 
-/** Throws bad_request saying why, where the strategy cannot do with a sum. */
+/** Throws bad_request with the reason if the strategy cannot work with only a sum. */
 export const requireSecureAggregationAllowed = (name: StrategyName): void => {
   const allowed = STRATEGY_RULES[name].secureAggregation
   if (allowed === true) return
@@ -80,11 +80,11 @@ export const requireSecureAggregationAllowed = (name: StrategyName): void => {
 const allowing = (what: 'privacy' | 'secureAggregation'): string =>
   STRATEGY_NAMES.filter((name) => STRATEGY_RULES[name][what] === true).join(', ')
 
-/** Whether a round works on changes of a model (null: no strategy was named). */
+/** True if a round works on changes to a model (null: no strategy was named). */
 export const needsModel = (strategy: StrategySettings | null, isPrivate: boolean): boolean =>
   strategy !== null && (isPrivate || STRATEGY_RULES[strategy.name].needsModel === true)
 
-/** Throws bad_request where a round without a job cannot have the strategy (null: none was named). */
+/** Throws bad_request if a round without a job cannot use the strategy (null: none was named). */
 export const requireStandsAlone = (
   strategy: StrategySettings | null,
   { hasModel, isPrivate }: { readonly hasModel: boolean; readonly isPrivate: boolean },

@@ -1,11 +1,11 @@
-/** What PostgreSQL cannot store: U+0000, and halves of surrogate pairs. */
+/** Characters that PostgreSQL cannot store: U+0000, and unpaired surrogates. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u
 
 export const isStorable = (text: string): boolean => !UNSTORABLE.test(text)
 
-/** The text with U+FFFD in place of each character that PostgreSQL cannot store. */
+/** Replaces each character that PostgreSQL cannot store with U+FFFD. */
 export const storable = (text: string): string => text.replace(new RegExp(UNSTORABLE, 'gu'), '\ufffd')
 
-/** At most the first `max` UTF-16 code units, without half a surrogate pair at the end. */
+/** Returns at most the first `max` UTF-16 code units, without half a surrogate pair at the end. */
 export const cut = (text: string, max: number): string =>
   text.length > max ? text.slice(0, max).replace(/[\ud800-\udbff]$/, '') : text

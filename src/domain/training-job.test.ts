@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { afterCompletedRound, afterFailedRound } from './job-endings.ts'
-import { asLosses, hasConverged } from './job-metric.ts'
+import { asLosses, hasConverged, objectiveOf } from './job-metric.ts'
 import { strategySettings } from './strategy-settings.ts'
 import {
   continuedSettings,
@@ -29,11 +29,11 @@ describe('the states of a training job', () => {
     ['completed', 'extend', 'pending'],
   ]
 
-  it.each(table)('%s, when it is to %s, becomes %s', (status, event, next) => {
+  it.each(table)('%s, on %s, becomes %s', (status, event, next) => {
     expect(nextJobStatus(status, event)).toBe(next)
   })
 
-  it('have no other ways', () => {
+  it('have no other transitions', () => {
     const allowed = new Set(table.map(([status, event]) => `${status} ${event}`))
     for (const status of Object.keys(NEXT) as JobStatus[]) {
       for (const event of EVENTS) {
@@ -47,7 +47,7 @@ describe('the states of a training job', () => {
 describe('the sizes of a round', () => {
   const sizes = { minDevices: 2, targetDevices: 10, overSelection: 1 }
 
-  it('are the target, and more than that with over-selection', () => {
+  it('are the target, or more with over-selection', () => {
     const strategy = strategySettings('fedavg')
     expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, requested: 10, selected: 10 })
     expect(roundSizes({ strategy, ...sizes, overSelection: 1.1 })).toEqual({
@@ -62,7 +62,7 @@ describe('the sizes of a round', () => {
     })
   })
 
-  it('of an asynchronous job close at its buffer', () => {
+  it("for an asynchronous job close at the buffer's size", () => {
     const strategy = strategySettings('fedbuff', { buffer: 3 })
     expect(roundSizes({ strategy, ...sizes })).toEqual({ minDevices: 2, requested: 3, selected: 10 })
     expect(() => roundSizes({ strategy, ...sizes, minDevices: 4 })).toThrow(
@@ -89,7 +89,7 @@ describe('the sizes of a round', () => {
   })
 })
 
-describe('a job that watches its loss', () => {
+describe('a job with a stop condition', () => {
   const rule = { lossImprovementBelow: 0.01, patience: 2 }
 
   it.each([
@@ -100,25 +100,27 @@ describe('a job that watches its loss', () => {
     [[1, 0.5, 0.7, 0.6], true],
     [[1, null, 0.999, null, 0.998], true],
     [[1, null, null, null], false],
-  ])('with %j has converged: %s', (losses, converged) => {
+  ])('has, with losses %j, converged: %s', (losses, converged) => {
     expect(hasConverged(losses, rule)).toBe(converged)
   })
 })
 
 it.each([
-  ['loss', [1, null]],
-  ['val/rmse', [1, null]],
-  ['evaluation.loss', [1, null]],
-  ['accuracy', [-1, null]],
-  ['evaluation.f1', [-1, null]],
-])('values of %s are minimized or maximized by their name', (metric, losses) => {
-  expect(asLosses(metric, [1, null])).toEqual(losses)
+  [{}, [1, null]],
+  [{ metric: 'val/rmse' }, [1, null]],
+  [{ metric: 'evaluation.loss' }, [1, null]],
+  [{ metric: 'accuracy' }, [-1, null]],
+  [{ metric: 'evaluation.f1' }, [-1, null]],
+  [{ metric: 'drift', goal: 'minimize' }, [1, null]],
+  [{ metric: 'evaluation.loss', goal: 'maximize' }, [-1, null]],
+] as const)('values of %j are minimized or maximized as stated, or else by the name', (settings, losses) => {
+  expect(asLosses(objectiveOf(settings).goal, [1, null])).toEqual(losses)
 })
 
 describe('a job after a round', () => {
   const settings = { rounds: 5, stopWhen: { lossImprovementBelow: 0.1, patience: 1 } }
 
-  it('is completed with its last round, or when it has converged', () => {
+  it('is completed after its last round, or when it has converged', () => {
     expect(afterCompletedRound({ settings, roundsCompleted: 3, losses: [3, 2, 1] })).toBeNull()
     expect(afterCompletedRound({ settings, roundsCompleted: 5, losses: [5, 4, 3, 2, 1] })).toEqual({
       event: 'finish',
@@ -132,7 +134,7 @@ describe('a job after a round', () => {
     })
   })
 
-  it('gives up when three in a row have failed', () => {
+  it('gives up when three rounds in a row have failed', () => {
     expect([1, 2].map((failed) => afterFailedRound(failed, 'too few'))).toEqual([null, null])
     expect(afterFailedRound(3, 'too few')).toEqual({
       event: 'give_up',
@@ -142,7 +144,7 @@ describe('a job after a round', () => {
   })
 })
 
-it('a job whose rounds are all completed needs more of them to go on', () => {
+it('a job whose rounds are all completed needs more rounds to be resumed', () => {
   const settings = { rounds: 10 } as JobSettings
   expect(() => continuedSettings(settings, 10, 'resume', undefined)).toThrow(
     'All 10 requested rounds are completed. To train more, say how many: rounds.',

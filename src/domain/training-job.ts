@@ -1,17 +1,18 @@
 import { badRequest, conflict } from './errors.ts'
+import type { Goal } from './metric-goal.ts'
 import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
 import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
 
-/** `pending` until its first round has begun. The last three are where every job ends, always with a reason. */
+/** `pending` until its first round begins. Every job ends in one of the last three, always with a reason. */
 export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'
 
-/** `begin` is the start of a round, the first or a later one. `resume` and `extend` give an ended job more rounds. */
+/** `begin` is the start of any round. `resume` and `extend` give an ended job more rounds. */
 export type JobEvent = 'begin' | 'finish' | 'give_up' | 'stop' | 'resume' | 'extend'
 
-/** The states of a job and what leads from one to the next. */
+/** The transitions between a job's states. */
 export const NEXT: Readonly<Record<JobStatus, Readonly<Partial<Record<JobEvent, JobStatus>>>>> = {
-  // A budget may be spent by others before the first round: that is an ending like any other.
+  // Others may spend a budget before the first round: that ends the job normally.
   pending: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
   running: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
   completed: { extend: 'pending' },
@@ -28,7 +29,7 @@ const VERB: Readonly<Record<JobEvent, string>> = {
   extend: 'be extended',
 }
 
-/** What to do instead. */
+/** Advice on what to do instead. */
 const ADVICE: Readonly<Partial<Record<JobStatus, Readonly<Partial<Record<JobEvent, string>>>>>> = {
   pending: { resume: ' It goes on by itself.', extend: ' Wait until it is completed.' },
   running: { resume: ' It goes on by itself.', extend: ' Wait until it is completed.' },
@@ -37,7 +38,7 @@ const ADVICE: Readonly<Partial<Record<JobStatus, Readonly<Partial<Record<JobEven
   stopped: { extend: ' Resume it; that may be for more rounds than it had left.' },
 }
 
-/** The status after `event`, or a conflict that says where the job stands. */
+/** Returns the status after `event`. Throws conflict naming the status if the event is not allowed. */
 export const nextJobStatus = (status: JobStatus, event: JobEvent): JobStatus => {
   const next = NEXT[status][event]
   if (next === undefined) {
@@ -47,8 +48,8 @@ export const nextJobStatus = (status: JobStatus, event: JobEvent): JobStatus => 
 }
 
 /**
- * Converged: over the last `patience` rounds the best value of the job's metric has not become better by `lossImprovementBelow` or
- * more. Databases keep it under this name, from when the loss was the only metric.
+ * Converged: over the last `patience` rounds the best value of the job's metric has not improved by `lossImprovementBelow` or
+ * more. The name is stored in databases, and dates from when the loss was the only metric.
  */
 export interface StopRule {
   readonly lossImprovementBelow: number
@@ -59,46 +60,48 @@ export interface JobPrivacy {
   readonly noiseMultiplier: number
   readonly clipNorm: number
   readonly adaptiveClip: boolean
-  /** What its epsilon is told at; absent in jobs of before it was kept. */
+  /** The delta at which its epsilon is reported; absent in jobs from before it was stored. */
   readonly delta?: number
-  /** What all its rounds may cost together, where its noise was chosen by that. */
+  /** The budget for all its rounds together, if its noise was derived from one. */
   readonly targetEpsilon?: number
 }
 
-/** What was asked for, whole, with defaults filled in. Kept with the job as JSON. */
+/** The complete request, with defaults filled in. Stored with the job as JSON. */
 export interface JobSettings {
   readonly strategy: StrategySettings
   readonly rounds: number
   readonly minDevices: number
-  /** How many updates a round wants; of an asynchronous job: how many devices train at the same time. */
+  /** How many updates a round requests; for an asynchronous job: how many devices train at the same time. */
   readonly targetDevices: number
-  /** So many times the target are selected, because some never deliver. */
+  /** The factor by which more devices than the target are selected, because some never deliver. */
   readonly overSelection: number
   readonly timeoutSeconds: number
-  /** How long devices have to evaluate the last model; absent: what follows from the timeout. */
+  /** How long devices have to evaluate the last model; absent: derived from the timeout. */
   readonly evaluationSeconds?: number
-  /** How long, once min_devices updates are in, the rest is waited for; null: what follows from the timeout. */
+  /** How long to wait for more updates after min_devices have arrived; null: derived from the timeout. */
   readonly reportWindowSeconds: number | null
   /** How long a round that could start waits for min_devices active devices. */
   readonly waitForDevicesSeconds: number
   readonly hyperparameters: Readonly<Record<string, unknown>>
   readonly privacy: JobPrivacy | null
-  /** Rounds whose updates are masked, and what was asked of them; the rest follows from the sizes. */
+  /** The requested options of rounds with masked updates; the rest is derived from the sizes. */
   readonly secureAggregation: {
     readonly threshold?: number | undefined
     readonly range?: number | undefined
     readonly maxWeight?: number | undefined
   } | null
   readonly stopWhen: StopRule | null
-  /** What `stopWhen` and `publish: best` go by; absent: the loss. */
+  /** The metric used by `stopWhen` and `publish: best`; absent: the loss. */
   readonly metric?: string
-  /** Absent in jobs of before it was kept: none. */
+  /** Which values of `metric` are better. Absent for the loss, and in jobs from before it was kept: by the metric's name. */
+  readonly goal?: Goal
+  /** Absent in jobs from before it was stored: none. */
   readonly publish?: Publish
-  /** The version of its model that it begins from; absent in jobs of before it was kept, which begin from the latest. */
+  /** The version of its model that it starts from; absent in jobs from before it was stored: the latest. */
   readonly modelVersion?: number
-  /** Its model and updates are bare float32 vectors. */
+  /** Its model and updates are raw float32 vectors. */
   readonly rawVector?: true
-  /** Rounds completed when it was last extended: `stopWhen` looks at those after them. */
+  /** Rounds completed when it was last extended; `stopWhen` considers only later ones. */
   readonly extendedAfter?: number
 }
 
@@ -110,7 +113,7 @@ export const JOB_ROUNDS = { min: 1, max: 10_000, default: 10 } as const
 export const MIN_DEVICES_DEFAULT = 2
 export const WAIT_FOR_DEVICES_SECONDS = { min: 1, max: 7 * 24 * 3600, default: 3600 } as const
 export const OVER_SELECTION = { min: 1, max: 10, default: 1 } as const
-/** How many devices a round selects, and how many updates close it. */
+/** How many devices a round selects, and how many updates end it. */
 export interface RoundSizes {
   readonly minDevices: number
   readonly selected: number
@@ -118,9 +121,9 @@ export interface RoundSizes {
 }
 
 /**
- * A job's round sizes. Over-selection selects ceil(target * factor) and closes at the target (Bonawitz et al. 2019,
+ * Returns a job's round sizes. Over-selection selects ceil(target * factor) and closes at the target (Bonawitz et al. 2019,
  * "Towards Federated Learning at Scale", section 4.2). An asynchronous job's rounds close at its buffer's size.
- * @throws bad_request naming the field where the sizes contradict each other.
+ * @throws bad_request naming the field if the sizes contradict each other.
  */
 export const roundSizes = (
   settings: Pick<JobSettings, 'strategy' | 'minDevices' | 'targetDevices' | 'overSelection'>,
@@ -141,7 +144,7 @@ export const roundSizes = (
         `${strategy.options.byzantine}: it needs 2f + 3 = ${fewest} updates. Set target_devices to that, or byzantine lower.`,
     )
   }
-  // 10 * 1.1 is a little more than 11 in floating point.
+  // 10 * 1.1 is slightly more than 11 in floating point.
   return {
     minDevices: Math.max(minDevices, fewest),
     requested,
@@ -150,9 +153,9 @@ export const roundSizes = (
 }
 
 /**
- * The settings of a job that goes on: `more` rounds after those that it has completed; those that it had left when `more` is
- * undefined. Its status afterwards is checked by `nextJobStatus`.
- * @throws bad_request naming the field where that would be more rounds than a job may have.
+ * Returns the settings of a job that continues: `more` rounds after its completed ones, or its remaining rounds if `more` is
+ * undefined. Does not check the job's status, as `nextJobStatus` does.
+ * @throws bad_request naming the field if a job may not have that many rounds.
  */
 export const continuedSettings = (
   settings: JobSettings,
@@ -174,30 +177,30 @@ export const continuedSettings = (
 }
 export const EVALUATION_SECONDS = { min: 1, max: 3600 } as const
 
-/** How long devices have to evaluate the last round's model: as asked for, else as stragglers of a round have. */
+/** Returns how long devices have to evaluate the last model: as requested, otherwise as long as stragglers have. */
 export const evaluationSecondsOf = ({
   evaluationSeconds,
   timeoutSeconds,
 }: Pick<JobSettings, 'evaluationSeconds' | 'timeoutSeconds'>): number =>
   evaluationSeconds ?? stragglerGraceSeconds(timeoutSeconds)
 
-/** What a job tells of itself while its last model is evaluated. */
+/** A job's status message while its last model is evaluated. */
 export const waitingForEvaluations = (devices: number): string =>
   `Waits for ${devices === 1 ? '1 device' : `${devices} devices`} to evaluate the last model.`
 
-/** Whose devices a job trains with; all of its organization's where both are null. */
+/** Which devices a job trains with; all of its organization's if both are null. */
 export interface JobTarget {
   readonly groupId: string | null
   readonly federationId: string | null
 }
 
-/** Behind "devices": which ones. */
+/** Returns text to append to "devices". */
 export const targetOf = ({ groupId, federationId }: JobTarget): string => {
   if (groupId !== null) return ' of its device group'
   return federationId === null ? '' : ' of its federation'
 }
 
-/** What a job tells of itself while too few devices are active, and why it needs so many. */
+/** A job's status message while too few devices are active, with the reason for the minimum. */
 export const waitingForDevices = (
   active: number,
   needed: number,

@@ -11,17 +11,16 @@ import type { Environment } from './find-program.ts'
 import type { ModelFile } from './models/model-file.ts'
 import { findModel } from './models/model-folder.ts'
 
-/** Where models and engines are looked for. */
 export interface SearchPaths {
   /** The user's folder, which holds `models` and `engines`. */
   readonly home: string
-  /** What relative paths of models start from. */
+  /** Relative model paths start here. */
   readonly cwd: string
-  /** PATH, and the settings of engines. */
+  /** PATH, and the engines' settings. */
   readonly env: Environment
 }
 
-/** A model by its name, and what will run it. */
+/** A model and the engine to run it. */
 export interface ChosenModel {
   readonly file: ModelFile
   readonly engine: EngineChoice
@@ -33,9 +32,9 @@ const remote = (name: string, address: string, engine: EngineName): ChosenModel 
 })
 
 /**
- * Finds the model that was named and the engine for it, without loading it.
- * @param engine `auto`, the name of an engine, or the address of an OpenAI-style server. Under the name of a program that is a
- * server, a model that is not here is asked for at the program's usual address
+ * Finds the named model and its engine without loading it.
+ * @param engine `auto`, the name of an engine, or the address of an OpenAI-compatible server. If it names an engine that is a
+ * server, a model not found here is requested at the server's default address
  * @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing
  */
 export const chooseModelAndEngine = async (
@@ -54,11 +53,11 @@ export const chooseModelAndEngine = async (
   return { file, engine: await chooseEngine({ model: file, requested: engine, platform: thisPlatform(), env }) }
 }
 
-/** Settings that an engine does not know are of no use to it: the programs of others look after memory themselves. */
+/** An engine ignores settings that it does not know. External programs manage memory themselves. */
 export type EngineSettings = Omit<LlamaOptions, 'name' | 'path' | 'gpuModule'>
 
 /**
- * Loads the model. An engine's code is loaded when it is the one.
+ * Loads the model. An engine's code is imported only if it is used.
  * @throws InferenceError invalid_model, out_of_memory, engine_failed
  */
 export const openChosen = async (

@@ -46,7 +46,7 @@ const response = (model: string, content: string) => ({
   }),
 })
 
-test('a server of one model is started by one call, answers, and closes twice without harm', async () => {
+test('one call starts a server with one model, which answers and can be closed twice', async () => {
   const { server, ask, url } = await start({ models: [STARTER] })
   expect(await ask('starter')).toEqual(response('starter', 'The capital of France is Paris.'))
   expect(await ask(STARTER), 'by the name it was asked for').toEqual(
@@ -59,7 +59,7 @@ test('a server of one model is started by one call, answers, and closes twice wi
   await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
 })
 
-test('several models are loaded when they are asked for, and auto is one of them', async () => {
+test('further models are loaded on first use, and auto chooses among them', async () => {
   const { ask, url } = await start({ models: ['starter', BIGGER], autoRoute: true })
   const loaded = async () => ((await (await fetch(`${url}/health`)).json()) as { loaded: object[] }).loaded
   expect(await loaded()).toEqual([{ model: 'starter', engine: 'llama.cpp' }])
@@ -68,7 +68,7 @@ test('several models are loaded when they are asked for, and auto is one of them
   expect(await loaded()).toHaveLength(2)
 })
 
-test('a port in use is found before a model is looked for', async () => {
+test('a port in use is detected before a model is looked up', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   onTestFinished(() => void other.close())
@@ -78,7 +78,7 @@ test('a port in use is found before a model is looked for', async () => {
   })
 })
 
-test('two models of one name are refused', async () => {
+test('two models with the same name are refused', async () => {
   await expect(createInferenceServer({ ...settings, models: ['starter', STARTER] })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'models',

@@ -10,54 +10,54 @@ import { compress } from './runtime/compression/compress.ts'
 import { openModels, type ServedModels } from './served-models.ts'
 
 export interface InferenceSettings extends SearchPaths {
-  /** Names or paths. The first is loaded at the start, others when they are asked for. */
+  /** Names or paths. The first is loaded at startup, others on first use. */
   readonly models: readonly [string, ...string[]]
   /** `auto`, or the name of an engine. */
   readonly engine?: string
-  /** What it listens on. */
+  /** The address to listen on. */
   readonly host: string
-  /** With 0 the system chooses a free one. */
+  /** 0 lets the system choose a free one. */
   readonly port: number
-  /** The address by which others reach it, where that has another name. */
+  /** The address that clients use, if it has another name. */
   readonly publicUrl?: string | null
-  /** Origins of web pages that may call it, beside those of this machine. */
+  /** Origins of web pages that may call the server, in addition to those of this machine. */
   readonly corsOrigins?: readonly string[]
-  /** Requests that may wait for each engine; 0: a request that cannot start at once is refused. */
+  /** How many requests may wait for each engine; with 0, a request that cannot start at once is refused. */
   readonly maxQueue?: number
-  /** What requests have to bring; null: nothing. */
+  /** The key that requests require; null for none. */
   readonly apiKey?: string | null
   /** Requests that name no format get JSON. */
   readonly jsonMode?: boolean
-  /** Whether requests may leave the choice of a model to the server, by the name `auto`. */
+  /** Whether requests for the model `auto` let the server choose a model. */
   readonly autoRoute?: boolean
-  /** Takes redundant context out of prompts of more tokens than this; null: prompts are taken as they are. */
+  /** Compresses prompts with more tokens than this; null leaves prompts unchanged. */
   readonly compressOver?: number | null
-  /** Memory for prompts that come again; 0: none are kept. */
+  /** Memory for the prompt cache; 0 disables it. */
   readonly cacheMegabytes?: number
   readonly draft?: DraftOptions | null
-  /** LoRA adapters of the first model: GGUF files. */
+  /** GGUF files of LoRA adapters for the first model. */
   readonly lora?: readonly string[]
-  /** That compute; all cores for models of 256 MiB and more, else one less, when absent. */
+  /** Threads that compute. By default all cores for models of 256 MiB and more, otherwise one less. */
   readonly threads?: number
-  /** Prompt and answer together. */
+  /** For the prompt and the answer together. */
   readonly contextTokens?: number
-  /** Answers at the same time. */
+  /** Parallel answers. */
   readonly slots?: number
-  /** Whether the local network is told of the server. */
+  /** Whether to announce the server on the local network. */
   readonly announce?: boolean
   readonly version: string
   readonly log: LogOptions
-  /** What models and their engines do: a line each. */
+  /** Called with a line for each event of a model or its engine. */
   readonly onModelEvent?: (line: string) => void
-  /** What does not keep the server from serving. */
+  /** Called for problems that do not stop the server. */
   readonly onWarning?: (line: string) => void
-  /** Gives up the start. */
+  /** Aborts the startup. */
   readonly signal?: AbortSignal
 }
 
 export interface ComposedServer extends InferenceServer {
   readonly models: Omit<ServedModels, 'close'>
-  /** Refuses new connections, finishes what is in flight until a deadline, and closes the models. */
+  /** Refuses new connections, finishes requests in flight up to a deadline, and closes the models. */
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ const ENGINE_START_MS = 50
 
 const ignore = (): void => undefined
 
-/** Finds out before a model is loaded, which may take a while, whether there is a port to serve it on. */
+/** Checks that the port is free before a model is loaded, which can take a while. */
 const assertFree = ({ host, port }: InferenceSettings): Promise<void> =>
   new Promise((done, fail) => {
     const probe = createServer()
@@ -112,11 +112,11 @@ const announceModel = (
   return announce({ host: address, port, model: model.name, engine, version }, onWarning)
 }
 
-/** The server before its models are open: nobody asks it for them before it listens. */
+/** Prepares the server before its models are open. They are not used until it listens. */
 const prepareServer = async (settings: InferenceSettings, opened: () => ServedModels): Promise<PreparedServer> => {
   const { prepareInferenceServer } = await import('./api/build-server.ts')
   const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
-  // The routes are given their models now, and look at them with the first request.
+  // Routes get the models now, but use them only from the first request on.
   const models: AvailableModels = {
     list: () => opened().available.list(),
     open: (name, signal) => opened().available.open(name, signal),
@@ -139,14 +139,14 @@ const prepareServer = async (settings: InferenceSettings, opened: () => ServedMo
 }
 
 /**
- * The whole inference server: models, queue, routing, compression and HTTP, listening when this resolves.
+ * Starts the whole inference server: models, queue, routing, compression, and HTTP. It listens when this resolves.
  * @throws the error of listening, such as EADDRINUSE, before a model is loaded; InferenceError as openModels does
  */
 export const createInferenceServer = async (settings: InferenceSettings): Promise<ComposedServer> => {
   await assertFree(settings)
   const opening = openServedModels(settings)
   let opened: ServedModels | undefined
-  // While the model is loaded, on another core, and not before the engine's process has been started.
+  // Runs on another core while the model loads, but only after the engine's process has started.
   const preparing = sleep(ENGINE_START_MS).then(() => prepareServer(settings, () => opened!))
   const [loaded, prepared] = await Promise.allSettled([opening, preparing])
   try {

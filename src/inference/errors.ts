@@ -1,4 +1,4 @@
-/** What can go wrong at the inference server, and the status each travels under. Bodies have the shape that OpenAI's have. */
+/** The error codes of the inference server with their HTTP status. Bodies have OpenAI's format. */
 const KINDS = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
@@ -14,20 +14,20 @@ const KINDS = {
   queue_full: { status: 503, type: 'server_error' },
   engine_missing: { status: 503, type: 'server_error' },
   out_of_memory: { status: 503, type: 'server_error' },
-  /** Its file is the server's, not the client's. */
+  /** The model file is the server's, so this is not the client's fault. */
   invalid_model: { status: 500, type: 'server_error' },
   engine_failed: { status: 500, type: 'server_error' },
-  /** Of a server that is used as an engine. */
+  /** From a server that is used as an engine. */
   upstream_failed: { status: 502, type: 'server_error' },
   upstream_timeout: { status: 504, type: 'server_error' },
 } as const
 
 export type InferenceErrorCode = keyof typeof KINDS
 
-/** Every error of the inference server that a user is meant to read: what was wrong, where, and what to do. */
+/** An error for users of the inference server: what was wrong, where, and what to do. */
 export class InferenceError extends Error {
   readonly code: InferenceErrorCode
-  /** The field of the request that is at fault. */
+  /** The request field at fault. */
   readonly param: string | null
   readonly retryAfterSeconds: number | undefined
 

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The path of a program as the shell would find it; null when it is not installed. */
+/** Returns the path of a program as the shell would find it; null if it is not installed. */
 export const findProgram = async (name: string, env: Environment): Promise<string | null> => {
   const endings = process.platform === 'win32' ? (env.PATHEXT ?? '.EXE;.CMD;.BAT').split(';') : ['']
   for (const folder of (env.PATH ?? env.Path ?? '').split(delimiter).filter(Boolean)) {
@@ -14,7 +14,7 @@ export const findProgram = async (name: string, env: Environment): Promise<strin
         await access(path, constants.X_OK)
         if ((await stat(path)).isFile()) return path
       } catch {
-        // Not here.
+        // Not in this folder.
       }
     }
   }

@@ -15,32 +15,32 @@ import { type Calibration, createRoute, type RoutableModel } from './runtime/rou
 import { readCalibration } from './runtime/routing/routing-file.ts'
 
 export interface ServedModelsOptions extends SearchPaths {
-  /** Names or paths. The first is loaded at the start, others when they are asked for. */
+  /** Names or paths. The first is loaded at startup, others on first use. */
   readonly models: readonly [string, ...string[]]
   /** `auto`, or the name of an engine. */
   readonly engine: string
-  /** Whether requests may leave the choice of a model to the server, by the name `auto`. */
+  /** Whether requests for the model `auto` let the server choose a model. */
   readonly autoRoute: boolean
   readonly engineSettings: EngineSettings
-  /** Of the first model: an adapter fits one model only. */
+  /** For the first model only, because an adapter fits one model. */
   readonly lora?: readonly string[]
-  /** Gives up the start. */
+  /** Aborts the startup. */
   readonly signal: AbortSignal
 }
 
-/** The models of a server, the first of them loaded. */
+/** A server's models. The first is loaded. */
 export interface ServedModels {
   readonly available: AvailableModels
-  /** null: there is no model `auto`. */
+  /** null if there is no model `auto`. */
   readonly route: Route | null
-  /** With how many prompts `svc calibrate` found the limits that routing goes by; null where it was not run. */
+  /** How many prompts `svc calibrate` used to find the routing limits; null if it was not run for these models. */
   readonly calibrated: number | null
   readonly first: { readonly chosen: ChosenModel; readonly engine: Engine }
   readonly names: readonly string[]
   close(): Promise<void>
 }
 
-/** Beside its file a model takes its context and what the engine needs to compute. */
+/** In addition to its file, a model needs memory for its context and the engine's computation. */
 const EXPECTED_SHARE = 1.25
 const EXPECTED_BASE_BYTES = 64 * 2 ** 20
 
@@ -54,7 +54,7 @@ const routable = async ({ file }: ChosenModel): Promise<RoutableModel> => {
   return { name, bytes, parameters, contextTokens }
 }
 
-/** What was found for other models says nothing about these. */
+/** Returns the calibration if it covers at least two of these models. */
 const calibrationOf = async (home: string, names: readonly string[]): Promise<Calibration | null> => {
   const calibration = await readCalibration(home)
   const known = calibration?.tiers.filter(({ model }) => names.includes(model)) ?? []
@@ -74,7 +74,7 @@ const routeBetween = async (
   return createRoute(candidates, calibration)
 }
 
-/** Without a pool, whose limit of memory is for models beside each other: one alone may take what the machine has. */
+/** Opens a single model without a pool. The pool's memory limit is for several models; one alone may use all of the memory. */
 const openOnly = async (chosen: ChosenModel, { env, engineSettings, lora = [] }: ServedModelsOptions) => {
   const created = await createdAt(chosen)
   const engine = await openChosen(env, chosen, { ...engineSettings, lora })
@@ -104,9 +104,9 @@ const openPool = async (all: readonly ChosenModel[], options: ServedModelsOption
 }
 
 /**
- * Loads the first model, and the others when they are asked for.
+ * Loads the first model now, and the others on first use.
  * @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing, out_of_memory, engine_failed;
- * invalid_request about `models` when two of them have one name
+ * invalid_request about `models` if two of them have the same name
  */
 export const openModels = async (options: ServedModelsOptions): Promise<ServedModels> => {
   const requested = [...new Set(options.models)]
@@ -124,7 +124,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
     chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
   const nameOf = new Map(requested.map((name, index) => [name, names[index]!]))
   return {
-    // Models answer also to the names that they were asked for by: a server of `small` has small:4bit.
+    // A model also answers to the name in the settings: `small` for small:4bit.
     available: { ...models, open: (name, signal) => models.open(nameOf.get(name) ?? name, signal) },
     route,
     calibrated: calibration?.prompts ?? null,

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-// Folders that appear in `root` whole or not at all, and disappear in one step.
+// Folders that appear in and disappear from `root` atomically.
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Where a folder grows before it has its name. */
+/** Returns a temporary path for a folder that is not complete yet. */
 export const growingIn = (root: string): string => join(root, `.adding-${randomBytes(6).toString('hex')}`)
 
-/** Removes what an interrupted run left: nothing grows for a whole day. */
+/** Removes leftovers of interrupted runs, which are older than a day. */
 export const clearLeftovers = async (root: string, now: number): Promise<void> => {
   for (const name of await readdir(root)) {
     if (!/^\.(adding|removed)-/.test(name)) continue
@@ -20,7 +20,7 @@ export const clearLeftovers = async (root: string, now: number): Promise<void> =
   }
 }
 
-/** Takes a folder out of sight in one step, then deletes it. Whether it was there. */
+/** Hides a folder in one step, then deletes it. Returns whether it existed. */
 export const discard = async (root: string, folder: string): Promise<boolean> => {
   const hidden = join(root, `.removed-${randomBytes(6).toString('hex')}`)
   try {
@@ -34,8 +34,8 @@ export const discard = async (root: string, folder: string): Promise<boolean> =>
 }
 
 /**
- * Gives what has grown its name, in place of what is there, unless `stays` says that this may stay: another process may
- * have put the same folder there meanwhile, and somebody may be reading it.
+ * Renames a complete folder to its final name. Replaces an existing one unless `stays` returns true: another process may have
+ * put the same folder there, and it may be in use.
  */
 export const replace = async (
   root: string,

@@ -5,7 +5,7 @@ import { createMailer } from './mail.ts'
 
 const MAIL = { to: 'ada@acme.example', subject: 'Invitation', text: 'A link' }
 
-/** A mail server that treats each connection as `behave` says. */
+/** Starts a mail server that handles each connection with `behave`. */
 const startServer = async (behave: (socket: Socket) => void) => {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -25,7 +25,7 @@ const drip = (socket: Socket, line: string): void => {
   socket.on('close', () => clearInterval(timer))
 }
 
-it('a mail server that does not come to an end is given up, and the connection with it', async () => {
+it('gives up on a mail server that never finishes, and closes the connection', async () => {
   const servers = [
     () => undefined,
     (socket: Socket) => drip(socket, '220-hello\r\n'),
@@ -44,7 +44,7 @@ it('a mail server that does not come to an end is given up, and the connection w
   )
 })
 
-it('tells what the mail server refused with, in one line without control characters', async () => {
+it("reports the mail server's refusal, in one line without control characters", async () => {
   const { url } = await startServer((socket) => {
     socket.write('220 hello\r\n')
     socket.on('data', (data) =>

@@ -11,7 +11,7 @@ export interface Mail {
 /** `failed: …` contains the server's message. */
 export type MailResult = 'sent' | 'off' | `failed: ${string}`
 
-/** Sends mail by SERVICE_SMTP_URL; without it, says that mail is off. Takes at most `timeoutMs`, and never throws. */
+/** Sends mail through SERVICE_SMTP_URL; without it, returns 'off'. Takes at most `timeoutMs`, and never throws. */
 export const createMailer = (
   settings: { readonly url: string; readonly from: string } | null,
   timeoutMs = TIMEOUT_MS,
@@ -19,7 +19,7 @@ export const createMailer = (
   const deliver = async (url: string, from: string, { to, subject, text }: Mail): Promise<void> => {
     const { createTransport } = await import('nodemailer')
     const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
-    // Those limits begin anew with each line that the server sends: only the end of the socket bounds them all.
+    // These limits restart with each line from the server; only destroying the socket limits the total time.
     const socket = new Socket()
     let deadline: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
@@ -28,8 +28,7 @@ export const createMailer = (
         reject(new Error(`the mail server took longer than ${timeoutMs / 1000} s`))
       }, timeoutMs)
     })
-    // No file or address that a text names is read for it.
-    // A password is not sent in the clear, however the server asks for it.
+    // Files or addresses named in a text are not read. Passwords are never sent unencrypted, whatever the server offers.
     const requireTLS = new URL(url).password !== ''
     const transport = createTransport({
       url,
@@ -39,7 +38,7 @@ export const createMailer = (
       disableFileAccess: true,
       disableUrlAccess: true,
     })
-    // As an object, so that nothing in the address is read as a second one.
+    // As an object, so that nothing in the address is parsed as a second one.
     const sent = transport.sendMail({ from, to: { name: '', address: to }, subject, text })
     await Promise.race([sent, late]).finally(() => clearTimeout(deadline))
   }
@@ -50,7 +49,7 @@ export const createMailer = (
         await deliver(settings.url, settings.from, mail)
         return 'sent'
       } catch (error) {
-        // It is shown on terminals, and comes from an untrusted program.
+        // The message comes from an untrusted program and is shown on terminals.
         return `failed: ${(error as Error).message.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300)}`
       }
     },

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
 import { createSecrets } from './secrets.ts'
 
-it('reads what it encrypted, and says what is wrong with the key where it cannot', async () => {
+it('decrypts what it encrypted, and explains problems with the key', async () => {
   const dataDir = await emptyFolder()
   const path = join(dataDir, 'secrets.key')
   const sealed = await createSecrets(dataDir).seal('hush', 'one')

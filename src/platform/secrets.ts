@@ -19,14 +19,14 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
 
-/** Text that only this installation can read again; `context` must be the same both times. */
+/** Encrypts text that only this installation can decrypt; `context` must be the same both times. */
 export interface Secrets {
   seal(text: string, context: string): Promise<string>
-  /** Throws if the key is missing or is not the one that encrypted the text. */
+  /** Throws if the key is missing or is not the one that the text was encrypted with. */
   open(sealed: string, context: string): Promise<string>
 }
 
-/** A key in the data folder, outside the database; the first process that needs it creates it. */
+/** Returns a key file in the data folder, outside the database; the first process that needs it creates it. */
 const ensureKeyFile = async (path: string, make: () => Buffer): Promise<Buffer> => {
   const read = () => readFile(path).catch(() => null)
   const found = await read()
@@ -79,7 +79,7 @@ export interface Signer {
   /** Ed25519 (RFC 8032), base64. */
   sign(text: string): Promise<string>
   isSignedBy(text: string, signature: string): Promise<boolean>
-  /** SPKI, base64: with it, signatures can be checked without the service. */
+  /** SPKI, base64: verifies signatures without the service. */
   publicKey(): Promise<string>
   /** A stable pseudonym for `text` that reveals nothing about it without the key. */
   pseudonym(text: string): Promise<string>

@@ -15,7 +15,7 @@ test.each([
   expect(parseRetryAfter(header, NOW)).toBe(expected)
 })
 
-test("the service's error body becomes the error, with how long it asks to wait", () => {
+test("the service's error body becomes the error, with the time from Retry-After", () => {
   const response = new Response('', { status: 429, headers: { 'retry-after': '2' } })
   const error = new Refusal(response, { error: 'rate_limited', message: 'Too many.', status_code: 429 }, NOW)
   expect({ ...error, message: error.message }).toEqual({

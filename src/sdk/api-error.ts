@@ -1,6 +1,6 @@
 import { ApiError } from '../client/client.ts'
 
-/** The service answered, and the answer was no; with what its Retry-After header asked for. */
+/** A refusal by the service, with the wait requested in its Retry-After header. */
 export class Refusal extends ApiError {
   readonly retryAfterMs: number | null
 
@@ -11,7 +11,7 @@ export class Refusal extends ApiError {
   }
 }
 
-/** No whole answer arrived: refused, cut off, stalled, or not what was announced. */
+/** No complete response arrived: refused, cut off, stalled, or different from what was announced. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError'
 
@@ -20,7 +20,7 @@ export class NetworkError extends Error {
   }
 }
 
-/** Retry-After as milliseconds from `now`: a number of seconds or an HTTP date. Null when absent or unreadable. */
+/** Parses Retry-After as milliseconds from `now`: a number of seconds or an HTTP date. Null if absent or invalid. */
 export const parseRetryAfter = (header: string | null, now: number): number | null => {
   if (header === null) return null
   const text = header.trim()

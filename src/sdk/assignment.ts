@@ -3,20 +3,20 @@ import { NetworkError } from './api-error.ts'
 
 export type PlanKind = 'rollout' | 'deployment' | 'experiment'
 
-/** What this device is to run of one model, because a rollout, a deployment or an experiment says so. */
+/** What this device should run for one model because of a rollout, a deployment or an experiment. */
 export interface Assignment {
   readonly planId: string
   readonly kind: PlanKind
-  /** Null where the catalog has no such model: then `modelName` says what to resolve, such as `hf:org/model`. */
+  /** Null if the catalog does not contain the model; then resolve `modelName`, such as `hf:org/model`. */
   readonly modelId: string | null
   readonly modelName: string | null
-  /** As reports must name it. */
+  /** The version's name for use in reports. */
   readonly version: string
   readonly versionNumber: number | null
   readonly format: string | null
-  /** Null where the device must resolve the name itself. */
+  /** Null if the device must resolve the name itself. */
   readonly file: { readonly sizeBytes: number; readonly sha256: string } | null
-  /** False: fetch and verify it, report `ready`, and go on with what runs now. */
+  /** False: fetch and verify it, report `ready`, and keep running the current version. */
   readonly activate: boolean
   /** The experiment's variant. */
   readonly variant: string | null
@@ -24,24 +24,24 @@ export interface Assignment {
 
 export type DeliveryState = 'downloading' | 'verifying' | 'ready' | 'active' | 'failed'
 
-/** How far this device has come with an assignment. */
+/** This device's progress with an assignment. */
 export interface DeliveryReport {
   readonly state: DeliveryState
-  /** The assignment's. */
+  /** The assignment's version. */
   readonly version: string
-  /** Why it failed. Cut after 2000 characters. */
+  /** Why it failed. Truncated to 2000 characters. */
   readonly reason?: string | undefined
-  /** What was measured with this version, e.g. accuracy and loss; at most 100 finite numbers. */
+  /** Measurements of this version, such as accuracy and loss; at most 100 finite numbers. */
   readonly metrics?: Readonly<Record<string, number>> | undefined
 }
 
 type AssignmentBody =
   operations['listAssignments']['responses'][200]['content']['application/json']['assignments'][number]
 
-/** Ids become names of folders on devices, so they are looked at before they are believed. */
+/** Ids become folder names on devices, so they are validated. */
 const requireId = (id: string, what: string): string => {
   if (/^[\w-]{1,64}$/.test(id)) return id
-  throw new NetworkError(`The service sent an assignment whose ${what} is not a UUID.`)
+  throw new NetworkError(`The service sent an assignment whose ${what} is not a valid id.`)
 }
 
 const fileOf = (body: AssignmentBody): Assignment['file'] => {
@@ -71,7 +71,7 @@ export const assignmentOf = (body: AssignmentBody): Assignment => ({
   variant: body.variant ?? null,
 })
 
-/** Whether two assignments ask for the same bytes or, where there are none, for the same name and version. */
+/** True if two assignments refer to the same file or, without files, to the same version. */
 export const sameContent = (
   a: Pick<Assignment, 'version' | 'file'> | null,
   b: Pick<Assignment, 'version' | 'file'> | null,

@@ -9,7 +9,7 @@ import { memorySink } from './download.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
 
-/** A service on a real socket that gives these answers in turn, and a device that talks to it without real waits. */
+/** A service on a real socket that gives these responses in order, and a device that uses it without real waits. */
 const scripted = async (...answers: Answer[]) => {
   const requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = []
   const server = createServer((request, response) => {
@@ -79,7 +79,7 @@ const assignment: Assignment = {
 
 const beat = { status: 'active', last_heartbeat: '2026-01-01T00:00:00Z', message: 'ok' }
 
-test('a heartbeat says which assignments are known, and brings those that are not', async () => {
+test('a heartbeat sends the tag of the known assignments, and receives only changes', async () => {
   const { device, requests } = await scripted(
     json(200, { ...beat, assignments: [wire], assignments_tag: 'a1' }),
     json(200, { ...beat, assignments_tag: 'a1' }),
@@ -94,7 +94,7 @@ test('a heartbeat says which assignments are known, and brings those that are no
     [[assignment], 'a1'],
     [null, 'a1'],
     [[], 'none'],
-    // A service that knows nothing of assignments takes none away either.
+    // A service without assignment support does not revoke assignments either.
     [null, 'a1'],
   ])
   expect(requests.map(({ line }) => line.split('?')[1])).toEqual([
@@ -105,7 +105,7 @@ test('a heartbeat says which assignments are known, and brings those that are no
   ])
 })
 
-test('assignments are asked for with the ETag of the last answer, and 304 means the same', async () => {
+test('assignments are requested with the ETag of the last response, and 304 returns the same ones', async () => {
   const list = { device_id: 'edge 1', assignments: [wire] }
   const { device, requests } = await scripted(
     json(200, list, { etag: '"a1"' }),
@@ -124,7 +124,7 @@ test('assignments are asked for with the ETag of the last answer, and 304 means 
   ])
 })
 
-test('the real service answers with the same, and learns what became of it', async () => {
+test('the real service returns the same assignments, and receives the report', async () => {
   const world = await startWorld()
   const { key } = await world.register('edge-1')
   const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
@@ -162,7 +162,7 @@ test('the real service answers with the same, and learns what became of it', asy
   expect(await device.reportAssignment(planId, { ...report, version: '7' })).toEqual({ current: false })
 })
 
-test('a report says what there is to say, and no more than the service takes', async () => {
+test('a report contains only the given fields, limited to what the service accepts', async () => {
   const { device, requests } = await scripted(json(200, { current: true }), json(200, { current: false }))
   const reason = `  ${'x'.repeat(3000)}`
   await device.reportAssignment('p-1', { state: 'failed', version: '2.0.0', reason })
@@ -179,7 +179,7 @@ test('a report says what there is to say, and no more than the service takes', a
   ])
 })
 
-test('a download that is cut goes on behind what is there, as long as the file is the same', async () => {
+test('an interrupted download resumes where it stopped, as long as the file is the same', async () => {
   const cutAfter =
     (bytes: number): Answer =>
     (_, response) => {
@@ -202,7 +202,7 @@ test('a download that is cut goes on behind what is there, as long as the file i
   ])
 })
 
-test('bytes that arrive whole and wrong are asked for three times, with waits, and then given up', async () => {
+test('a complete file with wrong bytes is requested three times, with waits, before giving up', async () => {
   const wrong: Answer = (_, response) => response.writeHead(200).end(Buffer.alloc(CONTENT.length))
   const { device, requests, waits } = await scripted(wrong, wrong, wrong)
   const sink = memorySink()
@@ -216,14 +216,14 @@ test('bytes that arrive whole and wrong are asked for three times, with waits, a
 })
 
 test.each([
-  [{ plan_id: '../../etc' }, 'The service sent an assignment whose plan_id is not a UUID.'],
-  [{ model_id: 'a/b' }, 'The service sent an assignment whose model_id is not a UUID.'],
+  [{ plan_id: '../../etc' }, 'The service sent an assignment whose plan_id is not a valid id.'],
+  [{ model_id: 'a/b' }, 'The service sent an assignment whose model_id is not a valid id.'],
   [{ model_hash: 'md5:x' }, 'The service sent an assignment with a file, but without its id, number, size or sha256.'],
-])('an assignment that cannot be followed is refused: %j', (changes, message) => {
+])('an invalid assignment is refused: %j', (changes, message) => {
   expect(() => assignmentOf({ ...wire, ...changes })).toThrow(message)
 })
 
-test('a name without a file is nothing to download', async () => {
+test('an assignment without a file cannot be downloaded', async () => {
   const { device } = await scripted()
   const named = { ...assignment, modelId: null, modelName: 'hf:org/tiny', versionNumber: null, file: null }
   await expect(device.downloadVersion(named, memorySink())).rejects.toThrow(
@@ -231,7 +231,7 @@ test('a name without a file is nothing to download', async () => {
   )
 })
 
-test('content is the same when the bytes are, and without bytes when the version is', () => {
+test('content is the same if the bytes are, or without files if the version is', () => {
   const other = { ...assignment, version: '3.0.0' }
   const named = { version: 'main', file: null }
   expect([

@@ -7,17 +7,17 @@ import { policyOf, type Transport } from './transport.ts'
 import { reasonOf } from './wire.ts'
 
 const STALL_MS = 30_000
-/** How often a file may arrive whole and wrong before it is given up. */
+/** How often a complete file may have wrong bytes before the download fails. */
 const WRONG_ARRIVALS = 3
 
-/** The bytes came whole, several times, and never were those that the service promised. */
+/** The file arrived complete several times, each time with the wrong bytes. */
 export class DamagedDownload extends Error {
   override readonly name = 'DamagedDownload'
 }
 
 type DeliveryCalls = Pick<Device, 'assignments' | 'reportAssignment' | 'downloadVersion'>
 
-/** What a device asks about the versions that plans give it, and says of them. */
+/** A device's calls about its assignments. */
 export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryCalls => {
   const { runtime } = transport
   let kept: { readonly etag: string; readonly assignments: readonly Assignment[] } | null = null
@@ -60,7 +60,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
           throw error
         }),
       runtime,
-      // However large the file and slow the line: what ends it is no progress.
+      // However large the file and slow the connection, only lack of progress ends the download.
       policyOf({ until: options.until ?? Number.POSITIVE_INFINITY }, runtime),
       options.signal,
     )

@@ -14,7 +14,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
 
-/** A service on a real socket that gives these answers in turn, and a device that talks to it without real waits. */
+/** A service on a real socket that gives these responses in order, and a device that uses it without real waits. */
 const scripted = async (...answers: Answer[]) => {
   const seen: string[] = []
   const requests: { headers: IncomingMessage['headers']; body: string }[] = []
@@ -58,7 +58,7 @@ const json =
 
 const cut: Answer = (request) => request.socket.destroy()
 
-/** Announces the whole answer and breaks off in its middle. */
+/** Announces the whole response and closes the connection halfway. */
 const half =
   (body: unknown): Answer =>
   (_, response) => {
@@ -70,7 +70,7 @@ const half =
 const beat = { status: 'active', last_heartbeat: '2026-01-01T00:00:00Z', message: 'ok' }
 const conflict = { error: 'conflict', message: 'Already submitted.', status_code: 409 }
 
-test('registering sends what the device is and keeps the key for the next call', async () => {
+test("registering sends the device's description and keeps the key for the next call", async () => {
   const answer = { id: 'u-1', device_id: 'pixel 7', api_key: 'sk_live_new', platform: 'linux', status: 'active' }
   const service = await scripted(json(201, answer), json(200, beat))
   const device = createDevice({
@@ -99,7 +99,7 @@ test('registering sends what the device is and keeps the key for the next call',
   ])
 })
 
-test('cut connections, half answers, 503 and 429 are ridden out, waiting as long as the service asks', async () => {
+test('closed connections, partial responses, 503 and 429 are retried, waiting as long as the service requests', async () => {
   const busy = { error: 'rate_limited', message: 'Slow down.', status_code: 429 }
   const service = await scripted(
     cut,
@@ -116,7 +116,7 @@ test.each([
   [401, 'unauthorized'],
   [403, 'forbidden'],
   [404, 'not_found'],
-] as const)('any other refusal is thrown at once, as the service put it: %d', async (status, code) => {
+] as const)("any other refusal is thrown at once, with the service's message: %d", async (status, code) => {
   const body = { error: code, message: "Device 'pixel 7' does not exist.", status_code: status }
   const service = await scripted(json(status, body))
   const error: unknown = await service
@@ -133,7 +133,7 @@ const page =
     response.writeHead(status, { 'content-type': 'text/html' }).end(text)
 
 test.each([302, 400, 401, 403, 404, 407, 409, 511])(
-  'the answer %d of a proxy is no answer of the service',
+  'response %d of a proxy is not a response of the service',
   async (status) => {
     const strange = { error: 'invalid_token', message: 'Sign in to this network.' }
     const answers = [page(status), page(status, ''), json(status, strange)]
@@ -154,7 +154,7 @@ test.each([302, 400, 401, 403, 404, 407, 409, 511])(
   },
 )
 
-test('an update that is too large for a proxy is refused, with what to do', async () => {
+test('an update that is too large for a proxy is refused, with advice', async () => {
   const service = await scripted(page(413))
   await expect(service.device().submit('r-1', weights, report)).rejects.toMatchObject({
     status: 413,
@@ -163,7 +163,7 @@ test('an update that is too large for a proxy is refused, with what to do', asyn
   expect(service.seen).toHaveLength(1)
 })
 
-test('a service that is not there is named, with what to check', async () => {
+test('an unreachable service is named, with what to check', async () => {
   const service = await scripted()
   closing.pop()?.()
   await expect(service.device().heartbeat()).rejects.toThrow(
@@ -172,13 +172,13 @@ test('a service that is not there is named, with what to check', async () => {
   expect(service.waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000])
 })
 
-test('a redirect is not followed: it would carry the key elsewhere', async () => {
+test('a redirect is not followed: it would send the key elsewhere', async () => {
   const service = await scripted((_, response) => response.writeHead(307, { location: '/elsewhere' }).end())
   await expect(service.device().heartbeat({}, { until: 0 })).rejects.toThrow('No answer from')
   expect(service.seen).toHaveLength(1)
 })
 
-test('aborting ends a call that is waiting for its answer', async () => {
+test('aborting ends a call that is waiting for its response', async () => {
   const stop = new AbortController()
   const service = await scripted(() => stop.abort(new Error('going home')))
   await expect(service.device().heartbeat({}, { signal: stop.signal })).rejects.toThrow('going home')
@@ -198,7 +198,7 @@ const plan: Plan = {
   raw: null,
 }
 
-/** Serves ranges and If-Range like the real service, but breaks off after `bytes`. */
+/** Serves ranges and If-Range like the real service, but closes the connection after `bytes`. */
 const serve =
   (bytes = Number.POSITIVE_INFINITY, content = model): Answer =>
   (request, response) => {
@@ -213,7 +213,7 @@ const serve =
     else response.write(part.subarray(0, bytes), () => setTimeout(() => response.destroy(), 20))
   }
 
-test('an interrupted download goes on where it stopped', async () => {
+test('an interrupted download resumes where it stopped', async () => {
   const service = await scripted(serve(100_000), serve(100_000), serve())
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
   expect(service.seen).toEqual(Array(3).fill('GET /api/v1/training/rounds/r-1/model'))
@@ -224,25 +224,25 @@ test('an interrupted download goes on where it stopped', async () => {
   ])
 })
 
-test('a download that gets further every time may be interrupted more often than calls may fail', async () => {
+test('a download that makes progress each time may be interrupted more often than calls may fail', async () => {
   const service = await scripted(...Array.from({ length: 14 }, () => serve(20_000)), serve())
   expect((await service.device().model(plan))?.length).toBe(model.length)
   expect(service.left).toEqual([])
 })
 
-test('a service that ignores the range and sends the whole is understood', async () => {
+test('a service that ignores the range and sends the whole file is supported', async () => {
   const whole: Answer = (_, response) => response.writeHead(200).end(model)
   const service = await scripted(serve(100_000), whole)
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
 })
 
-test('a part whose place the page may not see is taken for the part that was asked for', async () => {
+test('a range whose position the page cannot see is assumed to be the requested one', async () => {
   const hidden: Answer = (_, response) => response.writeHead(206).end(model.subarray(100_000))
   const service = await scripted(serve(100_000), hidden)
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
 })
 
-test('another part than was asked for is not taken', async () => {
+test('a range other than the requested one is refused', async () => {
   const other: Answer = (_, response) =>
     response.writeHead(206, { 'content-range': `bytes 5-299999/300000` }).end(model.subarray(5))
   const service = await scripted(serve(100_000), other, serve())
@@ -250,14 +250,14 @@ test('another part than was asked for is not taken', async () => {
   expect(service.requests.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=100000-', 'bytes=100000-'])
 })
 
-test('a beginning that cannot be continued is thrown away', async () => {
+test('a partial download that cannot be resumed is discarded', async () => {
   const unsatisfiable = json(416, { error: 'bad_request', message: 'No such range.', status_code: 416 })
   const service = await scripted(serve(100_000), unsatisfiable, serve())
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
   expect(service.requests.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=100000-', undefined])
 })
 
-test('bytes that are not those of the plan are fetched anew, but not for ever', async () => {
+test('bytes that do not match the plan are fetched again, but not forever', async () => {
   const other = Buffer.alloc(model.length, 1)
   const otherHash = createHash('sha256').update(other).digest('hex')
   const healed = await scripted(serve(undefined, other), serve())
@@ -269,7 +269,7 @@ test('bytes that are not those of the plan are fetched anew, but not for ever', 
   expect(broken.seen).toHaveLength(8)
 })
 
-test('a sink that is complete already needs no request, and one that is too long begins anew', async () => {
+test('a complete sink needs no request, and one that is too long starts over', async () => {
   const service = await scripted(serve())
   const sink = memorySink()
   await sink.append(model)
@@ -290,7 +290,7 @@ test('a refused download is thrown, and a plan without a model downloads nothing
 const report = { numSamples: 10, localLoss: 0.5, localAccuracy: 0.75, trainingTimeSeconds: 1.6 }
 const weights = new Uint8Array([1, 2, 3])
 
-test('an update travels as a form, fields before the file, again and whole after a cut', async () => {
+test('an update is sent as a form, fields before the file, and completely again after a disconnect', async () => {
   const service = await scripted(cut, json(201, { id: 'up-1' }))
   expect(await service.device().submit('r-1', weights, report)).toEqual({ updateId: 'up-1', alreadyKept: false })
   for (const { headers, body } of service.requests) {
@@ -305,13 +305,13 @@ test('an update travels as a form, fields before the file, again and whole after
   expect(service.requests).toHaveLength(2)
 })
 
-test('an update that arrived although its answer was lost counts as delivered', async () => {
+test('an update that arrived although its response was lost counts as delivered', async () => {
   const service = await scripted(cut, json(409, conflict), json(200, { state: 'delivered' }))
   expect(await service.device().submit('r-1', weights, report)).toEqual({ updateId: null, alreadyKept: true })
   expect(service.seen.at(-1)).toBe('GET /api/v1/training/rounds/r-1/selection')
 })
 
-test('an update refused because the round is over is refused', async () => {
+test('an update that arrives after the round is over is refused', async () => {
   const service = await scripted(json(409, { ...conflict, message: 'Too late.' }), json(200, { state: 'selected' }))
   await expect(service.device().submit('r-1', weights, report)).rejects.toMatchObject({
     status: 409,
@@ -319,7 +319,7 @@ test('an update refused because the round is over is refused', async () => {
   })
 })
 
-test('a failure is reported with its reason, cut to what the service takes', async () => {
+test('a failure is reported with its reason, truncated to what the service accepts', async () => {
   const service = await scripted(json(200, {}), json(409, conflict))
   const device = service.device()
   expect(await device.reportFailure('r-1', `  ${'x'.repeat(3000)}`)).toBe(true)
@@ -327,7 +327,7 @@ test('a failure is reported with its reason, cut to what the service takes', asy
   expect(await device.reportFailure('r-1', 'late')).toBe(false)
 })
 
-test('a failure is reported whatever characters its reason has, none of them in halves', async () => {
+test('a failure is reported whatever characters its reason contains, without splitting any', async () => {
   const service = await scripted(json(200, {}), json(200, {}))
   const device = service.device()
   await device.reportFailure('r-1', `no file \0\udcff.csv 😀`)
@@ -359,7 +359,7 @@ const read = {
   raw: wirePlan,
 }
 
-test('a plan is read', async () => {
+test('a plan is parsed', async () => {
   const service = await scripted(json(200, wirePlan), json(200, { ...wirePlan, model: null }))
   expect(await service.device().plan('r-1')).toEqual(read)
   expect(await service.device().plan('r-1')).toMatchObject({ roundId: 'r-1', model: null })
@@ -371,7 +371,7 @@ test.each([
   ['right', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 0],
   ['perhaps right: the answer was held for 20 s', '2025-12-31T23:59:50Z', '2026-01-01T00:00:10Z', 0],
   ['slow, with an answer that was held for 20 s', '2025-12-31T23:50:00Z', '2025-12-31T23:50:20Z', -580_000],
-])('the deadline is translated to the clock of a device that is %s', async (_, sent, received, shift) => {
+])('the deadline is converted to the clock of a device that is %s', async (_, sent, received, shift) => {
   const service = await scripted(json(200, beat), json(200, wirePlan))
   const times = [sent, sent, sent].map(Date.parse)
   const device = service.device({ now: () => times.shift() ?? Date.parse(received) })
@@ -385,19 +385,19 @@ test.each([
     { model: { ...wirePlan.model, model_hash: 'md5:x' } },
     'The service sent a plan whose model_hash is not sha256:<hex>.',
   ],
-])('a plan that cannot be followed is refused: %j', async (changes, message) => {
+])('an invalid plan is refused: %j', async (changes, message) => {
   const service = await scripted(json(200, { ...wirePlan, ...changes }))
   await expect(service.device().plan('r-1')).rejects.toThrow(message)
 })
 
-test('something else than the service at that address is noticed', async () => {
+test('a different server at that address is detected', async () => {
   const page: Answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
   const service = await scripted(page, json(200, {}))
   await expect(service.device().register({ until: 0 })).rejects.toThrow('Is the service running and the address right?')
   await expect(service.device().register({ until: 0 })).rejects.toThrow('answered without a key. Is it the service?')
 })
 
-test('a warning of the service is logged once, however often it comes', async () => {
+test('a warning of the service is logged only once', async () => {
   const warning = { 'x-service-warning': 'metrics.x is out of range and was recorded as null' }
   const { device } = await scripted(json(200, beat, warning), json(200, beat, warning), json(200, beat))
   const logged: string[] = []

@@ -7,19 +7,19 @@ import { roundCalls } from './round-calls.ts'
 import { secureCalls } from './secure-calls.ts'
 import { createTransport } from './transport.ts'
 
-/** Fetch must be called on the global object in browsers, hence the wrapping. */
+/** Browsers require fetch to be called on the global object. */
 const globalFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init)
 
 /**
- * How far the other clock is ahead, given that its `reading` was taken between `from` and `to` of ours: the difference of
- * the least size that explains the reading, so 0 for clocks that may agree.
+ * Returns how far the other clock is certainly ahead, if its `reading` was taken between `from` and `to` of ours: the smallest
+ * difference that explains the reading, so 0 if the clocks may agree.
  */
 const surelyAhead = (reading: number, from: number, to: number): number => {
   if (Number.isNaN(reading)) return 0
   return reading > to ? reading - to : Math.min(0, reading - from)
 }
 
-/** A device of the service at `baseUrl`. Sends nothing yet: `register` or an `apiKey` comes first. Runs in browsers too. */
+/** Creates a device of the service at `baseUrl`. Sends nothing until `register`, or with an `apiKey`. Works in browsers. */
 export const createDevice = (options: DeviceOptions): Device => {
   const { deviceId } = options
   let key = options.apiKey ?? null

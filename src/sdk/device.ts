@@ -8,34 +8,34 @@ import type { SecureState } from './secure-state.ts'
 import type { EvaluationPlan, HeartbeatAnswer, Plan, Registration } from './wire.ts'
 
 export interface DeviceOptions {
-  /** Where the service is, such as http://127.0.0.1:8000, without /api/v1. */
+  /** The service's address, such as http://127.0.0.1:8000, without /api/v1. */
   readonly baseUrl: string
-  /** Chosen by you, unique in the service, 1 to 255 characters. */
+  /** Chosen by you, unique in your organization, 1 to 255 characters. */
   readonly deviceId: string
   readonly platform?: Platform
   readonly capabilities?: Readonly<Record<string, unknown>>
-  /** False: the device runs models, and no round selects it. Told at registration and in every heartbeat. Default: true. */
+  /** False: the device only runs models; rounds do not select it. Sent at registration and with heartbeats. Default: true. */
   readonly trains?: boolean
-  /** From an earlier registration; needed for everything but `register`. */
+  /** From an earlier registration; required for all calls but `register`. */
   readonly apiKey?: string
-  /** A key with devices:write, where the service asks for one at registration. */
+  /** A key with devices:write, if the service requires one at registration. */
   readonly enrollmentToken?: string
   readonly fetch?: typeof globalThis.fetch
-  /** Whether files are fetched from the object store where the service offers that; not in a browser. Default: false. */
+  /** Whether to fetch files from the object store if the service offers it; not in a browser. Default: false. */
   readonly directDownloads?: boolean
   readonly sleep?: Sleep
   readonly now?: () => number
   readonly random?: () => number
-  /** Told about every try that is repeated, and once of each warning that the service answers with. */
+  /** Called for every retry, and once for each distinct warning from the service. */
   readonly log?: (message: string) => void
 }
 
-/** Metrics of a model on so many samples. What is not finite is not sent. */
+/** Metrics of a model on a number of samples. Non-finite values are not sent. */
 export interface EvaluationReport {
   readonly numSamples: number
   /** By name, such as loss, accuracy and f1. */
   readonly metrics: Readonly<Record<string, number>>
-  /** With an update: this device also evaluates the job's last model, when `pendingEvaluationId` asks for it. */
+  /** With an update: offers to evaluate the job's last model when `pendingEvaluationId` requests it. */
   readonly finalModel?: boolean | undefined
 }
 
@@ -44,60 +44,60 @@ export interface TrainingReport {
   readonly localLoss?: number | undefined
   readonly localAccuracy?: number | undefined
   readonly trainingTimeSeconds?: number | undefined
-  /** Of the trained model, beside loss and accuracy. */
+  /** Of the trained model, in addition to loss and accuracy. */
   readonly metrics?: Readonly<Record<string, number>> | undefined
-  /** Of the model that was received, on held-out data. */
+  /** Of the received model, on held-out data. */
   readonly evaluation?: EvaluationReport | undefined
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** No new try begins later than this (milliseconds since the epoch). */
+  /** No attempt starts later than this (milliseconds since the epoch). */
   readonly until?: number | undefined
 }
 
 export interface HeartbeatOptions extends CallOptions {
   readonly status?: 'active' | 'inactive'
-  /** Lets the service hold its answer until a round awaits this device or its assignments change, up to 55 s. */
+  /** How long the service may wait until a round awaits this device or its assignments change, up to 55 s. */
   readonly waitSeconds?: number
-  /** `assignmentsTag` of an earlier answer: these assignments are not repeated. Empty: none are known yet. */
+  /** `assignmentsTag` of an earlier response: these assignments are not repeated. Empty: none are known yet. */
   readonly knownAssignments?: string
 }
 
 export interface DownloadOptions extends CallOptions {
-  /** Told how many bytes are there. */
+  /** Called with the number of bytes received. */
   readonly onProgress?: (received: number) => void
-  /** Told when all bytes are there and are about to be hashed. */
+  /** Called when all bytes have arrived, before they are hashed. */
   readonly onVerify?: () => void
 }
 
 export interface Submission {
-  /** Null when the service had the update already and only its answer was lost. */
+  /** Null if the service already had the update, and only the response was lost. */
   readonly updateId: string | null
   readonly alreadyKept: boolean
 }
 
-/** What a device says in a secure round, and what it is told. */
+/** A device's calls in a secure round. */
 export interface SecureCalls {
-  /** At once; with `while` as soon as the status is another one, or after half a minute. */
+  /** Returns at once; with `while`, when the status differs, or after 25 s. */
   state(roundId: string, options?: CallOptions & { readonly while?: SecureStatus }): Promise<SecureState>
   sendKeys(roundId: string, message: KeysMessage, options?: CallOptions): Promise<SecureState>
   sendShares(roundId: string, message: SharesMessage, options?: CallOptions): Promise<SecureState>
   sendUnmask(roundId: string, message: UnmaskMessage, options?: CallOptions): Promise<SecureState>
 }
 
-/** One device of a service. Every method retries as `retrying` says and throws ApiError or NetworkError. */
+/** One device of a service. Every method retries as described for `retrying`, and throws ApiError or NetworkError. */
 export interface Device {
   readonly deviceId: string
-  /** Registers and keeps the key for the calls that follow; the key is shown here and never again. */
+  /** Registers, and keeps the key for later calls; the key is never shown again. */
   register(options?: CallOptions): Promise<Registration>
   heartbeat(metrics?: Readonly<Record<string, unknown>>, options?: HeartbeatOptions): Promise<HeartbeatAnswer>
   plan(roundId: string, options?: CallOptions): Promise<Plan>
-  /** The plan's global model, complete and with the right sha256; null when the plan has none. */
+  /** Returns the plan's global model, complete and verified by its SHA-256; null if the plan has none. */
   model(plan: Plan, options?: CallOptions): Promise<Uint8Array<ArrayBuffer> | null>
-  /** The plan's control variate (SCAFFOLD), checked likewise; null when the plan has none. */
+  /** Returns the plan's control variate (SCAFFOLD), also verified; null if the plan has none. */
   control(plan: Plan, options?: CallOptions): Promise<Uint8Array<ArrayBuffer> | null>
-  /** The model into a sink of yours, which may hold the beginning already. */
+  /** Downloads the model to your sink, which may already contain its beginning. */
   download(plan: Plan, sink: DownloadSink, options?: CallOptions): Promise<void>
   submit(
     roundId: string,
@@ -105,34 +105,34 @@ export interface Device {
     report: TrainingReport,
     options?: CallOptions & {
       readonly fileName?: string
-      /** SCAFFOLD: the change of the device's control variate, laid out as the model. */
+      /** SCAFFOLD: the change of the device's control variate, in the layout of the model. */
       readonly control?: Uint8Array<ArrayBuffer> | Blob
     },
   ): Promise<Submission>
-  /** The steps of a round in which only the sum of all updates is learnt; `takeSecurePart` takes them all. */
+  /** The steps of a secure round, which reveals only the sum of the updates; `takeSecurePart` takes all of them. */
   readonly secure: SecureCalls
-  /** Says that this device will not deliver. False when the round no longer cares. */
+  /** Reports that this device will not deliver. False if the round no longer needs to know. */
   reportFailure(roundId: string, reason: string, options?: CallOptions): Promise<boolean>
-  /** What `pendingEvaluationId` asks for. */
+  /** Returns the plan for the evaluation that `pendingEvaluationId` requests. */
   evaluationPlan(roundId: string, options?: CallOptions): Promise<EvaluationPlan>
-  /** The model to evaluate, into a sink of yours, which may hold the beginning already. */
+  /** Downloads the model to evaluate to your sink, which may already contain its beginning. */
   downloadEvaluated(plan: EvaluationPlan, sink: DownloadSink, options?: CallOptions): Promise<void>
-  /** What was found of it, or why nothing. False when nobody waits for it any more. */
+  /** Sends the evaluation, or why there is none. False if it is no longer needed. */
   submitEvaluation(
     roundId: string,
     answer: EvaluationReport | { readonly failureReason: string },
     options?: CallOptions,
   ): Promise<boolean>
-  /** Where the round stands: pending, active, aggregating, completed or failed. */
+  /** Returns the round's status: pending, active, aggregating, completed or failed. */
   roundStatus(roundId: string, options?: CallOptions): Promise<string>
-  /** What this device is to run, at most one version of each model; asks with the ETag of the last answer. */
+  /** Returns this device's assignments, at most one version per model; sends the ETag of the last response. */
   assignments(options?: CallOptions): Promise<readonly Assignment[]>
   /**
-   * An assignment's file into a sink, which may hold the beginning already; goes on as long as bytes come. Throws
-   * DamagedDownload when they keep arriving whole and wrong; the sink is then empty.
+   * Downloads an assignment's file to a sink, which may already contain its beginning; continues as long as there is progress.
+   * Throws DamagedDownload if complete files repeatedly have the wrong bytes; the sink is then empty.
    */
   downloadVersion(assignment: Assignment, sink: DownloadSink, options?: DownloadOptions): Promise<void>
-  /** Says how far it has come; twice is once. `current` is false when the plan no longer gives this device that version. */
+  /** Reports progress; repeating a report is harmless. `current` is false if the plan no longer assigns that version. */
   reportAssignment(
     planId: string,
     report: DeliveryReport,

@@ -3,7 +3,7 @@ import { resumeDownload, type Sink } from '../platform/transfer/resume-download.
 import { Interruption, TransferError } from '../platform/transfer/transfer-error.ts'
 import { NetworkError } from './api-error.ts'
 
-/** Where a download is collected; it outlives the connection, so an interrupted download goes on where it stopped. */
+/** Collects a download; it outlives the connection, so an interrupted download can be resumed. */
 export interface DownloadSink extends Sink {
   /** Hex digest of everything received. */
   sha256(): Promise<string>
@@ -16,7 +16,7 @@ export interface MemorySink extends DownloadSink {
 const hex = (digest: ArrayBuffer): string =>
   Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Collects in memory. Digests with WebCrypto, which browsers offer only to pages from https or localhost. */
+/** Collects a download in memory. Uses WebCrypto, which browsers only offer to pages from https or localhost. */
 export const memorySink = (): MemorySink => {
   let parts: Uint8Array[] = []
   let size = 0
@@ -51,22 +51,22 @@ export const memorySink = (): MemorySink => {
 }
 
 export interface Download {
-  /** Sends the GET with these headers added; rejects with ApiError when refused, NetworkError when no answer comes. */
+  /** Sends the GET with these headers added; rejects with ApiError if refused, NetworkError if there is no response. */
   readonly send: (headers: Record<string, string>, signal: AbortSignal) => Promise<Response>
   readonly sink: DownloadSink
   readonly size: number
-  /** 64 hex digits. The file's ETag is its sha256, so this also says what to go on with. */
+  /** 64 hex digits. The file's ETag is its SHA-256, so this also identifies what to resume. */
   readonly sha256: string
-  /** A connection that brings nothing for so long is given up. */
+  /** A connection without data for this long is closed. */
   readonly stallMs: number
   readonly signal: AbortSignal | undefined
-  /** Called whenever more has arrived. */
+  /** Called whenever more bytes have arrived. */
   readonly progress: () => void
-  /** Called when all bytes are there and are about to be hashed. */
+  /** Called when all bytes have arrived, before they are hashed. */
   readonly verifying?: (() => void) | undefined
 }
 
-/** All bytes arrived, and they are not the announced ones. */
+/** All bytes arrived, but differ from the announced ones. */
 export class WrongBytes extends NetworkError {}
 
 const requireDigest = async ({ sink, sha256 }: Download): Promise<void> => {
@@ -77,8 +77,8 @@ const requireDigest = async ({ sink, sha256 }: Download): Promise<void> => {
 }
 
 /**
- * One try at bringing the sink up to the whole file. Resolves once size and sha256 are right. Throws NetworkError when the
- * connection broke (the sink keeps what came) or the bytes are wrong (the sink is emptied), ApiError when refused.
+ * Makes one attempt to complete the file in the sink. Resolves once size and SHA-256 are right. Throws NetworkError if the
+ * connection broke (the sink keeps its bytes) or the bytes are wrong (the sink is emptied), ApiError if refused.
  */
 export const downloadOnce = async (download: Download): Promise<void> => {
   const { sink, sha256 } = download
@@ -90,7 +90,7 @@ export const downloadOnce = async (download: Download): Promise<void> => {
           .send(headers.range === undefined ? {} : { ...headers, 'if-range': `"${sha256}"` }, signal)
           .catch(async (error: unknown) => {
             if (!(error instanceof ApiError) || error.status !== 416) throw error
-            // What is there cannot be continued: the next try asks for the whole.
+            // The partial file cannot be resumed: the next attempt requests the whole file.
             await sink.reset()
             throw new NetworkError(error.message, error)
           }),

@@ -4,7 +4,7 @@ import type { DownloadSink } from './download.ts'
 import type { Transport } from './transport.ts'
 import { type EvaluationPlan, evaluationPlanOf, reasonOf } from './wire.ts'
 
-/** JSON writes what is not finite as null, which the service takes for absent. */
+/** JSON.stringify writes non-finite values as null, which the service treats as absent. */
 export const evaluationBody = ({ numSamples, metrics, finalModel }: EvaluationReport) => ({
   num_samples: numSamples,
   metrics,
@@ -21,7 +21,7 @@ type Fetch = (
 
 type EvaluationCalls = Pick<Device, 'evaluationPlan' | 'downloadEvaluated' | 'submitEvaluation'>
 
-/** What a device that is asked to evaluate a job's last model asks, and tells. */
+/** The calls of a device that evaluates a job's last model. */
 export const evaluationCalls = (
   transport: Transport,
   clockLeadMs: () => number,

@@ -1,4 +1,4 @@
-// `tributary/sdk`: a device in any JavaScript runtime. Everything else in this folder may change without notice.
+// `tributary/sdk`: a device in any JavaScript runtime. All other exports in this folder may change without notice.
 export { ApiError } from '../client/client.ts'
 export type { Platform } from '../domain/device.ts'
 export { NetworkError, Refusal } from './api-error.ts'

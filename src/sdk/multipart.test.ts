@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { multipart } from './multipart.ts'
 
-test('a form has its fields and then its files, whatever their names and bytes', async () => {
+test('a form contains its fields and then its files, whatever their names and bytes', async () => {
   const content = new Blob([Uint8Array.from({ length: 256 }, (_, byte) => byte), '\r\n--form-'])
   const form = multipart({ num_samples: '3', metrics: '{"a\\"":"ä\r\n"}' }, [
     { field: 'control', fileName: 'control', content: new Blob([]) },

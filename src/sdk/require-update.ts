@@ -19,8 +19,8 @@ const faultOf = (update: unknown): string | null => {
 }
 
 /**
- * What a trainer of somebody's own returned, which no type may have checked.
- * @throws bad_request saying what of it is missing
+ * Checks the result of a custom trainer, which may not have been type-checked.
+ * @throws bad_request naming what is missing
  */
 export const requireUpdate = <Update>(update: Update): Update => {
   const fault = faultOf(update)

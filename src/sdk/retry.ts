@@ -13,9 +13,9 @@ export interface Runtime {
 }
 
 export interface RetryPolicy {
-  /** How often a call is sent without any progress, the first time included. */
+  /** How often a call is sent without progress, including the first time. */
   readonly attempts: number
-  /** No try begins after this much time. */
+  /** No attempt starts after this much time. */
   readonly totalMs: number
   readonly firstWaitMs: number
   readonly longestWaitMs: number
@@ -23,7 +23,7 @@ export interface RetryPolicy {
 
 export const DEFAULT_POLICY: RetryPolicy = { attempts: 8, totalMs: 120_000, firstWaitMs: 500, longestWaitMs: 20_000 }
 
-/** Answers that may be different next time. */
+/** Responses that may differ next time. */
 const PASSING = new Set([429, 500, 502, 503, 504])
 
 /** Waits, or rejects with the signal's reason. */
@@ -44,27 +44,27 @@ export const sleep: Sleep = (milliseconds, signal) =>
     signal?.addEventListener('abort', stop, { once: true })
   })
 
-/** True for errors that a later try may not meet again. */
+/** True for transient errors. */
 export const isPassing = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof Refusal && PASSING.has(error.status))
 
-/** Doubling waits with the upper half left to chance, so that devices cut off together do not come back together. */
+/** Returns doubling waits whose upper half is random, so that devices disconnected together do not return together. */
 export const backOffMs = (failures: number, policy: RetryPolicy, random: () => number): number =>
   Math.min(policy.longestWaitMs, policy.firstWaitMs * 2 ** (failures - 1)) * (0.5 + random() / 2)
 
-/** A Retry-After may be a date, and a clock that is years off would make a wait of years of it. */
+/** A Retry-After may be a date, so a clock that is years off could cause a wait of years. */
 const MAX_ASKED_WAIT_MS = 3_600_000
 
-/** As long as the service asked for, plus up to a tenth; else the back-off. */
+/** Returns the wait that the service requested plus up to a tenth; otherwise the back-off. */
 const waitMs = (error: unknown, failures: number, policy: RetryPolicy, random: () => number): number =>
   error instanceof Refusal && error.retryAfterMs !== null
     ? Math.min(error.retryAfterMs, MAX_ASKED_WAIT_MS) * (1 + random() / 10)
     : backOffMs(failures, policy, random)
 
 /**
- * Tries until it works: again after network errors and 429, 500, 502, 503 and 504, but not after any other answer. Gives up
- * with the last error after `attempts` tries in a row without progress, or when the next try would begin after `totalMs`.
- * An attempt calls `progress` when it got further than before. Rejects with the signal's reason when aborted.
+ * Retries after network errors and 429, 500, 502, 503 and 504, but not after other responses. Gives up with the last error
+ * after `attempts` consecutive tries without progress, or if the next try would start after `totalMs`. An attempt calls
+ * `progress` if it got further than before. Rejects with the signal's reason when aborted.
  */
 export const retrying = async <T>(
   what: string,

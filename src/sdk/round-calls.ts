@@ -9,12 +9,12 @@ import { policyOf, type Transport } from './transport.ts'
 import { type Plan, planOf, reasonOf } from './wire.ts'
 
 const STALL_MS = 30_000
-/** An upload may take half a minute plus a second for each of these bytes. */
+/** An upload may take half a minute, plus one second per this many bytes. */
 const SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
 const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409
 
-/** What of a report the round may learn of this one device. */
+/** Returns the parts of a report that the round may receive from a single device. */
 export const reportFor = (plan: Plan, report: TrainingReport): TrainingReport =>
   plan.private ? { ...report, metrics: undefined, evaluation: undefined } : report
 
@@ -22,7 +22,7 @@ const fieldsOf = (report: TrainingReport): Record<string, string> => {
   const { numSamples, localLoss, localAccuracy, trainingTimeSeconds, metrics, evaluation } = report
   return {
     num_samples: String(numSamples),
-    // A loss of no value is not refused, but left out.
+    // A NaN loss is omitted rather than refused.
     ...(localLoss !== undefined && !Number.isNaN(localLoss) && { local_loss: String(localLoss) }),
     ...(localAccuracy !== undefined && { local_accuracy: String(localAccuracy) }),
     ...(trainingTimeSeconds !== undefined && { training_time_seconds: String(Math.round(trainingTimeSeconds)) }),
@@ -45,7 +45,7 @@ type RoundCalls = Pick<
   | 'roundStatus'
 >
 
-/** What a device asks about a round and brings to it. `clockLeadMs`: how far the service's clock is ahead of ours. */
+/** A device's calls in a round. `clockLeadMs`: how far the service's clock is ahead of ours. */
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
   const { runtime } = transport
   const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
@@ -57,7 +57,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
     return (await ask.catch(() => null))?.state === 'delivered'
   }
 
-  /** One of the round's files, bounded by the round. */
+  /** Downloads one of the round's files, within the round's time. */
   const fetchFile = async (
     plan: Pick<Plan, 'roundId' | 'timeoutAt'>,
     what: 'model' | 'control' | 'evaluation/model',
@@ -88,7 +88,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
           },
         }),
       runtime,
-      // A large model over a slow line is bounded by its round, not by the usual two minutes.
+      // A large model over a slow connection may take the round's time, not just the usual two minutes.
       policyOf({ until: options.until ?? plan.timeoutAt }, runtime),
       options.signal,
     )
@@ -137,7 +137,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         const { id } = await transport.call(
           'update',
           (api, signal) => {
-            // The document describes the fields; what travels is the form itself.
+            // The API document describes the fields; the form itself is what is sent.
             const body = { file: '', num_samples: report.numSamples }
             const headers = { 'content-type': form.type }
             return api.POST(path, { params, body, headers, bodySerializer: () => form, signal })
@@ -146,8 +146,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         )
         return { updateId: id, alreadyKept: false }
       } catch (error) {
-        // An earlier try may have arrived although its answer did not; that update counts, so this is success. A service
-        // that refuses early may also cut the upload before its answer can be read.
+        // An earlier attempt may have arrived although its response was lost; that update counts, so this is success. A service
+        // that refuses early may also cut off the upload before its response can be read.
         const mayHaveArrived = isConflict(error) || error instanceof NetworkError
         if (mayHaveArrived && (await delivered(roundId, options))) return { updateId: null, alreadyKept: true }
         throw error

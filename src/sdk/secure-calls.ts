@@ -9,7 +9,7 @@ type Body = operations['getSecureRound']['responses'][200]['content']['applicati
 
 const WAIT_SECONDS = 25
 
-/** The steps of a secure round over HTTP. A message may be sent again after its answer was lost. */
+/** The steps of a secure round over HTTP. A message may be sent again if its response was lost. */
 export const secureCalls = (transport: Transport): SecureCalls => {
   const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
 
@@ -26,8 +26,8 @@ export const secureCalls = (transport: Transport): SecureCalls => {
     return stateOf(await ask)
   }
 
-  /** An earlier try may have arrived although its answer did not. */
-  const response = async (roundId: string, status: SecureStatus, options: CallOptions, send: () => Promise<Body>) => {
+  /** An earlier attempt may have arrived although its response was lost. */
+  const stepOf = async (roundId: string, status: SecureStatus, options: CallOptions, send: () => Promise<Body>) => {
     try {
       return stateOf(await send())
     } catch (error) {
@@ -46,7 +46,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const body = { encryption_key: message.encryptionKey, masking_key: message.maskingKey }
       const path = '/api/v1/training/rounds/{round_id}/secure/keys'
       const params = paramsOf(roundId)
-      return response(roundId, 'advertising', options, () =>
+      return stepOf(roundId, 'advertising', options, () =>
         transport.call('secure keys', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
@@ -55,7 +55,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const body = { seed_commitment: message.seedCommitment, sealed: message.sealed }
       const path = '/api/v1/training/rounds/{round_id}/secure/shares'
       const params = paramsOf(roundId)
-      return response(roundId, 'sharing', options, () =>
+      return stepOf(roundId, 'sharing', options, () =>
         transport.call('secure shares', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
@@ -64,7 +64,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const body = { self_masks: message.selfMasks, masking_keys: message.maskingKeys }
       const path = '/api/v1/training/rounds/{round_id}/secure/unmask'
       const params = paramsOf(roundId)
-      return response(roundId, 'unmasking', options, () =>
+      return stepOf(roundId, 'unmasking', options, () =>
         transport.call('secure unmasking', (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },

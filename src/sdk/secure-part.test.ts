@@ -5,6 +5,7 @@ import type { DevicePart } from '../secure-aggregation/device-part.ts'
 import { secureSettings } from '../secure-aggregation/settings.ts'
 import type { SecureCalls } from './device.ts'
 import { type SecureMemory, type SecureOptions, takeSecurePart } from './secure-part.ts'
+import { takePart } from './take-part.ts'
 
 const settings = secureSettings({ devices: 4 })
 
@@ -29,14 +30,14 @@ const resultOf = async (world: World, member: Member, roundId: string) => {
   return tensorsOf(new Uint8Array(await file.arrayBuffer()))
 }
 
-/** Dies when it has written for the given time, and remembers what it wrote. */
+/** Fails at the given write, and keeps what was written. */
 const killedAt = (write: number) => {
   let saved: DevicePart | null = null
   let count = 0
   const memory: SecureMemory = {
     load: async () => saved,
     save: async (part) => {
-      // What goes to a file and comes back.
+      // Like writing to a file and reading it back.
       saved = JSON.parse(JSON.stringify(part)) as DevicePart
       if (++count === write) throw new Error('killed')
     },
@@ -49,7 +50,7 @@ describe('a device that is killed', () => {
     [1, 'before it sent its keys'],
     [2, 'before it sent its shares'],
     [4, 'before it showed shares of others'],
-  ])('at write %i, %s, goes on when it is started again', async (write) => {
+  ])('at write %i, %s, continues when restarted', async (write) => {
     const { world, members } = await secureFleet(4)
     const roundId = await startRound(world, members)
     const others = Promise.all(members.slice(1).map((member) => take(member, roundId)))
@@ -60,7 +61,7 @@ describe('a device that is killed', () => {
     expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
   })
 
-  it('while it delivered leaves the round, and masks no second update', async () => {
+  it('during delivery leaves the round, and masks no second update', async () => {
     const { world, members } = await secureFleet(4)
     const roundId = await startRound(world, members)
     const others = Promise.all(members.slice(1).map((member) => take(member, roundId)))
@@ -73,7 +74,7 @@ describe('a device that is killed', () => {
     expect(await resultOf(world, members[1]!, roundId)).toEqual(plainResult(members.slice(1), settings).tensors)
   })
 
-  it('after it delivered is known to have', async () => {
+  it('after delivery is recognized as having delivered', async () => {
     const { world, members } = await secureFleet(4)
     const roundId = await startRound(world, members)
     const memory = killedAt(0)
@@ -81,35 +82,63 @@ describe('a device that is killed', () => {
     const stopped = new AbortController()
     const last = take(members[3]!, roundId, { signal: stopped.signal })
     await Promise.all([...first, last])
-    // It has every step behind it, and is asked once more.
+    // It has completed every step, and runs once more.
     await take(members[0]!, roundId, { memory })
     expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
   })
 })
 
-it('changes beyond the range are clipped, counted and told on the device only', async () => {
+it('changes beyond the range are clipped, counted, and logged only on the device', async () => {
   const { world, members } = await secureFleet(4)
   const roundId = await startRound(world, members)
   const reported: string[] = []
-  // The widest change of a weight between two of these models is less than 8, the range.
+  // The largest change of a weight between two of these models is below 8, the range.
   await Promise.all(members.map((member) => take(member, roundId, { log: (message) => reported.push(message) })))
   expect(reported).toEqual([])
   expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
 })
 
-it('a trainer that returns something else is told what', async () => {
+it('a trainer may return its weights as a Blob', async () => {
+  const { world, members } = await secureFleet(4)
+  const roundId = await startRound(world, members)
+  const parts = members.map(({ device, update, loss }) =>
+    takePart(device, roundId, async () => ({
+      weights: new Blob([update]) as never,
+      report: { numSamples: 1, localLoss: loss, localAccuracy: 1 - loss / 10 },
+      globalModel: null,
+    })),
+  )
+  expect((await Promise.all(parts)).map(({ submission }) => submission.alreadyKept)).toEqual(Array(4).fill(false))
+  expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
+})
+
+it('taking part always returns the update that was trained: it resumes no part', async () => {
+  const { world, members } = await secureFleet(4)
+  const roundId = await startRound(world, members)
+  const memory: SecureMemory = { load: () => expect.unreachable(), save: () => expect.unreachable() }
+  const report = { numSamples: 1 }
+  const parts = members.map(({ device, update: weights }) => {
+    const options: object = { memory }
+    return takePart(device, roundId, async () => ({ weights, report, globalModel: null }), options)
+  })
+  expect((await Promise.all(parts)).map((part) => [part.weights, part.report])).toEqual(
+    members.map(({ update }) => [update, report]),
+  )
+})
+
+it('a trainer with an invalid result gets an error that says what is missing', async () => {
   const { world, members } = await secureFleet(4)
   const roundId = await startRound(world, members)
   const stop = new AbortController()
   const others = members.slice(1).map((member) => take(member, roundId, { signal: stop.signal }))
   const wrong = takeSecurePart(members[0]!.device, roundId, async () => ({ global: GLOBAL, numSamples: 1 }) as never)
   await expect(wrong).rejects.toThrow(/^A trainer returns \{ weights, report: .+; weights is missing\.$/)
-  // They would wait for it until the round is over.
+  // Otherwise they would wait for it until the round is over.
   stop.abort(new Error('The test is over.'))
   await Promise.allSettled(others)
 })
 
-describe('a device trusts no service', () => {
+describe('a device refuses a service', () => {
   const lying = (state: object): SecureCalls => {
     const answer = async () => ({
       status: 'advertising' as const,
@@ -134,7 +163,7 @@ describe('a device trusts no service', () => {
     await expect(refuses({ settings: { ...settings, threshold: 2 } })).rejects.toThrow('from 3 (more than half) to 4')
   })
 
-  it('with a round that has begun without it, or has failed', async () => {
+  it('with a round that has started without it, or has failed', async () => {
     await expect(refuses({ status: 'sharing' })).rejects.toThrow(
       'The secure round is sharing, and this device is not part of it.',
     )

@@ -15,16 +15,15 @@ import type { CallOptions, Device, SecureCalls, Submission, TrainingReport } fro
 import { requireUpdate } from './require-update.ts'
 import type { SecureState } from './secure-state.ts'
 
-/** What training makes of a secure round's model: both whole files, in any container. */
+/** The result of training in a secure round: both complete files, in any container format. */
 export interface SecureUpdate {
   readonly global: Uint8Array
-  readonly weights: Uint8Array
+  readonly weights: Uint8Array | Blob
   readonly report: TrainingReport
 }
 
 /**
- * Where a device keeps its part while the round lasts, readable by nobody else. Without one, a device that is started again
- * leaves the round.
+ * Where a device stores its state during the round, readable by no one else. Without it, a restarted device leaves the round.
  */
 export interface SecureMemory {
   load(): Promise<DevicePart | null>
@@ -33,20 +32,20 @@ export interface SecureMemory {
 
 export interface SecureOptions extends CallOptions {
   readonly memory?: SecureMemory
-  /** A faster equal of `expandMask`. */
+  /** A faster equivalent of `expandMask`. */
   readonly expand?: ExpandMask
-  /** Told how many coordinates were clipped to the round's range. */
+  /** Called with a message if coordinates were clipped to the round's range. */
   readonly log?: (message: string) => void
 }
 
 const NOWHERE: SecureMemory = { load: async () => null, save: async () => undefined }
 
 /**
- * One device's whole part in a secure round: keys, shares, training, masked update, and its help to take the masks away. The
- * service learns nothing of the update but its part in the sum. Every step is written to `memory` before it is sent; called
- * again after a crash it goes on from there, except when it was interrupted while it delivered: then it leaves, for a
- * second delivery under the same masks could uncover the first. Throws conflict when the round has failed or counts on
- * this device no more, and bad_request when the service's settings, keys or shares are not to be trusted.
+ * Takes all of a device's steps in a secure round: keys, shares, training, masked update, and unmasking. The service learns
+ * nothing about the update except through the sum. Each step is written to `memory` before it is sent, and a restart continues
+ * there. If interrupted during delivery, it leaves the round, because a second delivery under the same masks could reveal the
+ * first. Throws conflict if the round has failed or excludes this device, and bad_request if the service's settings, keys or
+ * shares cannot be trusted.
  */
 export const takeSecurePart = async (
   device: Pick<Device, 'submit' | 'secure'>,
@@ -68,7 +67,7 @@ export const takeSecurePart = async (
   if (part === null) {
     const { settings, device: name, status, reason } = await secure.state(roundId, options)
     if (status !== 'advertising' || name === null) throw gone(status, reason)
-    // Checked anew: a threshold of half of the devices or less would let the service play them off against each other.
+    // Validated again: with a threshold of at most half of the devices, the service could play them off against each other.
     part = await kept(advertise({ roundId, device: name, settings: secureSettings(settings) }))
   }
   if (part.step === 'advertised') {
@@ -79,7 +78,8 @@ export const takeSecurePart = async (
   }
   if (part.step === 'shared') {
     await secure.sendShares(roundId, part.message, options)
-    const { words } = encode(requireUpdate(await train()), part, options)
+    const update = requireUpdate(await train())
+    const { words } = encode({ ...update, weights: await bytesOf(update.weights) }, part, options)
     const { shares, status } = await past(secure, roundId, 'sharing', options)
     if (shares === null) throw gone(status, null)
     part = await kept(maskInput(part, roundId, shares, words, options.expand))
@@ -93,7 +93,7 @@ export const takeSecurePart = async (
   }
   if (part.step === 'masked') {
     const { delivered } = await past(secure, roundId, 'masking', options)
-    // The others have been enough.
+    // Enough other devices have answered.
     if (delivered === null) return submission
     part = await kept(revealShares(part, roundId, delivered))
   }
@@ -101,7 +101,13 @@ export const takeSecurePart = async (
   return submission
 }
 
-const encode = (update: SecureUpdate, { settings }: DevicePart, { log }: SecureOptions) => {
+const bytesOf = async (weights: Uint8Array | Blob): Promise<Uint8Array> =>
+  weights instanceof Blob ? new Uint8Array(await weights.arrayBuffer()) : weights
+
+/** An update whose files are in memory. */
+type ReadUpdate = SecureUpdate & { readonly weights: Uint8Array }
+
+const encode = (update: ReadUpdate, { settings }: DevicePart, { log }: SecureOptions) => {
   const encoded = encodeContribution(contributionOf(update), settings)
   if (encoded.clipped > 0) {
     const { clipped, words } = encoded
@@ -112,7 +118,7 @@ const encode = (update: SecureUpdate, { settings }: DevicePart, { log }: SecureO
   return encoded
 }
 
-/** The state once the round is past `status`; conflict when it failed or goes on without this device. */
+/** Returns the state once the round is past `status`; throws conflict if it failed or continues without this device. */
 const past = async (
   secure: SecureCalls,
   roundId: string,
@@ -127,7 +133,7 @@ const past = async (
   }
 }
 
-/** As many as were needed have answered in the meantime: that is no failure. */
+/** Not a failure if enough devices have answered in the meantime. */
 const unlessDone = (secure: SecureCalls, roundId: string) => async (error: unknown) => {
   if ((await secure.state(roundId).catch(() => null))?.status !== 'done') throw error
 }
@@ -139,10 +145,10 @@ const gone = (status: SecureStatus, reason: string | null) =>
       : `The secure round is ${status}, and this device is not part of it.`,
   )
 
-/** The change of the model over all its tensors of real numbers, in the protocol's order. */
-const contributionOf = ({ global, weights, report }: SecureUpdate) => {
+/** Returns the model's change over all its floating-point tensors, in the protocol's order. */
+const contributionOf = ({ global, weights, report }: ReadUpdate) => {
   const [before, after] = [bytesSource(global), bytesSource(weights)]
-  // The service begins no secure round on a model that it cannot read: what is no container is a declared vector.
+  // The service starts no secure round with a model that it cannot read, so data without a container is a declared vector.
   const model = readWeights(before, { rawVector: true })
   const isVector = model.format === 'raw' && mayBeDeclaredVector(detectFormat(after), after.size)
   const update = readWeights(after, { rawVector: isVector })

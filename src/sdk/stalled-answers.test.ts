@@ -8,7 +8,7 @@ import type { DeviceOptions } from './device.ts'
 import { createDevice } from './device-client.ts'
 import { memorySink } from './download.ts'
 
-/** A device of a service on a real socket that gives these answers in turn; of the last, `asked` and `closed` resolve. */
+/** A device, and a service on a real socket with these responses in order; `asked` and `closed` resolve for the last one. */
 const deviceOf = async (options: Partial<DeviceOptions>, ...answers: RequestListener[]) => {
   let isAsked = (): void => undefined
   const asked = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ const deviceOf = async (options: Partial<DeviceOptions>, ...answers: RequestList
   return { device: createDevice({ baseUrl, deviceId: 'edge-1', apiKey: 'k', ...options }), asked, closed }
 }
 
-/** Frees what nothing refers to any more, several times: what a callback keeps is free only after it has run. */
+/** Collects garbage several times: what a callback references is only freed after it has run. */
 const collectGarbage = async (): Promise<void> => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -72,7 +72,7 @@ test.each([
   ['from the service', false, [file]],
   ['from the service, which could have named another place', true, [file]],
   ['from elsewhere', true, [elsewhere, file]],
-])('a download %s that stalls ends when it is told to', async (_, directDownloads, answers) => {
+])('a download %s that stalls ends when aborted', async (_, directDownloads, answers) => {
   const { device, closed } = await deviceOf({ directDownloads }, ...answers)
   const stop = new AbortController()
   const sink = memorySink()
@@ -85,7 +85,7 @@ test.each([
   await closed
 })
 
-test('any other answer that stalls in its midst ends, too', async () => {
+test('any other response that stalls halfway also ends', async () => {
   const { device, asked, closed } = await deviceOf({}, stalling('application/json', '{'))
   const stop = new AbortController()
   const outcome = device.assignments({ signal: stop.signal }).catch((error: Error) => error.message)

@@ -8,7 +8,7 @@ import { syntheticDevices } from './trainers/synthetic.ts'
 
 const data = syntheticDevices({ alpha: 1, beta: 1, devices: 3, seed: 1, features: 5, classes: 3, maxRows: 60 })
 
-test('devices learn of a round by their heartbeats, train, and make the global model better than its beginning', async () => {
+test('devices learn of a round from heartbeats, train, and improve the global model', async () => {
   const world = await startWorld()
   const devices = await Promise.all(
     data.map(async (rows, index) => {
@@ -44,12 +44,12 @@ test('devices learn of a round by their heartbeats, train, and make the global m
       expect(round).toMatchObject({ id, status: 'completed' })
     }, 60_000)
   }
-  // Judged in rounds 2 and 3, where there was a model to receive.
+  // Evaluated in rounds 2 and 3, which distributed a model.
   expect(losses).toHaveLength(2)
   expect(losses[1]).toBeLessThan(losses[0]!)
 })
 
-test('a trainer that cannot is told to the service, and its error thrown', async () => {
+test("a trainer's error is reported to the service, and thrown", async () => {
   const world = await startWorld()
   const device = createDevice({ baseUrl: world.baseUrl, deviceId: 'phone', now: () => world.now().getTime() })
   const { apiKey } = await device.register()
@@ -75,14 +75,17 @@ test.each([
     { weights: new Uint8Array(4), report: { numSamples: 0 } },
     'report.numSamples is 0, not a whole number of at least 1',
   ],
-])('a trainer that returns something else is told what, and so is the service: %j', async (returned, fault) => {
-  const world = await startWorld()
-  const device = createDevice({ baseUrl: world.baseUrl, deviceId: 'phone', now: () => world.now().getTime() })
-  const { apiKey } = await device.register()
-  const body = { target_devices: 1, min_devices: 1 }
-  const { id } = await unwrap(world.client(apiKey).POST('/api/v1/training/rounds/start', { body }))
-  const reason = `A trainer returns { weights, report: { numSamples, localLoss?, localAccuracy? } }; ${fault}.`
-  await expect(takePart(device, id, async () => returned as never)).rejects.toThrow(reason)
-  const { body: part } = await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: apiKey })
-  expect(part).toMatchObject({ state: 'failed', reason })
-})
+])(
+  'a trainer with an invalid result gets an error that says what is missing, as does the service: %j',
+  async (returned, fault) => {
+    const world = await startWorld()
+    const device = createDevice({ baseUrl: world.baseUrl, deviceId: 'phone', now: () => world.now().getTime() })
+    const { apiKey } = await device.register()
+    const body = { target_devices: 1, min_devices: 1 }
+    const { id } = await unwrap(world.client(apiKey).POST('/api/v1/training/rounds/start', { body }))
+    const reason = `A trainer returns { weights, report: { numSamples, localLoss?, localAccuracy? } }; ${fault}.`
+    await expect(takePart(device, id, async () => returned as never)).rejects.toThrow(reason)
+    const { body: part } = await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: apiKey })
+    expect(part).toMatchObject({ state: 'failed', reason })
+  },
+)

@@ -1,4 +1,5 @@
 import { ApiError } from '../client/client.ts'
+import { errorMessage } from '../domain/error-message.ts'
 import type { CallOptions, Device, EvaluationReport, Submission, TrainingReport } from './device.ts'
 import { memorySink } from './download.ts'
 import { requireUpdate } from './require-update.ts'
@@ -8,16 +9,16 @@ import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
 import type { EvaluationPlan, Plan } from './wire.ts'
 
-/** Turns the global model (null when the round has none) into an update. */
+/** Trains an update from the global model (null if the round has none). */
 export type LocalTrainer = (
   globalWeights: Uint8Array<ArrayBuffer> | null,
   plan: Plan,
   signal: AbortSignal | undefined,
-  /** SCAFFOLD: the service's control variate; null where there is none, or while it is zero. */
+  /** SCAFFOLD: the service's control variate; null if there is none, or while it is zero. */
   files: { readonly control: Uint8Array<ArrayBuffer> | null },
 ) => Promise<LocalUpdate & { readonly delivered?: () => Promise<void> }>
 
-/** How a model does on this device's held-out data. */
+/** Evaluates a model on this device's held-out data. */
 export type Evaluate = (
   weights: Uint8Array<ArrayBuffer>,
   plan: Plan | EvaluationPlan,
@@ -26,8 +27,8 @@ export type Evaluate = (
 
 export interface PartOptions extends CallOptions {
   /**
-   * Evaluates the received model before training, unless the trainer's report has an evaluation. With it the device also
-   * offers to evaluate the job's last model: `takeEvaluation` then answers a heartbeat's `pendingEvaluationId`.
+   * Evaluates the received model before training, unless the trainer's report has an evaluation. With it, the device also
+   * offers to evaluate the job's last model, which `takeEvaluation` does for a heartbeat's `pendingEvaluationId`.
    */
   readonly evaluate?: Evaluate
 }
@@ -38,8 +39,8 @@ export interface TakenPart extends LocalUpdate {
 }
 
 /**
- * One device's whole part in a round, in memory: plan, model, training, update. When the device cannot do its part, the service
- * is told why, and the error is thrown; so is a passing one (`isPassing`), after which the round may be tried again.
+ * Takes a device's whole part in a round, in memory: plan, model, training, update. If the device cannot do its part, reports
+ * the reason and throws the error. Transient errors (`isPassing`) are only thrown, and the round may be tried again.
  */
 export const takePart = async (
   device: Device,
@@ -68,13 +69,16 @@ export const takePart = async (
     await update.delivered?.()
     return { ...update, plan, submission }
   } catch (error) {
-    // A service that is away cannot be told either. The error itself matters more than whether it could be told.
-    if (!isPassing(error)) await device.reportFailure(roundId, messageOf(error)).catch(() => false)
+    // An unreachable service cannot receive a report. The error matters more than whether it was reported.
+    if (!isPassing(error)) await device.reportFailure(roundId, errorMessage(error)).catch(() => false)
     throw error
   }
 }
 
-/** The same where the service is to learn the sum of the updates only. A device that is interrupted leaves the round. */
+/**
+ * Does the same in a secure round. A device that is interrupted leaves the round: only `takeSecurePart` resumes one, because a
+ * resumed part has no update to return.
+ */
 const takePartUnseen = async (
   device: Device,
   plan: Plan,
@@ -87,7 +91,8 @@ const takePartUnseen = async (
     trained = requireUpdate(await trainer(global, plan, options.signal, { control: null }))
     return { global: global!, weights: trained.weights, report: trained.report }
   }
-  const submission = await takeSecurePart(device, plan.roundId, train, options)
+  const { signal, until } = options
+  const submission = await takeSecurePart(device, plan.roundId, train, { signal, until })
   return { ...trained!, plan, submission }
 }
 
@@ -95,8 +100,8 @@ const offering = (report: TrainingReport, found: EvaluationReport | undefined): 
   found === undefined ? report : { ...report, evaluation: { ...(report.evaluation ?? found), finalModel: true } }
 
 /**
- * One device's evaluation of a job's last model, which a heartbeat's `pendingEvaluationId` asks for; false when nobody waits
- * for it any more. When the device cannot evaluate it, the service is told why, and the error is thrown.
+ * Evaluates a job's last model, as requested by a heartbeat's `pendingEvaluationId`; false if it is no longer needed. If the
+ * device cannot evaluate it, reports the reason to the service, and throws the error.
  */
 export const takeEvaluation = async (
   device: Device,
@@ -114,9 +119,7 @@ export const takeEvaluation = async (
   } catch (error) {
     if (error instanceof ApiError && error.status === 409) return false
     if (!isPassing(error))
-      await device.submitEvaluation(roundId, { failureReason: messageOf(error) }).catch(() => false)
+      await device.submitEvaluation(roundId, { failureReason: errorMessage(error) }).catch(() => false)
     throw error
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -5,7 +5,7 @@ import { NetworkError, Refusal } from './api-error.ts'
 import type { CallOptions } from './device.ts'
 import { DEFAULT_POLICY, isPassing, type RetryPolicy, type Runtime, retrying } from './retry.ts'
 
-/** What the typed client makes of one answer. */
+/** The typed client's representation of a response. */
 interface Answer<Data> {
   readonly data?: Data | undefined
   readonly error?: unknown
@@ -13,16 +13,16 @@ interface Answer<Data> {
 }
 
 export interface CallLimits extends CallOptions {
-  /** One try may take so long. Default 30 s. */
+  /** The maximum time per attempt. Default 30 s. */
   readonly timeoutMs?: number
 }
 
 type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<Answer<Data>>
 
 export interface Transport {
-  /** Sends until answered (see `retrying`); the data of a 2xx answer. `what` is for messages: "heartbeat". */
+  /** Sends until there is a response (see `retrying`); returns the data of a 2xx one. `what` is for messages: "heartbeat". */
   call<Data>(what: string, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
-  /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none or it is not the service's. */
+  /** Sends once; throws Refusal for responses other than 2xx, NetworkError if there is none or it is not from the service. */
   once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
   readonly runtime: Runtime
 }
@@ -30,22 +30,22 @@ export interface Transport {
 export interface TransportOptions {
   readonly baseUrl: string
   readonly fetch: typeof globalThis.fetch
-  /** Of requests that ask for a stream, whether a redirect to an object store is followed. */
+  /** Whether downloads may be redirected to an object store. */
   readonly directDownloads: boolean
   readonly bearer: () => string | null
   readonly runtime: Runtime
 }
 
 const TOO_LARGE = 413
-/** Answers that need no body: not modified, and no such range. */
+/** Responses that need no body: not modified, and range not satisfiable. */
 const WITHOUT_BODY = new Set([304, 416])
 
 const isFromService = ({ error, response: { status } }: Answer<unknown>): boolean =>
   typeof error === 'object' && error !== null && 'status_code' in error && error.status_code === status
 
 /**
- * The error for an answer other than 2xx. A proxy or a hotspot that answers in the service's place says nothing about the
- * request: as if nobody had answered. Only that a body is too large for it would be so the next time too.
+ * Returns the error for a response other than 2xx. A response from a proxy or a hotspot says nothing about the request, so it
+ * counts as no response. The exception is 413: a body too large for a proxy would be refused again.
  */
 const errorOf = (answer: Answer<unknown>, baseUrl: string, now: number): Refusal | NetworkError => {
   const { error, response } = answer
@@ -58,15 +58,15 @@ const errorOf = (answer: Answer<unknown>, baseUrl: string, now: number): Refusal
   return isPassing(refusal) || WITHOUT_BODY.has(response.status) ? refusal : new NetworkError(refusal.message, refusal)
 }
 
-/** A heartbeat repeats the warning of the one before: each is told once, and not endlessly many. */
+/** Heartbeats repeat warnings: each is logged once, up to this many. */
 const MAX_WARNINGS = 100
 
 export const policyOf = ({ until }: CallOptions, { now }: Runtime): RetryPolicy =>
   until === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, totalMs: Math.max(0, until - now()) }
 
 /**
- * A download from where the service says the bytes are: the key does not travel there, the caller checks the hash. The
- * service sends them itself where that place cannot be reached from here.
+ * Downloads from the address that the service names. The key is not sent there, and the caller verifies the hash. If that
+ * address cannot be reached from here, the service sends the bytes itself.
  */
 const direct = async (fetch: typeof globalThis.fetch, request: Request, signal: AbortSignal): Promise<Response> => {
   request.headers.set('prefer', 'redirect')
@@ -90,7 +90,7 @@ const direct = async (fetch: typeof globalThis.fetch, request: Request, signal: 
   return fetch(request, { redirect: 'error', signal })
 }
 
-/** Requests to one service, with the key added and every wait bounded. */
+/** Sends requests to one service, adds the key, and limits every wait. */
 export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runtime }: TransportOptions): Transport => {
   const shown = new Set<string>()
   const showWarning = (warning: string | null): void => {
@@ -105,7 +105,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
         const key = bearer()
         if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
         const isDownload = request.method === 'GET' && /\/(download|model|control)$/.test(new URL(request.url).pathname)
-        // A redirect would resend the key and the weights to somewhere nobody named.
+        // Following a redirect would send the key and the weights to an unknown address.
         const response =
           directDownloads && isDownload
             ? await direct(fetch, request, signal)

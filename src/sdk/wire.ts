@@ -4,7 +4,7 @@ import { NetworkError } from './api-error.ts'
 import type { Assignment } from './assignment.ts'
 
 export interface Registration {
-  /** The service's own id of the device. */
+  /** The service's internal id of the device. */
   readonly id: string
   readonly apiKey: string
 }
@@ -12,40 +12,40 @@ export interface Registration {
 export interface HeartbeatAnswer {
   /** The round that awaits this device, if any. */
   readonly pendingRoundId: string | null
-  /** The round whose new model this device is asked to evaluate, if any; `takeEvaluation` does it. */
+  /** The round whose new model this device should evaluate, if any; see `takeEvaluation`. */
   readonly pendingEvaluationId: string | null
-  /** What the device is to run; null when that is what it knows. */
+  /** The device's assignments; null if they match the known ones. */
   readonly assignments: readonly Assignment[] | null
-  /** To be sent along as `knownAssignments`; null when the service named none. */
+  /** To be sent back as `knownAssignments`; null if the service sent none. */
   readonly assignmentsTag: string | null
-  /** When the service wants to hear of this device again; null where it does not say. */
+  /** When the service expects the next heartbeat; null if unspecified. */
   readonly nextHeartbeatSeconds: number | null
   readonly message: string
 }
 
-/** What a round asks of its devices. */
+/** A round's training plan for its devices. */
 export interface Plan {
   readonly roundId: string
   readonly roundNumber: number
   readonly strategy: string
   readonly hyperparameters: Readonly<Record<string, unknown>>
-  /** The job that the round belongs to: what a device keeps between rounds, it keeps for that. */
+  /** The round's job: devices keep state between rounds per job. */
   readonly jobId: string | null
-  /** Only the sum of all updates is learnt: `takeSecurePart` instead of `submit`. */
+  /** Only the sum of all updates is revealed: use `takeSecurePart` instead of `submit`. */
   readonly secure?: true
-  /** The round is private: metrics are not covered by its noise, and are not sent. */
+  /** The round is private: its noise does not cover metrics, so they are not sent. */
   readonly private?: true
-  /** SCAFFOLD's global control variate; null in other strategies, and while it is zero. */
+  /** SCAFFOLD's global control variate; null for other strategies, and while it is zero. */
   readonly control: { readonly sizeBytes: number; readonly sha256: string } | null
-  /** By this machine's clock, milliseconds since the epoch; updates that arrive later are refused. */
+  /** In milliseconds since the epoch, by this machine's clock; later updates are refused. */
   readonly timeoutAt: number
-  /** The global model to train on from; null when devices must make their own beginning. */
+  /** The global model to train from; null if devices must create their own initial model. */
   readonly model: { readonly format: string; readonly sizeBytes: number; readonly sha256: string } | null
-  /** The answer as it came, for trainers that read it themselves. */
+  /** The unmodified response, for trainers that parse it themselves. */
   readonly raw: unknown
 }
 
-/** What a device is asked to evaluate. */
+/** The plan for an evaluation. */
 export interface EvaluationPlan
   extends Pick<Plan, 'roundId' | 'roundNumber' | 'hyperparameters' | 'jobId' | 'timeoutAt' | 'raw'> {
   readonly model: NonNullable<Plan['model']>
@@ -70,7 +70,7 @@ export const evaluationPlanOf = (body: EvaluationBody, clockLeadMs: number): Eva
 
 const MAX_REASON = 2000
 
-/** A reason as the service takes it. Any text: an error may quote the bytes of a file, or of its name. */
+/** Makes any text acceptable as a reason: an error may quote the bytes of a file, or of its name. */
 export const reasonOf = (text: string): string => cut(storable(text.trim()), MAX_REASON) || 'no reason given'
 
 type PlanBody = operations['getRoundPlan']['responses'][200]['content']['application/json']

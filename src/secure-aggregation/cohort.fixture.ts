@@ -21,12 +21,12 @@ import {
 } from './server-round.ts'
 import type { SecureSettings } from './settings.ts'
 
-/** The last thing a device does before it is heard of no more. */
+/** The last message that a device sends before it drops out. */
 export type LastDeed = 'keys' | 'shares' | 'masked' | 'answer'
 
 /**
- * Some devices that can go through rounds of every pattern of drop-outs. What a device does depends only on what it was
- * told, and its steps are pure, so that what was computed once serves every pattern.
+ * A cohort of devices that can run rounds with any pattern of drop-outs. The steps are pure and depend only on a device's
+ * inputs, so results are cached across patterns.
  */
 export const cohortOf = async (names: readonly string[], settings: SecureSettings, coordinates: number) => {
   const roundId = 'round-of-tests'
@@ -69,7 +69,7 @@ export const cohortOf = async (names: readonly string[], settings: SecureSetting
     return sum
   }
 
-  /** The service's view of a round in which each device falls silent after its last deed; all messages are checked. */
+  /** The service's view of a round in which each device drops out after its last message; all messages are checked. */
   const run = (lastDeed: Readonly<Record<string, LastDeed>>) => {
     const did = (name: string, deed: LastDeed) => DEEDS.indexOf(lastDeed[name]!) >= DEEDS.indexOf(deed)
     let round: SecureRound = openRound(roundId, settings)
@@ -108,7 +108,7 @@ export const cohortOf = async (names: readonly string[], settings: SecureSetting
 
 const DEEDS: readonly LastDeed[] = ['keys', 'shares', 'masked', 'answer']
 
-/** Every way in which devices can fall silent. */
+/** Every combination of drop-outs. */
 export const patterns = (names: readonly string[]): Record<string, LastDeed>[] =>
   names.reduce<Record<string, LastDeed>[]>(
     (before, name) => before.flatMap((pattern) => DEEDS.map((deed) => ({ ...pattern, [name]: deed }))),

@@ -1,6 +1,6 @@
 import { byName } from './messages.ts'
 
-/** A tensor of a model as it is seen here: only those of real numbers enter the sum. */
+/** A tensor of a model. Only tensors of real numbers are summed. */
 export interface TensorShape {
   readonly name: string
   readonly dtype: string
@@ -10,8 +10,8 @@ export interface TensorShape {
 const REAL = new Set(['f64', 'f32', 'f16', 'bf16'])
 
 /**
- * The tensors whose elements are the coordinates of a sum, in the order in which they are: by name, row-major within each,
- * whatever their file's own order. Integer and boolean tensors (counters, indices) stay as the global model has them.
+ * Returns the tensors whose elements are the coordinates of a sum, sorted by name whatever the file's order; each is row-major.
+ * Integer and boolean tensors (counters, indices) keep the global model's values.
  */
 export const summedTensors = <T extends TensorShape>(tensors: readonly T[]): T[] =>
   tensors.filter(({ dtype }) => REAL.has(dtype)).sort((a, b) => byName(a.name, b.name))

@@ -31,7 +31,7 @@ interface Agreed {
   readonly settings: SecureSettings
 }
 
-/** Secret keys and the self mask's seed, as hex; good for one round. */
+/** Secret keys and the self mask's seed, as hex; valid for one round. */
 interface Secrets {
   readonly encryption: string
   readonly masking: string
@@ -53,28 +53,28 @@ export interface Shared extends Agreed {
   readonly step: 'shared'
   readonly secrets: Secrets
   readonly roster: Roster
-  /** The shares of its own secrets that it dealt to itself. */
+  /** This device's shares of its own secrets. */
   readonly kept: HexPair
   readonly message: SharesMessage
 }
 
 export interface Masked extends Agreed {
   readonly step: 'masked'
-  /** What it holds of each device of the sum, itself included. Its own secrets are forgotten by now. */
+  /** Its shares of the secrets of each device in the sum, including itself. Its own secrets have been deleted by now. */
   readonly held: Readonly<Record<string, HexPair>>
 }
 
 export interface Unmasked extends Agreed {
   readonly step: 'unmasked'
-  /** The list it answered for; the shares that it did not show are forgotten. */
+  /** The list that it answered for. The shares that it did not reveal have been deleted. */
   readonly delivered: readonly string[]
   readonly message: UnmaskMessage
 }
 
 /**
- * All a device must remember of a secure round: plain data, to be kept where nobody else reads it, and written down before
- * its message is sent. A device takes no step twice: two different vectors under the same masks would show their
- * difference. `message` may be sent again as often as necessary. After the round, forget it.
+ * A device's state in a secure round: plain data. Store it privately, and before sending its message. A device repeats no step:
+ * two different vectors under the same masks would reveal their difference. `message` may be sent again as often as necessary.
+ * Delete the state after the round.
  */
 export type DevicePart = Advertised | Shared | Masked | Unmasked
 
@@ -87,7 +87,7 @@ const requireRound = (part: DevicePart, roundId: string): void => {
   }
 }
 
-/** Step 1: fresh keys and a fresh seed. */
+/** Step 1: generates keys and a seed. */
 export const advertise = (agreed: Agreed, random: RandomBytes = systemRandom): Advertised => {
   const [encryption, masking, seed] = [random(KEY_BYTES), random(KEY_BYTES), random(KEY_BYTES)] as const
   return {
@@ -121,8 +121,8 @@ const requireRoster = (part: Advertised, roster: Roster): void => {
 }
 
 /**
- * Step 2: deals shares of the masking key and of the seed to every device of the roster. Throws when the roster is
- * smaller than the threshold, larger than agreed, or has other keys under this device's name.
+ * Step 2: deals shares of the masking key and of the seed to every device of the roster. Throws if the roster is smaller than
+ * the threshold, larger than agreed, or has different keys under this device's name.
  */
 export const dealShares = async (
   part: DevicePart,
@@ -170,9 +170,9 @@ const keyFor = (route: Route, device: string, secrets: Secrets, roster: Roster):
 }
 
 /**
- * Step 3: masks `words` (see encodeContribution) in place. `received` are the shares that the other devices dealt to this
- * one; who is not in it has left, and gets no mask. Throws, with `words` as they were, when a share was tampered with or
- * fewer than the threshold are left. Cost: one stream of `words.length` for each device.
+ * Step 3: masks `words` (see encodeContribution) in place. `received` are the shares that the other devices dealt to this one;
+ * devices missing from it have left, and get no mask. Throws, with `words` unchanged, if a share was tampered with or fewer
+ * devices than the threshold remain. Cost: one stream of `words.length` per device.
  */
 export const maskInput = (
   part: DevicePart,
@@ -206,9 +206,9 @@ export const maskInput = (
 }
 
 /**
- * Step 4: for every device of the sum one share, of its self mask if it is in `delivered`, else of its masking key; never
- * both. Asked again with the same list it answers the same; with another list, with one below the threshold, or with one
- * that leaves this device out, it refuses.
+ * Step 4: reveals one share for every device of the sum: of its self mask if it is in `delivered`, otherwise of its masking
+ * key; never both. Gives the same answer for the same list. Throws if the list differs, is below the threshold, or leaves this
+ * device out.
  */
 export const revealShares = (part: DevicePart, roundId: string, delivered: readonly string[]): Unmasked => {
   requireRound(part, roundId)

@@ -13,7 +13,7 @@ describe.each([
 ])('$names.length devices, $threshold needed', ({ names, threshold }) => {
   const settings = secureSettings({ devices: names.length, threshold })
 
-  test('every pattern of drop-outs ends in the plain sum, bit for bit, or in a failure that reveals nothing', async () => {
+  test('every pattern of drop-outs ends in the exact plain sum, or in a failure that reveals nothing', async () => {
     const cohort = await cohortOf(names, settings, 20)
     const seen = { done: 0, failed: 0 }
     for (const pattern of patterns(names)) {
@@ -23,7 +23,8 @@ describe.each([
         count(pattern, ['masked', 'answer']),
         count(pattern, ['answer']),
       ]
-      // Whatever happened: of no device has the service heard shares of both secrets, nor enough of one to fail with.
+      // In every case, the service never receives shares of both secrets of a device, nor enough shares of one if the round
+      // fails.
       for (const name of names) {
         const answers = Object.values(received.answers)
         const seeds = answers.filter(({ selfMasks }) => Object.hasOwn(selfMasks, name)).length
@@ -40,18 +41,18 @@ describe.each([
         })
         seen.done++
       } else {
-        const [left, deed] =
+        const [left, ofOne, ofSeveral] =
           dealt < threshold
-            ? [dealt, 'sent its shares']
+            ? [dealt, 'sent its shares', 'sent their shares']
             : masked < threshold
-              ? [masked, 'delivered its masked update']
-              : [answered, 'sent its shares for unmasking']
+              ? [masked, 'delivered its masked update', 'delivered their masked updates']
+              : [answered, 'sent its shares for unmasking', 'sent their shares for unmasking']
         expect({ pattern, status: round.status, reason: round.reason }).toEqual({
           pattern,
           status: 'failed',
           reason:
-            `Secure aggregation needs ${threshold} devices; only ${left} ${deed} in time. Nothing of any update was ` +
-            'revealed.',
+            `Secure aggregation needs ${threshold} devices; only ${left === 1 ? `1 device ${ofOne}` : `${left} devices ${ofSeveral}`} ` +
+            'in time. Nothing of any update was revealed.',
         })
         await expect(unmaskingStreams(round, received)).rejects.toThrow('are needed')
         seen.failed++
@@ -62,7 +63,7 @@ describe.each([
   })
 })
 
-test('10 devices of which three leave, one in each step, sum up to the plain sum', async () => {
+test('10 devices, three of which leave, one in each step, give the plain sum of the rest', async () => {
   const names = Array.from({ length: 10 }, (_, i) => `device-${i}`)
   const cohort = await cohortOf(names, secureSettings({ devices: 10 }), 5)
   const deeds: LastDeed[] = ['keys', 'shares', 'masked']

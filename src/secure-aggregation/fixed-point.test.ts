@@ -16,7 +16,7 @@ const decoded = (sum: Uint32Array, settings: ReturnType<typeof secureSettings>) 
 }
 
 describe('fixed point', () => {
-  test('never wraps: the most devices of the greatest weight at either end of the range come out exactly', () => {
+  test('never wraps: the maximum number of devices at the maximum weight is exact at either end of the range', () => {
     for (const devices of [2, 3, 20, 127, 255]) {
       for (const [range, maxWeight] of [
         [8, 1],
@@ -63,7 +63,7 @@ describe('fixed point', () => {
     }
   })
 
-  test('samples weigh up to the greatest weight; losses and accuracies only by those who report them', () => {
+  test('samples count up to the maximum weight; losses and accuracies are averaged over the devices that report them', () => {
     const settings = secureSettings({ devices: 3, maxWeight: 10 })
     const sum = sumOf([
       encodeContribution({ delta: [1], numSamples: 1, loss: 0.5, accuracy: 1 }, settings).words,
@@ -76,14 +76,14 @@ describe('fixed point', () => {
     })
   })
 
-  test('halves are rounded upwards, and minus zero is zero', () => {
+  test('halves are rounded up, and negative zero becomes zero', () => {
     const settings = secureSettings({ devices: 2, range: 1 })
     const step = resolution(settings)
     const { words } = encodeContribution({ delta: [step / 2, -step / 2, -0, -step], numSamples: 1 }, settings)
     expect([...words.subarray(0, 4)]).toEqual([1, 0, 0, 2 ** 32 - 1])
   })
 
-  test('what is not finite is refused by its place, and so is an update of no samples', () => {
+  test('refuses non-finite coordinates, naming their index, and an update with no samples', () => {
     const settings = secureSettings({ devices: 2 })
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
       expect(() => encodeContribution({ delta: [0, value], numSamples: 1 }, settings)).toThrow(
@@ -93,24 +93,26 @@ describe('fixed point', () => {
     expect(() => encodeContribution({ delta: [0], numSamples: 0 }, settings)).toThrow('num_samples is 0')
   })
 
-  test('a sum whose weight no devices can have is refused', () => {
+  test('refuses a sum with an impossible weight', () => {
     const settings = secureSettings({ devices: 2, maxWeight: 3 })
-    for (const trailer of [
-      [0, 0, 0, 0, 0],
-      [7, 0, 0, 0, 0],
-      [4, 5, 0, 0, 0],
-      [4, 0, 0, 5, 0],
-      [4, 0, 0, 0],
-    ]) {
+    const devices = ', which 2 devices cannot have'
+    const more = 'than its total weight of 4'
+    for (const [trailer, fault] of [
+      [[0, 0, 0, 0, 0], `a total weight of 0${devices}`],
+      [[7, 0, 0, 0, 0], `a total weight of 7${devices}`],
+      [[4, 5, 0, 0, 0], `a weight of 5 for the loss, more ${more}`],
+      [[4, 0, 0, 5, 0], `a weight of 5 for the accuracy, more ${more}`],
+      [[4, 0, 0, 0], `a total weight of 4${devices}`],
+    ] as const) {
       expect(() => readTotals(Uint32Array.from(trailer), settings)).toThrow(
-        'an input was not masked as the protocol says',
+        `The unmasked sum has ${fault}: an input was not masked as the protocol says.`,
       )
     }
   })
 })
 
 describe('secureSettings', () => {
-  test('asks for two thirds of the devices unless told otherwise', () => {
+  test('defaults to a threshold of two thirds of the devices', () => {
     const thresholds = [2, 3, 4, 5, 6, 20, 255].map((devices) => secureSettings({ devices }).threshold)
     expect(thresholds).toEqual([2, 2, 3, 4, 4, 14, 170])
     expect(secureSettings({ devices: 20, threshold: 11 })).toEqual({
@@ -140,7 +142,7 @@ describe('secureSettings', () => {
   })
 })
 
-describe('settings that take too much away from updates', () => {
+describe('settings that lose too much precision', () => {
   const warningFor = (range: number, maxWeight: number, devices = 3) =>
     coarsenessWarning(secureSettings({ devices, range, maxWeight }))
 
@@ -156,13 +158,13 @@ describe('settings that take too much away from updates', () => {
       'is rounded to multiples of 2, and its loss and accuracy to multiples of 0.00195: lower max_weight or range.',
     ],
     [1e-300, 1, 'changes each model weight by at most 1e-300, in steps of 0: raise range (default: 8).'],
-  ])('are named with what they do: range %d and max_weight %d', (range, maxWeight, rest) => {
+  ])('are reported with their effects: range %d and max_weight %d', (range, maxWeight, rest) => {
     expect(warningFor(range, maxWeight)).toBe(
       `secure_aggregation: with range ${range}, max_weight ${maxWeight} and 3 devices, an update of weight 1 ${rest}`,
     )
   })
 
-  test('are others than the defaults, also with the most devices, and than useful ones', () => {
+  test('do not include the defaults, even with the maximum number of devices, or other reasonable settings', () => {
     expect([warningFor(8, 1), warningFor(8, 1, 255), warningFor(8, 1000), warningFor(0.01, 1)]).toEqual(
       Array(4).fill(null),
     )

@@ -2,18 +2,18 @@ import { badRequest } from '../domain/errors.ts'
 import { DEFAULT_RANGE, type SecureSettings } from './settings.ts'
 
 /**
- * Updates as whole numbers modulo 2^32, so that masks cancel to the last bit and sums do not depend on their order.
+ * Updates as integers modulo 2^32, so that masks cancel exactly and sums do not depend on their order.
  *
- * What is encoded is the difference to the global model, since differences are small and share one range:
- * `q = round(clip(x, range) * weight * 2^bits)`, ties upwards. `bits` is the largest number with which n devices of the
- * greatest weight at the end of the range still fit into 31 bits and a sign: the sum never wraps. An update moves by at
- * most `resolution(settings) / 2` when it is rounded.
+ * What is encoded is the difference from the global model, since differences are small and share one range:
+ * `q = round(clip(x, range) * weight * 2^bits)`, ties rounded up. `bits` is the largest number for which n devices of the
+ * maximum weight at the end of the range still fit into 31 bits and a sign: the sum never wraps. Rounding changes a
+ * coordinate of an update by at most `resolution(settings) / 2`.
  *
- * After the coordinates come TRAILER words: the weight, and loss and accuracy as (weight of those who report, weighted
- * figure), so that the service learns these too as sums only.
+ * TRAILER words follow the coordinates: the weight, and loss and accuracy as (weight of the devices that report it,
+ * weighted value), so that the service learns only the sums of these too.
  */
 export const TRAILER = 5
-/** Losses and accuracies beyond are clipped. */
+/** Losses and accuracies outside this range are clipped. */
 const METRIC_RANGE = 1024
 
 const largest = (settings: SecureSettings): number => Math.floor((2 ** 31 - 1) / settings.devices)
@@ -27,10 +27,10 @@ const scaleFor = (settings: SecureSettings, range: number): number => {
 /** The step between neighboring values of a coordinate, for a device of weight 1. */
 export const resolution = (settings: SecureSettings): number => 1 / scaleFor(settings, settings.range)
 
-/** Coarser steps than that, or a smaller range, take away what rounds of training change. */
+/** Steps above this limit, or ranges below it, lose what training changes. */
 const COARSE = 2 ** -10
 
-/** What updates lose to such settings, for whoever asks for them; null where that is nothing that matters. */
+/** Returns a warning about the precision that these settings lose, or null if the loss is insignificant. */
 export const coarsenessWarning = (settings: SecureSettings): string | null => {
   const { devices, range, maxWeight } = settings
   const step = resolution(settings)
@@ -49,7 +49,7 @@ export const coarsenessWarning = (settings: SecureSettings): string | null => {
 const show = (step: number): string => String(Number(step.toPrecision(3)))
 
 export interface Contribution {
-  /** The update minus the global model, over all tensors that take part, in the model's order. */
+  /** The update minus the global model, over all summed tensors, in the order of summedTensors. */
   readonly delta: ArrayLike<number>
   readonly numSamples: number
   readonly loss?: number | undefined
@@ -59,11 +59,11 @@ export interface Contribution {
 export interface Encoded {
   /** delta.length + TRAILER numbers modulo 2^32. */
   readonly words: Uint32Array<ArrayBuffer>
-  /** How many coordinates lay outside the range. It stays on the device. */
+  /** How many coordinates were outside the range. This number stays on the device. */
   readonly clipped: number
 }
 
-/** One device's input to the sum. Throws bad_request naming the first coordinate that is not finite. */
+/** Encodes one device's input to the sum. Throws bad_request naming the first coordinate that is not finite. */
 export const encodeContribution = (contribution: Contribution, settings: SecureSettings): Encoded => {
   const { delta, numSamples, loss, accuracy } = contribution
   if (!Number.isInteger(numSamples) || numSamples < 1) {
@@ -93,20 +93,30 @@ const metricWords = (value: number | undefined, weight: number, settings: Secure
   return [weight, Math.round(inside * weight * scaleFor(settings, METRIC_RANGE))]
 }
 
+const NOT_MASKED = ': an input was not masked as the protocol says.'
+
 export interface SumTotals {
   readonly weight: number
   readonly loss: number | null
   readonly accuracy: number | null
 }
 
-/** What the last TRAILER words of a sum say. Throws bad_request where no sum of contributions could say it. */
+/** Decodes the last TRAILER words of a sum. Throws bad_request if no sum of contributions could have these values. */
 export const readTotals = (trailer: Uint32Array, settings: SecureSettings): SumTotals => {
   const [weight = 0, lossWeight = 0, loss = 0, accuracyWeight = 0, accuracy = 0] = trailer
   const most = settings.devices * settings.maxWeight
-  if (trailer.length !== TRAILER || weight < 1 || weight > most || lossWeight > weight || accuracyWeight > weight) {
+  if (trailer.length !== TRAILER || weight < 1 || weight > most) {
     throw badRequest(
-      `The unmasked sum has a total weight of ${weight}, which ${settings.devices} devices cannot have: an input was not ` +
-        'masked as the protocol says.',
+      `The unmasked sum has a total weight of ${weight}, which ${settings.devices} devices cannot have${NOT_MASKED}`,
+    )
+  }
+  for (const [name, of] of [
+    ['loss', lossWeight],
+    ['accuracy', accuracyWeight],
+  ] as const) {
+    if (of <= weight) continue
+    throw badRequest(
+      `The unmasked sum has a weight of ${of} for the ${name}, more than its total weight of ${weight}${NOT_MASKED}`,
     )
   }
   const factor = scaleFor(settings, METRIC_RANGE)
@@ -114,7 +124,7 @@ export const readTotals = (trailer: Uint32Array, settings: SecureSettings): SumT
   return { weight, loss: mean(loss, lossWeight), accuracy: mean(accuracy, accuracyWeight) }
 }
 
-/** Coordinates of a sum as the weighted mean difference: `means[i]` for each of `words`. */
+/** Decodes coordinates of a sum as weighted mean differences: `means[i]` for each of `words`. */
 export const decodeMeans = (
   words: Uint32Array,
   totals: SumTotals,
@@ -122,6 +132,6 @@ export const decodeMeans = (
   means: Float64Array,
 ): void => {
   const factor = scaleFor(settings, settings.range)
-  // Exact: a whole number below 2^31 times a power of two. Only the division by the weight rounds.
+  // Exact: an integer below 2^31 times a power of two. Only the division by the weight rounds.
   for (let i = 0; i < words.length; i++) means[i] = (words[i]! | 0) / factor / totals.weight
 }

@@ -1,6 +1,6 @@
 import answers from './fixtures/known-answers.json' with { type: 'json' }
 
-/** Computed in Python with libsodium and OpenSSL, from the description of the protocol and not from this code. */
+/** Computed in Python with libsodium and OpenSSL, from the protocol's description rather than from this code. */
 export interface KnownAnswers {
   readonly roundId: string
   readonly settings: {

@@ -11,7 +11,7 @@ const known = knownAnswers
 const { roundId, settings } = known
 const bytes = (hex: string) => fromHex(hex, hex.length / 2, 'test')
 const names = Object.keys(known.devices)
-/** Hands out the given bytes, one after another. */
+/** Returns the given byte strings in order. */
 const scripted = (...parts: string[]) => {
   const rest = [...parts]
   return () => bytes(rest.shift()!)
@@ -22,12 +22,12 @@ const advertised = (device: string) => {
 }
 const roster = Object.fromEntries(names.map((name) => [name, known.devices[name]!.keys]))
 
-describe('every step gives what libsodium and OpenSSL give', () => {
-  test('the public keys of X25519', () => {
+describe('every step gives the same results as libsodium and OpenSSL', () => {
+  test('X25519 public keys', () => {
     for (const name of names) expect(advertised(name).message).toEqual(known.devices[name]!.keys)
   })
 
-  test('the masks of pairs, the same from both ends with opposite signs', () => {
+  test('pairwise masks, the same from both ends with opposite signs', () => {
     for (const [pair, key] of Object.entries(known.pairMasks)) {
       const [a, b] = pair.split(' ') as [string, string]
       const of = (device: string, peer: string) =>
@@ -43,7 +43,7 @@ describe('every step gives what libsodium and OpenSSL give', () => {
     }
   })
 
-  test('the self masks and their commitments', () => {
+  test('self masks and their commitments', () => {
     for (const name of names) {
       const { secrets, selfMask: key, commitment } = known.devices[name]!
       expect(selfMask(roundId, name, bytes(secrets.seed))).toEqual({ key: bytes(key), sign: 1 })
@@ -96,7 +96,7 @@ describe('every step gives what libsodium and OpenSSL give', () => {
     }
   })
 
-  test('masked vectors, whose sum has the self masks only', async () => {
+  test('masked vectors, whose sum contains only the self masks', async () => {
     const parts = await Promise.all(names.map((name) => dealShares(advertised(name), roundId, roster)))
     const sum = new Uint32Array(known.sum.length)
     for (const part of parts) {

@@ -5,7 +5,7 @@ import { platformExpandMask } from './platform-mask.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, i) => i * 7 + 3)
 
-/** OpenSSL's ChaCha20: its 16 bytes are a counter of 4, then the nonce. */
+/** OpenSSL's ChaCha20: its 16-byte IV is a 4-byte counter followed by the nonce. */
 const platformStream = (words: number): Uint32Array =>
   new Uint32Array(
     new Uint8Array(createCipheriv('chacha20', key, new Uint8Array(16)).update(new Uint8Array(4 * words))).buffer,
@@ -28,7 +28,7 @@ describe.each([
     )
   })
 
-  test('gives any part of a stream without what lies before it', () => {
+  test('expands any part of a stream without the part before it', () => {
     const whole = platformStream(3000)
     for (const [offset, length] of [
       [0, 3000],
@@ -45,7 +45,7 @@ describe.each([
     }
   })
 
-  test('writes nothing but the words it is given', () => {
+  test('writes only the given words', () => {
     const around = new Uint32Array(40).fill(7)
     expand(key, 5, around.subarray(3, 30))
     expect([...around.subarray(0, 3), ...around.subarray(30)]).toEqual(new Array(13).fill(7))
@@ -54,7 +54,7 @@ describe.each([
 })
 
 describe('addMasks', () => {
-  test('adds and takes away modulo 2^32, across chunks and from any offset', () => {
+  test('adds and subtracts modulo 2^32, across chunks and from any offset', () => {
     const length = 40_001
     const start = Uint32Array.from({ length }, (_, i) => (i * 2654435761) >>> 0)
     const words = start.slice()
@@ -68,7 +68,7 @@ describe('addMasks', () => {
     expect(hex(words)).toBe(hex(start.map((word, i) => (word + stream[i]!) % 2 ** 32)))
   })
 
-  test('takes another expansion for its own', () => {
+  test('accepts a custom expansion function', () => {
     const words = new Uint32Array(4)
     addMasks(words, [{ key, sign: -1 }], 10, (_key, offset, mask) => mask.fill(offset))
     expect([...words]).toEqual(new Array(4).fill(2 ** 32 - 10))

@@ -1,21 +1,21 @@
 import { chacha20 } from '@noble/ciphers/chacha.js'
 
-/** A key's stream of pseudo-random words that a vector gets added (sign 1) or taken away (sign -1). */
+/** A key's stream of pseudorandom words that is added to a vector (sign 1) or subtracted from it (sign -1). */
 export interface MaskStream {
-  /** 32 bytes, used for this one stream only. */
+  /** 32 bytes, used only for this stream. */
   readonly key: Uint8Array
   readonly sign: 1 | -1
 }
 
 /**
- * Fills `words` with the words `offsetWords`, `offsetWords + 1`, ... of a key's stream: the ChaCha20 keystream of RFC
- * 8439 with nonce zero and the counter beginning at 0, read as little-endian numbers of 32 bits. Any part can be had
- * without what lies before it.
+ * Fills `words` with the words `offsetWords`, `offsetWords + 1`, ... of a key's stream: the ChaCha20 keystream of RFC 8439 with
+ * nonce zero and a counter starting at 0, read as little-endian 32-bit numbers. Any part can be computed without the part
+ * before it.
  */
 export type ExpandMask = (key: Uint8Array, offsetWords: number, words: Uint32Array) => void
 
 const WORDS_PER_BLOCK = 16
-/** 64 KB: stays in a cache while all streams pass over it. */
+/** 64 KB: stays in the cache while all streams are added to it. */
 const CHUNK_WORDS = 16 * 1024
 const NONCE = new Uint8Array(12)
 
@@ -34,8 +34,8 @@ export const expandMask: ExpandMask = (key, offsetWords, words) => {
 }
 
 /**
- * Adds streams, from word `offsetWords` of each, to `words` in place, modulo 2^32. `expand` may be a faster equal of
- * `expandMask`, such as one from the platform.
+ * Adds streams, from word `offsetWords` of each, to `words` in place, modulo 2^32. `expand` may be a faster equivalent of
+ * `expandMask`, such as platformExpandMask.
  */
 export const addMasks = (
   words: Uint32Array,

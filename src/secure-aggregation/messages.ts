@@ -3,38 +3,38 @@ import { badRequest } from '../domain/errors.ts'
 import { KEY_BYTES } from './secrets.ts'
 import { SEALED_BYTES, SHARE_BYTES } from './shares.ts'
 
-// What travels. Bytes are lower-case hex, so that messages are plain data to send, store and compare.
+// The messages. Bytes are lowercase hex, so that messages are plain data that can be sent, stored, and compared.
 
-/** Step 1, to everybody: two X25519 public keys, one to encrypt shares for the device, one to agree on masks with. */
+/** Step 1, to all: two X25519 public keys, one for encrypting shares for the device, one for agreeing on masks. */
 export interface KeysMessage {
   readonly encryptionKey: string
   readonly maskingKey: string
 }
 
-/** Step 2: for every other device of the roster an encrypted pair of shares; for the service the seed's commitment. */
+/** Step 2: an encrypted pair of shares for every other device of the roster, and the seed's commitment for the service. */
 export interface SharesMessage {
   readonly seedCommitment: string
   readonly sealed: Readonly<Record<string, string>>
 }
 
-/** Step 4: one share per device of step 2: of the self mask's seed if it delivered, of the masking key if it did not. */
+/** Step 4: one share per device of step 2: of the self mask's seed if it delivered, otherwise of its masking key. */
 export interface UnmaskMessage {
   readonly selfMasks: Readonly<Record<string, string>>
   readonly maskingKeys: Readonly<Record<string, string>>
 }
 
-/** What the service hands out after step 1: the devices that take part, and their keys. */
+/** What the service sends after step 1: the participating devices and their keys. */
 export type Roster = Readonly<Record<string, KeysMessage>>
 
 export const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** The value of a map under a name, never one that every object inherits. */
+/** Returns the map's own value for a name, never an inherited property. */
 export const under = <T>(map: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(map, name) ? map[name] : undefined
 
 export const toHex = (bytes: Uint8Array): string => bytesToHex(bytes)
 
-/** The bytes of `hex`; bad_request saying `what` is not as long as it must be. */
+/** Returns the bytes of `hex`. Throws bad_request naming `what` if the length or format is wrong. */
 export const fromHex = (hex: unknown, length: number, what: string): Uint8Array => {
   if (typeof hex !== 'string' || hex.length !== 2 * length || !/^[0-9a-f]*$/.test(hex)) {
     throw badRequest(`${what} must be ${length} bytes in lower-case hex.`)
@@ -42,7 +42,7 @@ export const fromHex = (hex: unknown, length: number, what: string): Uint8Array 
   return hexToBytes(hex)
 }
 
-/** Throws bad_request unless both keys have their length and differ. */
+/** Throws bad_request unless both keys have the right length and differ. */
 export const requireKeys = (device: string, keys: KeysMessage): void => {
   fromHex(keys.encryptionKey, KEY_BYTES, `encryption_key of '${device}'`)
   fromHex(keys.maskingKey, KEY_BYTES, `masking_key of '${device}'`)
@@ -62,7 +62,7 @@ export const shareOf = (hex: unknown, device: string): Uint8Array => {
   return share
 }
 
-/** Throws bad_request unless `actual` are exactly the names in `expected`, in whatever order, none twice. */
+/** Throws bad_request unless `actual` contains exactly the names in `expected`, each once, in any order. */
 export const requireNames = (expected: readonly string[], actual: readonly string[], what: string): void => {
   const given = new Set(actual)
   const missing = expected.find((name) => !given.has(name))

@@ -5,12 +5,12 @@ const WORDS_PER_BLOCK = 16
 const ZEROS = new Uint8Array(64 * 1024)
 
 /**
- * The same words as `expandMask`, from OpenSSL, about ten times as fast. For Node only; all other files of this folder
- * also run in browsers.
+ * Gives the same words as `expandMask`, but uses OpenSSL and is about ten times as fast. For Node only; all other files of this
+ * folder also run in browsers.
  */
 export const platformExpandMask: ExpandMask = (key, offsetWords, words) => {
   const skipped = offsetWords % WORDS_PER_BLOCK
-  // OpenSSL's 16 bytes are RFC 8439's block counter, little-endian, and its nonce.
+  // OpenSSL's 16-byte IV is RFC 8439's block counter, little-endian, followed by its nonce.
   const start = new DataView(new ArrayBuffer(16))
   start.setUint32(0, (offsetWords - skipped) / WORDS_PER_BLOCK, true)
   const cipher = createCipheriv('chacha20', key, new Uint8Array(start.buffer))

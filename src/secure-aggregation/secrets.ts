@@ -8,15 +8,15 @@ import type { MaskStream } from './mask.ts'
 
 export const KEY_BYTES = 32
 
-/** Where random bytes come from: the platform's cryptographic source, except in tests with known answers. */
+/** The source of random bytes: the platform's cryptographic source, except in tests with known answers. */
 export type RandomBytes = (length: number) => Uint8Array
 export const systemRandom: RandomBytes = randomBytes
 
 export const publicKeyOf = (secretKey: Uint8Array): Uint8Array => x25519.getPublicKey(secretKey)
 
 /**
- * 32 bytes that are good for one purpose only: HKDF-SHA256 (RFC 5869) with the round's id as salt. The info is the
- * purpose and the devices concerned, each with its length before it, so that no two lists can look alike.
+ * Derives 32 bytes for a single purpose: HKDF-SHA256 (RFC 5869) with the round's id as salt. The info is the purpose and the
+ * devices, each prefixed with its length, so that no two lists are encoded alike.
  */
 const derive = (secret: Uint8Array, roundId: string, purpose: string, devices: readonly string[]): Uint8Array => {
   const info = [`tributary secure aggregation v1: ${purpose}`, ...devices].flatMap((part) => {
@@ -30,17 +30,17 @@ const agree = (secretKey: Uint8Array, publicKey: Uint8Array, peer: string): Uint
   try {
     return x25519.getSharedSecret(secretKey, publicKey)
   } catch {
-    // Points of small order give a shared secret that everybody knows (RFC 7748, section 6.1).
+    // Points of small order give a shared secret that is publicly known (RFC 7748, section 6.1).
     throw badRequest(`The public key of device '${peer}' is not valid for key agreement.`)
   }
 }
 
-/** Throws bad_request where no secret can be agreed on with a public key. The peers would otherwise find out, and leave. */
+/** Throws bad_request if no secret can be agreed on with the public key; otherwise the peers would find out, and leave. */
 export const requireUsable = (publicKey: Uint8Array, device: string): void => {
   agree(new Uint8Array(KEY_BYTES).fill(1), publicKey, device)
 }
 
-/** The key under which `from` encrypts shares for `to`; both can compute it, and nobody else. */
+/** Returns the key with which `from` encrypts shares for `to`. Only these two can compute it. */
 export const shareKey = (
   { roundId, from, to }: { readonly roundId: string; readonly from: string; readonly to: string },
   ours: { readonly device: string; readonly secretKey: Uint8Array; readonly theirPublicKey: Uint8Array },
@@ -50,8 +50,8 @@ export const shareKey = (
 }
 
 /**
- * The mask between two devices, as it enters the vector of `device`: the one with the smaller name adds it, the other
- * takes it away (Bonawitz et al. 2017, section 4.0.1), so that the sum of both has none.
+ * Returns the mask between two devices, as applied to the vector of `device`: the one with the smaller name adds it and the
+ * other subtracts it (Bonawitz et al. 2017, section 4.0.1), so that it cancels in the sum.
  */
 export const pairMask = (
   roundId: string,
@@ -67,12 +67,12 @@ export const pairMask = (
   }
 }
 
-/** The mask that a device adds for itself, so that late arrival of its vector does not uncover it (section 4.0.2). */
+/** Returns the mask that a device adds so that its vector stays hidden even if it arrives late (section 4.0.2). */
 export const selfMask = (roundId: string, device: string, seed: Uint8Array): MaskStream => ({
   key: derive(seed, roundId, 'self mask', [device]),
   sign: 1,
 })
 
-/** Tells a seed put together from wrong shares from the right one, and says nothing about it otherwise. */
+/** Returns a commitment that shows whether a seed was reconstructed correctly, and reveals nothing else about it. */
 export const seedCommitment = (roundId: string, device: string, seed: Uint8Array): Uint8Array =>
   derive(seed, roundId, 'commitment to the self mask', [device])

@@ -13,10 +13,10 @@ import {
 import { KEY_BYTES, requireUsable } from './secrets.ts'
 import type { SecureSettings } from './settings.ts'
 
-/** The service's side: who has come how far. Each of the first four statuses waits for one message of each device. */
+/** The service's side: the round's progress. Each of the first four statuses waits for one message from each device. */
 export type SecureStatus = 'advertising' | 'sharing' | 'masking' | 'unmasking' | 'done' | 'failed'
 export type OpenStatus = Exclude<SecureStatus, 'done' | 'failed'>
-/** `close`: enough devices have answered; `fail`: too few by the deadline, or the round was stopped. */
+/** `close`: enough devices have answered. `fail`: too few answered by the deadline, or the round was stopped. */
 export type SecureEvent = 'close' | 'fail'
 
 export const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<SecureEvent, SecureStatus>>>>> = {
@@ -28,7 +28,7 @@ export const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<Se
   failed: {},
 }
 
-/** What a device must have done to be counted in a step. */
+/** What a device must have done to count as having completed a step. */
 const DID: Readonly<Record<OpenStatus, string>> = {
   advertising: 'sent its public keys',
   sharing: 'sent its shares',
@@ -36,9 +36,19 @@ const DID: Readonly<Record<OpenStatus, string>> = {
   unmasking: 'sent its shares for unmasking',
 }
 
+/** The same of several devices. */
+const ALL_DID: Readonly<Record<OpenStatus, string>> = {
+  advertising: 'sent their public keys',
+  sharing: 'sent their shares',
+  masking: 'delivered their masked updates',
+  unmasking: 'sent their shares for unmasking',
+}
+
+const countOf = (count: number): string => (count === 1 ? '1 device' : `${count} devices`)
+
 /**
- * A secure round as the service knows it: plain data. `cohort` are the devices that the present step waits for (null
- * while anybody may still join), `dealt` and `delivered` those that ended steps 2 and 3 in time, sorted by name.
+ * The service's state of a secure round: plain data. `cohort` are the devices that the current step waits for (null while any
+ * device may join); `dealt` and `delivered` are those that completed steps 2 and 3 in time, sorted by name.
  */
 export interface SecureRound {
   readonly roundId: string
@@ -69,8 +79,8 @@ const move = (round: SecureRound, event: SecureEvent): SecureStatus => {
 }
 
 /**
- * Throws conflict unless the round waits for this step of this device. `answered` are the devices whose message of the
- * step is here already; a second one is refused, since nobody can have two opinions.
+ * Throws conflict unless the round expects this step from this device. `answered` are the devices whose message for the step
+ * has arrived; a second one is refused, even if it differs.
  */
 export const requireTurn = (
   round: SecureRound,
@@ -91,7 +101,7 @@ export const requireTurn = (
   }
 }
 
-/** Step 1. Keys that another device of the round, or this one in another role, has advertised are refused: replays. */
+/** Step 1. To prevent replays, refuses keys that another device, or this device in its other role, has advertised. */
 export const checkKeys = (
   device: string,
   message: KeysMessage,
@@ -105,7 +115,7 @@ export const checkKeys = (
   }
 }
 
-/** Step 2: shares for each other device of the roster, each of the one possible length. */
+/** Step 2: checks for a share for each other device of the roster, each with the only valid length. */
 export const checkShares = (round: SecureRound, device: string, message: SharesMessage): void => {
   fromHex(message.seedCommitment, KEY_BYTES, 'seed_commitment')
   const peers = round.cohort!.filter((name) => name !== device)
@@ -113,14 +123,14 @@ export const checkShares = (round: SecureRound, device: string, message: SharesM
   for (const peer of peers) sealedOf(message.sealed[peer], peer)
 }
 
-/** Step 3: one word for each coordinate and the trailer. */
+/** Step 3: checks for one word per coordinate, plus the trailer. */
 export const checkMaskedSize = (bytes: number, words: number): void => {
   if (bytes !== words * 4) {
     throw badRequest(`The masked update has ${bytes} bytes; the model takes ${words} words of 4 bytes, ${words * 4}.`)
   }
 }
 
-/** Step 4: one share of each device that dealt: of the self mask for all that delivered, of the masking key for others. */
+/** Step 4: checks for one share per device that dealt: of the self mask if it delivered, otherwise of the masking key. */
 export const checkUnmask = (round: SecureRound, message: UnmaskMessage): void => {
   const { dealt, delivered } = round
   const gone = dealt.filter((name) => !delivered.includes(name))
@@ -131,22 +141,31 @@ export const checkUnmask = (round: SecureRound, message: UnmaskMessage): void =>
 }
 
 /**
- * Whether the step is over: all `expected` have answered, or, in the last one, as many as are needed, or its time is up.
- * `past` says that the deadline has passed.
+ * True if the step is over: all `expected` have answered (in the last step, as many as the threshold), or the deadline has
+ * passed (`past`).
  */
 export const isStepOver = (round: SecureRound, answered: number, expected: number, past: boolean): boolean => {
   if (!isOpen(round.status)) return false
   return past || answered >= (round.status === 'unmasking' ? round.settings.threshold : expected)
 }
 
-/** Ends the step: those that answered go on, or, when they are fewer than the threshold, the round fails and says why. */
-export const closeStep = (round: SecureRound, answered: readonly string[]): SecureRound => {
+/** The devices of a step that have not answered: how many reported a failure, and whether there are others, which are late. */
+export interface Missing {
+  readonly failed: number
+  readonly late: boolean
+}
+const LATE: Missing = { failed: 0, late: true }
+
+/** Ends the step. The devices that answered continue; if they are fewer than the threshold, the round fails with a reason. */
+export const closeStep = (round: SecureRound, answered: readonly string[], missing: Missing = LATE): SecureRound => {
   const status = round.status
   if (!isOpen(status)) throw conflict(`The secure round is ${status} already.`)
   const { threshold } = round.settings
   if (answered.length < threshold) {
+    const did = answered.length === 1 ? DID[status] : ALL_DID[status]
     const reason =
-      `Secure aggregation needs ${threshold} devices; only ${answered.length} ${DID[status]} in time. ` +
+      `Secure aggregation needs ${threshold} devices; only ${countOf(answered.length)} ${did}` +
+      `${missing.late ? ' in time' : ''}${missing.failed > 0 ? `, and ${countOf(missing.failed)} failed` : ''}. ` +
       'Nothing of any update was revealed.'
     return failRound(round, reason)
   }

@@ -1,22 +1,22 @@
 import { badRequest } from '../domain/errors.ts'
 
 /**
- * What all parties of a secure round agree on before it begins.
+ * Settings that all parties of a secure round agree on before it begins.
  * Protocol: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", section 4
  * (honest-but-curious server, without the signatures of section 6).
  */
 export interface SecureSettings {
-  /** Most devices that may take part: n. It fixes how much room a sum needs. */
+  /** The maximum number of devices: n. It determines the range that a sum needs. */
   readonly devices: number
-  /** Devices that must stay to the end: t, with 2t > n. Fewer, and nothing is revealed. */
+  /** How many devices must stay to the end: t, with 2t > n. With fewer, nothing is revealed. */
   readonly threshold: number
-  /** Each coordinate of an update lies in [-range, range]; beyond, it is clipped on the device. */
+  /** Coordinates of an update are clipped to [-range, range] on the device. */
   readonly range: number
-  /** A device weighs min(samples, maxWeight); 1 means that all weigh the same. */
+  /** A device's weight is min(samples, maxWeight); 1 gives all devices the same weight. */
   readonly maxWeight: number
 }
 
-/** A share's place is one non-zero byte, so there are at most 255 of them (Shamir over GF(256)). */
+/** A share's position is one non-zero byte, so there are at most 255 shares (Shamir over GF(256)). */
 export const MAX_DEVICES = 255
 export const DEFAULT_RANGE = 8
 const MAX_WEIGHT = 1_000_000
@@ -25,9 +25,8 @@ const MAX_WEIGHT = 1_000_000
 const defaultThreshold = (devices: number): number => Math.max(2, Math.ceil((2 * devices) / 3))
 
 /**
- * Settings with defaults filled in. Throws bad_request naming the field, where the numbers cannot be kept safe: no
- * threshold up to half of the devices, since a server could then ask one half for one secret of a device and the other
- * half for its other one.
+ * Fills in defaults. Throws bad_request naming the field if a setting is out of range. The threshold must exceed half of the
+ * devices: otherwise a server could ask one half for one secret of a device and the other half for the other.
  */
 export const secureSettings = (requested: {
   readonly devices: number

@@ -4,24 +4,24 @@ import { combine, split } from 'shamir-secret-sharing'
 import { badRequest } from '../domain/errors.ts'
 import { KEY_BYTES, type RandomBytes } from './secrets.ts'
 
-/** A share: the polynomial's value for each byte of the secret, then the place where it was taken. */
+/** A share: the polynomial's value for each byte of the secret, followed by its position. */
 export const SHARE_BYTES = KEY_BYTES + 1
 const NONCE_BYTES = 24
 const TAG_BYTES = 16
-/** What travels to a peer: nonce, both shares encrypted, tag. */
+/** A sealed pair: nonce, both shares encrypted, tag. */
 export const SEALED_BYTES = NONCE_BYTES + 2 * SHARE_BYTES + TAG_BYTES
 
-/** What one device holds of another's secrets. It ever shows only one of the two. */
+/** A device's shares of another device's secrets. It reveals only one of the two. */
 export interface SharePair {
   readonly maskingKey: Uint8Array
   readonly selfMask: Uint8Array
 }
 
-/** Shamir's scheme over GF(256): every `threshold` of the `count` shares give the secret, fewer say nothing about it. */
+/** Shamir's scheme over GF(256): any `threshold` of the `count` shares give the secret; fewer reveal nothing about it. */
 export const splitSecret = (secret: Uint8Array, count: number, threshold: number): Promise<Uint8Array[]> =>
   split(secret, count, threshold)
 
-/** The secret that exactly `threshold` shares stand for. Wrong shares give a wrong secret: check what comes out. */
+/** Reconstructs the secret from exactly `threshold` shares. Wrong shares give a wrong secret: check the result. */
 export const combineShares = (shares: readonly Uint8Array[]): Promise<Uint8Array> => combine([...shares])
 
 export interface Route {
@@ -33,14 +33,14 @@ export interface Route {
 const associatedData = ({ roundId, from, to }: Route): Uint8Array =>
   utf8ToBytes(JSON.stringify(['shares', roundId, from, to]))
 
-/** Encrypts a pair for a peer with XChaCha20-Poly1305; the round and both names are authenticated with it. */
+/** Encrypts a pair for a peer with XChaCha20-Poly1305, which also authenticates the round and both names. */
 export const sealShares = (key: Uint8Array, route: Route, pair: SharePair, random: RandomBytes): Uint8Array => {
   const nonce = random(NONCE_BYTES)
   const plain = concatBytes(pair.maskingKey, pair.selfMask)
   return concatBytes(nonce, xchacha20poly1305(key, nonce, associatedData(route)).encrypt(plain))
 }
 
-/** Throws bad_request when the bytes were changed, or meant for another round, sender or receiver. */
+/** Throws bad_request if the bytes were changed or meant for another round, sender, or receiver. */
 export const openShares = (key: Uint8Array, route: Route, sealed: Uint8Array): SharePair => {
   const nonce = sealed.subarray(0, NONCE_BYTES)
   let plain: Uint8Array

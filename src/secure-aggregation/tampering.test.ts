@@ -27,7 +27,7 @@ const flip = (hex: string, at: number): string =>
 const words = () => cohort.plainWords('a').slice()
 const stay = { a: 'answer', b: 'answer', c: 'answer', d: 'answer' } as const
 
-describe('a device deals no shares', () => {
+describe('a device does not deal shares', () => {
   const deal = (changed: Record<string, KeysMessage>, round = roundId) =>
     dealShares(cohort.advertised('a'), round, changed)
 
@@ -36,7 +36,7 @@ describe('a device deals no shares', () => {
     await expect(dealShares(cohort.shared('a'), roundId, roster)).rejects.toThrow('No step is repeated')
   })
 
-  test('when the roster has other keys under its name, or does not have it at all', async () => {
+  test('if the roster has different keys under its name, or lacks its name', async () => {
     const { message } = advertise({ roundId, device: 'a', settings })
     await expect(deal({ ...roster, a: message })).rejects.toThrow('does not have the keys that this device advertised')
     await expect(deal({ b: roster.b!, c: roster.c!, d: roster.d! })).rejects.toThrow('does not have the keys')
@@ -50,7 +50,7 @@ describe('a device deals no shares', () => {
     await expect(deal(more)).rejects.toThrow('The roster has 5 devices; this device agreed to between 3 and 4')
   })
 
-  test('when two devices have a key in common, or a key is none', async () => {
+  test('if two devices share a key, or a key is invalid', async () => {
     await expect(deal({ ...roster, c: roster.b! })).rejects.toThrow("a public key twice, the second time for 'c'")
     await expect(deal({ ...roster, c: { ...roster.c!, maskingKey: 'ab' } })).rejects.toThrow('must be 32 bytes')
     const smallOrder = { ...roster.c!, encryptionKey: '00'.repeat(32) }
@@ -58,7 +58,7 @@ describe('a device deals no shares', () => {
   })
 })
 
-describe('a device masks nothing', () => {
+describe('a device does not mask its update', () => {
   const received = cohort.receivedBy('a', names)
   const refused = (changed: Record<string, string>, message: string, round = roundId) => {
     const input = words()
@@ -75,7 +75,7 @@ describe('a device masks nothing', () => {
     )
   })
 
-  test('when a single digit of the shares was changed, wherever it stands', () => {
+  test('if a single digit of the shares was changed, wherever it is', () => {
     for (const at of [0, 47, 48, 100, received.b!.length - 1]) {
       refused({ ...received, b: flip(received.b!, at) }, "The shares from device 'b' for 'a' cannot be decrypted")
     }
@@ -83,7 +83,7 @@ describe('a device masks nothing', () => {
     refused({ ...received, b: received.b!.toUpperCase() }, 'must be 106 bytes in lower-case hex')
   })
 
-  test('when the shares were meant for another device, come from another, or from another round', async () => {
+  test('if the shares were meant for another device, or come from another device or round', async () => {
     refused({ ...received, b: cohort.shared('b').message.sealed.c! }, "from device 'b' for 'a' cannot be decrypted")
     refused({ ...received, b: received.c! }, "from device 'b' for 'a' cannot be decrypted")
     const elsewhere = { ...cohort.advertised('b'), roundId: 'round-8' }
@@ -91,7 +91,7 @@ describe('a device masks nothing', () => {
     refused({ ...received, b: replayed.message.sealed.a! }, "from device 'b' for 'a' cannot be decrypted")
   })
 
-  test('with fewer devices than the threshold, with itself twice, or with a stranger', () => {
+  test('with fewer devices than the threshold, twice with itself, or with an unknown device', () => {
     refused({ b: received.b! }, 'Only 2 devices sent shares; this device agreed to no fewer than 3')
     refused({ ...received, a: received.b! }, "There are shares from 'a', to which this device sent none")
     refused({ ...received, toString: received.b! }, "There are shares from 'toString'")
@@ -101,7 +101,7 @@ describe('a device masks nothing', () => {
 describe('a device that delivered', () => {
   const { part } = cohort.masked('a', names)
 
-  test('never shows both shares of a device: a second, different list is refused', () => {
+  test('never reveals both shares of a device: refuses a second, different list', () => {
     const first = revealShares(part, roundId, ['a', 'b', 'c'])
     expect(revealShares(first, roundId, ['c', 'a', 'b', 'b'])).toBe(first)
     for (const list of [names, ['a', 'b', 'd']]) {
@@ -109,12 +109,12 @@ describe('a device that delivered', () => {
     }
     expect(Object.keys(first.message.selfMasks)).toEqual(['a', 'b', 'c'])
     expect(Object.keys(first.message.maskingKeys)).toEqual(['d'])
-    // Even its memory no longer has what it did not show, nor its own secrets.
+    // The shares that it did not reveal and its own secrets have been deleted from its state.
     expect(Object.keys(first).sort()).toEqual(['delivered', 'device', 'message', 'roundId', 'settings', 'step'])
     expect(Object.keys(part).sort()).toEqual(['device', 'held', 'roundId', 'settings', 'step'])
   })
 
-  test('shows nothing for a list below the threshold, without itself, with a stranger, or of another round', () => {
+  test('reveals nothing for a list below the threshold, without itself, with an unknown device, or for another round', () => {
     expect(() => revealShares(part, roundId, ['a', 'b'])).toThrow('reveals nothing below 3')
     expect(() => revealShares(part, roundId, ['a', 'a', 'b'])).toThrow('reveals nothing below 3')
     expect(() => revealShares(part, roundId, ['b', 'c', 'd'])).toThrow(
@@ -127,13 +127,13 @@ describe('a device that delivered', () => {
     expect(() => revealShares(cohort.shared('a'), roundId, names)).toThrow('No step is repeated')
   })
 
-  test('cannot be played off against others: two lists never give enough shares of both secrets', () => {
+  test('cannot be tricked with different lists: two lists never give enough shares of both secrets', () => {
     const withoutD = ['a', 'b', 'c']
     for (let reported = 0; reported < 2 ** withoutD.length; reported++) {
       const answers = withoutD.map((name, i) =>
         revealShares(cohort.masked(name, names).part as Masked, roundId, reported & (1 << i) ? names : withoutD),
       )
-      // 'd' itself answers only to a list with its own name.
+      // 'd' itself only answers for a list that contains its own name.
       answers.push(revealShares(cohort.masked('d', names).part, roundId, names))
       const seeds = answers.filter(({ message }) => message.selfMasks.d !== undefined).length
       const keys = answers.filter(({ message }) => message.maskingKeys.d !== undefined).length
@@ -148,7 +148,7 @@ describe('the service refuses', () => {
   const { round: done, heard: received } = cohort.run({ ...stay, d: 'shares' })
   const unmasking: SecureRound = { ...done, status: 'unmasking' }
 
-  test('keys of another device, keys twice in one message, and keys that are none', () => {
+  test('keys of another device, the same key twice in one message, and invalid keys', () => {
     const { b } = roster as { b: KeysMessage }
     expect(() => checkKeys('a', { encryptionKey: b.maskingKey, maskingKey: roster.a!.maskingKey }, { b })).toThrow(
       "A public key of 'a' is used by another device of the round",
@@ -158,7 +158,7 @@ describe('the service refuses', () => {
     expect(() => checkKeys('a', { ...b, maskingKey: '00'.repeat(32) }, {})).toThrow('is not valid for key')
   })
 
-  test('shares that lack a device, name a stranger or itself, or have another length', () => {
+  test('shares that lack a device, name an unknown device or the sender, or have another length', () => {
     const { message } = cohort.shared('a')
     const { b, ...rest } = message.sealed
     expect(() => checkShares(sharing, 'a', message)).not.toThrow()
@@ -174,7 +174,7 @@ describe('the service refuses', () => {
     expect(() => checkMaskedSize(31, 8)).toThrow('has 31 bytes; the model takes 8 words of 4 bytes, 32')
   })
 
-  test('answers that show both shares of a device, the wrong one, none, or a share at place 0', () => {
+  test('answers that reveal both shares of a device, the wrong one, none, or a share at position 0', () => {
     const message = received.answers.a!
     const { a, ...rest } = message.selfMasks
     const changed = (part: Partial<UnmaskMessage>) => () => checkUnmask(unmasking, { ...message, ...part })
@@ -186,7 +186,7 @@ describe('the service refuses', () => {
     expect(changed({ selfMasks: { ...message.selfMasks, a: `${a!.slice(0, -2)}00` } })).toThrow('claims place 0')
   })
 
-  test('messages out of turn, twice, from who has left, and from more devices than there are places', () => {
+  test('messages out of turn, repeated, from a device that has left, and from more devices than there are places', () => {
     const none = new Set<string>()
     expect(() => requireTurn(advertising, 'sharing', 'a', none)).toThrow('is advertising, not sharing')
     expect(() => requireTurn(advertising, 'advertising', 'a', new Set(['a']))).toThrow(
@@ -204,8 +204,8 @@ describe('the service refuses', () => {
       const b = { ...answer, [kind]: { ...answer[kind], [name]: flip(answer[kind][name]!, at) } }
       return unmaskingStreams(done, { ...received, answers: { ...received.answers, b } })
     }
-    // X25519 ignores bits of the first and the last byte of a key: changes there may be none. Place 64 is where the share lies,
-    // drawn at random, and changing it may give 0.
+    // X25519 ignores some bits of the first and the last byte of a key, so changes there may have no effect. Digit 64 belongs
+    // to the share's position, which is random; changing it may give 0.
     for (const at of [2, 61, 64]) {
       for (const [kind, name] of [
         ['selfMasks', 'a'],
@@ -224,7 +224,7 @@ describe('the service refuses', () => {
 })
 
 describe('the steps of a secure round', () => {
-  test('follow the table, and what is over stays over', () => {
+  test('follow the table, and a finished round stays finished', () => {
     for (const [status, events] of Object.entries(NEXT_STEP)) {
       const round = { ...openRound(roundId, settings), status: status as SecureRound['status'] }
       if (events.close === undefined) {
@@ -237,7 +237,7 @@ describe('the steps of a secure round', () => {
     }
   })
 
-  test('end when all have answered or their time is up; the last as soon as enough have', () => {
+  test('end when all have answered or at the deadline; the last one as soon as enough have answered', () => {
     const round = openRound(roundId, settings)
     expect(isStepOver(round, 3, 4, false)).toBe(false)
     expect(isStepOver(round, 4, 4, false)).toBe(true)
@@ -250,7 +250,7 @@ describe('the steps of a secure round', () => {
   })
 })
 
-test('devices may be called anything, even what every object has', async () => {
+test('device names can be anything, even names of properties that every object has', async () => {
   const odd = ['__proto__', 'constructor', 'ü', 'x"]']
   const strange = await cohortOf(odd, settings, 2)
   const {

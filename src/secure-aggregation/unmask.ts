@@ -13,7 +13,7 @@ import { KEY_BYTES, pairMask, publicKeyOf, seedCommitment, selfMask } from './se
 import type { SecureRound } from './server-round.ts'
 import { combineShares } from './shares.ts'
 
-/** What the service has heard, by device. */
+/** What the service has received, by device. */
 export interface Received {
   readonly keys: Readonly<Record<string, KeysMessage>>
   readonly shares: Readonly<Record<string, Pick<SharesMessage, 'seedCommitment'>>>
@@ -21,10 +21,10 @@ export interface Received {
 }
 
 /**
- * The streams to add to the sum of the masked updates so that only the sum of the updates is left: takes away the self mask
- * of each device that delivered, and the masks that those had with devices that left. Every secret that is put together is
- * compared with what its owner published; conflict names the device of the first that does not fit. Streams lost to
- * drop-outs cost (left) x (delivered) expansions, the rest one for each delivery.
+ * Returns the streams to add to the sum of the masked updates so that only the sum of the updates remains: they remove the self
+ * mask of each device that delivered, and its masks with devices that left. Every reconstructed secret is compared with what
+ * its owner published; conflict names the first device with a mismatch. Cost: (left) x (delivered) expansions for drop-outs,
+ * plus one per delivery.
  */
 export const unmaskingStreams = async (round: SecureRound, received: Received): Promise<MaskStream[]> => {
   const { roundId, dealt, delivered, settings } = round
@@ -52,7 +52,7 @@ export const unmaskingStreams = async (round: SecureRound, received: Received): 
     if (toHex(publicKeyOf(secretKey)) !== received.keys[name]!.maskingKey) throw wrongShares(name)
     for (const peer of delivered) {
       const theirs = fromHex(received.keys[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)
-      // In the peer's vector this mask has the opposite sign of ours, and it is to be taken away: ours is what is missing.
+      // The peer's vector contains this mask with the opposite sign of ours, so adding ours cancels it.
       streams.push(pairMask(roundId, name, secretKey, peer, theirs))
     }
   }

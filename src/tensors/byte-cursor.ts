@@ -4,7 +4,7 @@ import type { ByteSource } from './weight-file.ts'
 
 const WINDOW = 64 * 1024
 
-/** Reads a file forward, byte by byte, through a window: for formats that say their length only at their end. */
+/** Reads a file sequentially through a buffer, for formats whose length is known only once they have been parsed. */
 export class ByteCursor {
   /** Absolute offset of the next byte. */
   get position(): number {
@@ -30,14 +30,14 @@ export class ByteCursor {
     return this.#window[this.#next++]!
   }
 
-  /** The next `length` bytes; valid until the next call. Throws bad_request past the end. */
+  /** Returns the next `length` bytes, which are valid until the next call. Throws bad_request past the end. */
   take(length: number): Uint8Array {
     if (this.#next + length > this.#window.length) this.#fill(length)
     this.#next += length
     return this.#window.subarray(this.#next - length, this.#next)
   }
 
-  /** Passes over `length` bytes, without reading those that are not at hand. Throws bad_request past the end. */
+  /** Skips `length` bytes; reads nothing beyond the buffer. Throws bad_request past the end. */
   skip(length: number): void {
     if (this.#next + length <= this.#window.length) {
       this.#next += length
@@ -58,12 +58,12 @@ export class ByteCursor {
     return viewOf(this.take(4)).getUint32(0, true)
   }
 
-  /** A 64-bit length; what is beyond 2^53 fails the bounds check of whoever uses it. */
+  /** Reads a 64-bit length. Values above 2^53 lose precision but fail any bounds check. */
   u64(): number {
     return Number(viewOf(this.take(8)).getBigUint64(0, true))
   }
 
-  /** Text up to the next line feed, without it; at most 1,000 bytes. */
+  /** Returns the text before the next line feed and consumes both; at most 1,000 bytes. */
   line(): string {
     const bytes: number[] = []
     for (let byte = this.byte(); byte !== 0x0a; byte = this.byte()) {
@@ -76,7 +76,7 @@ export class ByteCursor {
   #fill(length: number): void {
     const start = this.position
     this.#requireInside(start + length)
-    // Copied: the source may reuse its buffer, and the window outlives the call.
+    // Copied because the source may reuse its buffer, and this window outlives the call.
     this.#window = copyOf(
       readExactly(this.#source, start, Math.min(Math.max(length, WINDOW), this.#end - start), this.#what),
     )

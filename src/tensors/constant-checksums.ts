@@ -6,13 +6,13 @@ const CHUNK = 1024 * 1024
 
 const checksum = (crc: number, size: number): string => `${size}:${(crc >>> 0).toString(16).padStart(8, '0')}`
 
-/** A constant whose bytes are at hand. */
+/** Makes a constant from bytes in memory. */
 export const constantOf = (name: string, bytes: Uint8Array): Constant => ({
   name,
   digest: checksum(crc32(bytes, 0), bytes.length),
 })
 
-/** A constant of `size` bytes of the file, read in pieces. Throws bad_request past the file's end. */
+/** Makes a constant from `size` bytes of the file, read in pieces. Throws bad_request past the end of the file. */
 export const constantIn = (source: ByteSource, name: string, offset: number, size: number): Constant => {
   let crc = 0
   for (let at = 0; at < size; at += CHUNK)

@@ -4,15 +4,15 @@ import { showName } from './shape.ts'
 import { bytesSource } from './sources.ts'
 import type { ByteTarget, DType, TensorPlaces } from './weight-file.ts'
 
-/** Bytes of a container that are known before any tensor is: headers and directories. */
+/** Bytes of a container that are known before its tensors: headers and directories. */
 export interface Piece {
   readonly offset: number
   readonly bytes: Uint8Array
 }
 
 /**
- * A container to be, of any size, without its tensors. To write it: `writePieces`, then every tensor of `file` with
- * writeTensorBytes in any order and any chunks, then `seal`. Bytes of the target that nothing names must be zero.
+ * The plan of a container of any size, without tensor data. To write it, call `writePieces`, then writeTensorBytes for every
+ * tensor of `file` in any order and in chunks of any size, then `seal`. All other bytes of the target must be zero.
  */
 export interface ContainerPlan {
   readonly file: TensorPlaces

@@ -1,4 +1,4 @@
-/** CRC-32 of zip (reflected, polynomial 0xedb88320) over `bytes`, continuing from `seed`. Node's zlib.crc32 is one. */
+/** The CRC-32 used by zip (reflected, polynomial 0xedb88320) over `bytes`, continuing from `seed`. Node's zlib.crc32 fits. */
 export type Crc32 = (bytes: Uint8Array, seed: number) => number
 
 // Slicing-by-8: table k holds the checksum of a byte followed by k zeros. Source: Kounavis and Berry, 2008.

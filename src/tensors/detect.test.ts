@@ -8,7 +8,7 @@ import { writeTorch } from './write-torch.ts'
 const detect = (content: string | Uint8Array) =>
   detectFormat(bytesSource(typeof content === 'string' ? Buffer.from(content, 'latin1') : content))
 
-it('knows every fixture by its content, readable or refused', () => {
+it('recognizes every fixture by its content, readable or refused', () => {
   const byExtension = { pt: 'torch-zip', npz: 'npz', npy: 'npy', safetensors: 'safetensors', pkl: 'pickle' } as const
   const wrong = fixtureNames().filter((name) => {
     const extension = name.split('.').at(-1) as keyof typeof byExtension
@@ -62,23 +62,23 @@ it.each([
   ['a version beyond any ONNX', '\x08\x7f:\x10\x12\x04main'],
   ['floats that are letters, such as 0.9 and 0.7', 'fff?333?'],
   ['floats that begin like a pickle', '\x80\x02\x80\x3f\x80\x02\x80\x3f'],
-])('knows nothing in %s', (_, content) => {
+])('recognizes nothing in %s', (_, content) => {
   expect(detect(content)).toBeNull()
 })
 
-it('knows a truncated archive by its first member', () => {
+it('recognizes a truncated archive by its first member', () => {
   expect(detect(fixtureBytes('net_a.pt').subarray(0, 200))).toBe('torch-zip')
   expect(detect(fixtureBytes('net_a.npz').subarray(0, 200))).toBe('npz')
 })
 
-it('never fails on archives that end within their first member, or that have none', () => {
+it('never fails on archives that end within their first member or have no members', () => {
   expect(detect('PK\x03\x04')).toBe('zip')
   for (const length of [5, 27, 28, 29, 30]) expect(detect(fixtureBytes('net_a.npz').subarray(0, length))).toBe('zip')
-  // What stands where a first member would have its name is no name in an archive without one.
+  // Without a member, the bytes at the position of a first member's name are not a name.
   expect(detect(`PK\x05\x06${'\0'.repeat(22)}\x05\0\0\0a.npy\0`)).toBe('zip')
 })
 
-it('knows the old form of PyTorch by both of its signs', () => {
+it('requires both signatures of the legacy PyTorch format', () => {
   const magic = '\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.'
   expect(detect(`\x80\x02${magic}`)).toBe('torch-legacy')
   expect(detect(`\x80\x04\x95\x0d\0\0\0\0\0\0\0${magic}`)).toBe('torch-legacy')
@@ -86,17 +86,17 @@ it('knows the old form of PyTorch by both of its signs', () => {
   expect(detect(`\x80\x02\x8a\x0a${magic}`)).not.toBe('torch-legacy')
 })
 
-it('knows what it writes itself', () => {
+it('recognizes a file that it wrote itself', () => {
   expect(detect(writeTorch([{ name: 'w', dtype: 'u8', shape: [1], data: new Uint8Array(1) }]))).toBe('torch-zip')
 })
 
-it('knows a Keras archive by its members', () => {
+it('recognizes a Keras archive by its members', () => {
   const members = { 'config.json': new Uint8Array(2), 'model.weights.h5': new Uint8Array(8) }
   expect(detect(zipSync(members))).toBe('keras')
   expect(detect(zipSync({ 'readme.txt': new Uint8Array(2) }))).toBe('zip')
 })
 
-it('takes no vector of trained weights for anything else', () => {
+it('never mistakes a vector of trained weights for another format', () => {
   let state = 1
   const random = () => (state = (Math.imul(state, 48271) >>> 0) % 2147483647) / 2147483647 - 0.5
   const found = Array.from({ length: 2000 }, (_, n) => {

@@ -12,31 +12,31 @@ export const DETECTED_FORMATS = Object.keys(FORMATS).filter((name) => name !== '
 
 export const formatOf = (name: FormatName): FormatDescriptor => descriptors[name]
 
-/** Whether the format's tensors can be read, and so aggregated. */
+/** True if the format's tensors can be read and therefore aggregated. */
 export const isWeightFormat = (name: FormatName | null): name is WeightFormat =>
   name !== null && descriptors[name].read !== undefined
 
 const CHANCE_BYTES = 64
 
 /**
- * Whether content that was declared a float32 vector may be one in spite of what was recognized in it: a few values may
- * be letters by chance, more than fill 64 bytes are not.
+ * True if content declared as a float32 vector may be one although another format was recognized: up to 64 bytes of floats
+ * may look like text by chance.
  */
 export const mayBeDeclaredVector = (format: DetectedFormat | null, size: number): boolean =>
   format === null || (formatOf(format).isText === true && size <= CHANCE_BYTES)
 
 const readableExtensions = DETECTED_FORMATS.filter(isWeightFormat).flatMap((name) => formatOf(name).extensions)
 
-/** What can be aggregated, for messages: '.pt, .pth, .npz, ...'. */
+/** The extensions of formats that can be aggregated, for messages: '.pt, .pth, .npz, ...'. */
 export const READABLE_EXTENSIONS = [...new Set(readableExtensions)].map((extension) => `.${extension}`).join(', ')
 
 export const READABLE = `Weights can be aggregated from ${READABLE_EXTENSIONS} and raw little-endian float32 (.f32).`
 
-/** Content as a message names it: 'CSV text', or that it is nothing we know. */
+/** Describes the content in messages: 'CSV text', or that the format is unknown. */
 export const titleOf = (name: FormatName | null): string =>
   name === null ? 'unknown binary content' : formatOf(name).title
 
-/** What to do about content that cannot be aggregated. */
+/** Says what to send instead of content that cannot be aggregated. */
 export const adviceFor = (name: FormatName | null): string => {
   const instead = name === null ? undefined : formatOf(name).instead
   return instead === undefined ? READABLE : `${instead} ${READABLE}`
@@ -53,14 +53,14 @@ const memberNames = (source: ByteSource, head: Uint8Array): readonly string[] =>
   try {
     return readZip(source).map(({ name }) => name)
   } catch {
-    // A truncated archive has lost its directory; its first member still tells what it was.
+    // A truncated archive has lost its directory, but its first member still identifies it.
     return [firstMemberName(head)]
   }
 }
 
 /**
- * Tells what a file holds by its content alone; null is content that we do not know (perhaps a raw vector). Reads the
- * first 4 KB, and of a zip archive the directory. Never throws for what the bytes are.
+ * Detects a file's format from its content alone; null if unknown (perhaps a raw vector). Reads the first 4 KB, and the
+ * directory of a zip archive. Never throws because of the content.
  */
 export const detectFormat = (source: ByteSource): DetectedFormat | null => {
   const head = copyOf(source.read(0, Math.min(HEAD, source.size)))
@@ -70,7 +70,7 @@ export const detectFormat = (source: ByteSource): DetectedFormat | null => {
     head,
     size: source.size,
     members,
-    // Only formats that are text ask for it.
+    // Lazy: only text formats need it.
     get text() {
       if (text === undefined) text = textOf(head)
       return text

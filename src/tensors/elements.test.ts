@@ -21,7 +21,7 @@ const count = (n: number): number[] => Array.from({ length: n }, (_, i) => i)
 describe('gathering', () => {
   it.each<[DType, number[]]>(
     (Object.keys(BYTES_OF) as DType[]).filter((dtype) => dtype !== 'bool').map((dtype) => [dtype, count(24)]),
-  )('reads %s through any strides and in either byte order', (dtype, values) => {
+  )('reads %s with any strides and in either byte order', (dtype, values) => {
     const little = bytesOf(values, dtype)
     const big = new Uint8Array(little.length)
     for (let at = 0; at < big.length; at += BYTES_OF[dtype])
@@ -38,7 +38,7 @@ describe('gathering', () => {
     expect(floats(little, tensor(dtype, [1, 3, 1], [99, 2, 7]))).toEqual([0, 2, 4])
   })
 
-  it('reads a column-major matrix that is too large for one read, in bounded reads', () => {
+  it('reads a column-major matrix that is too large for one read in bounded reads', () => {
     const [rows, columns] = [1500, 2001]
     const values = Float32Array.from({ length: rows * columns }, (_, i) => i)
     const memory = bytesSource(new Uint8Array(values.buffer))
@@ -57,7 +57,7 @@ describe('gathering', () => {
     expect(wrong).toEqual([])
   })
 
-  it('reads from sources that hand out Node buffers, without changing them', () => {
+  it('reads from sources that return Node buffers without modifying them', () => {
     const buffer = Buffer.from(bytesOf([1, 2, 3, 4], 'f32'))
     const before = Buffer.from(buffer)
     const source = { size: buffer.length, read: (at: number, length: number) => buffer.subarray(at, at + length) }
@@ -68,14 +68,14 @@ describe('gathering', () => {
 })
 
 describe('numbers', () => {
-  it('are exact in the narrowest array that holds them', () => {
+  it('are exact in the narrowest array type that holds them', () => {
     expect(decodeElements(bytesOf([-1.5, 2], 'f16'), 'f16')).toEqual(new Float32Array([-1.5, 2]))
     expect(decodeElements(bytesOf([-1, 2 ** 31 - 1], 'i32'), 'i32')).toEqual(new Float64Array([-1, 2 ** 31 - 1]))
     expect(decodeElements(bytesOf([2 ** 53, 1], 'u64'), 'u64')).toEqual(new Float64Array([2 ** 53, 1]))
     expect(decodeElements(Uint8Array.of(0, 1, 7), 'bool')).toEqual(new Float32Array([0, 1, 1]))
   })
 
-  it('become whole numbers by rounding to even, inside the range of their type', () => {
+  it('are rounded to integers with ties to even and clamped to the range of their type', () => {
     const values = [0.5, 1.5, -0.5, -1.5, 2.4999, 1e30, -1e30, Number.NaN, Number.POSITIVE_INFINITY]
     const rounded = (dtype: DType) => [...decodeElements(encodeElements(values, dtype), dtype)]
     expect(rounded('i8')).toEqual([0, 2, 0, -2, 2, 127, -128, 0, 127])
@@ -87,7 +87,7 @@ describe('numbers', () => {
     expect([...unsigned]).toEqual([0n, 2n, 0n, 0n, 2n, 2n ** 64n - 1n, 0n, 0n, 2n ** 64n - 1n])
   })
 
-  it('survive the way to bytes and back in every type', () => {
+  it('survive a round trip through bytes in every type', () => {
     for (const dtype of Object.keys(BYTES_OF) as DType[]) {
       const values = dtype === 'bool' ? [0, 1, 1] : [0, 1, 100]
       expect([...decodeElements(encodeElements(values, dtype), dtype)]).toEqual(values)

@@ -5,8 +5,8 @@ import { blocksOf, copyStrided, swapBytes } from './strided.ts'
 import { BYTES_OF, type ByteSource, byteLength, type DType, isDirect, type Tensor } from './weight-file.ts'
 
 /**
- * A tensor's elements as contiguous, row-major, little-endian bytes, whatever their place: gathers strides, swaps
- * byte order, inflates. The result may alias the source. Throws bad_request when a member does not inflate as declared.
+ * Returns a tensor's elements as contiguous, row-major, little-endian bytes: gathers strided elements, swaps byte order, and
+ * inflates. The result may alias the source. Throws bad_request if a member does not inflate as declared.
  */
 export const readTensorBytes = (source: ByteSource, tensor: Tensor): Uint8Array => {
   if (tensor.deflated !== null) {
@@ -42,12 +42,12 @@ const DECODE: Readonly<Record<DType, Decode>> = {
   bool: (view, at) => (view.getUint8(at) === 0 ? 0 : 1),
 }
 
-/** Types whose every value a float32 holds exactly. */
+/** Types whose values all fit a float32 exactly. */
 const FITS_F32: ReadonlySet<DType> = new Set(['f32', 'f16', 'bf16', 'i16', 'i8', 'u16', 'u8', 'bool'])
 
-/** Contiguous little-endian bytes as numbers: a Float32Array where that is exact, else a Float64Array. */
+/** Decodes contiguous little-endian bytes into a Float32Array if that is exact, otherwise into a Float64Array. */
 export const decodeElements = (bytes: Uint8Array, dtype: DType): Float32Array | Float64Array => {
-  // Typed arrays are little-endian on every machine that runs JavaScript today.
+  // Assumes a little-endian host, as all JavaScript engines have today.
   if (dtype === 'f32') return new Float32Array(copyOf(bytes).buffer)
   if (dtype === 'f64') return new Float64Array(copyOf(bytes).buffer)
   const count = bytes.length / BYTES_OF[dtype]
@@ -58,11 +58,11 @@ export const decodeElements = (bytes: Uint8Array, dtype: DType): Float32Array | 
   return values
 }
 
-/** A tensor's elements as numbers, row-major. 64-bit integers beyond 2^53 are rounded. Throws like readTensorBytes. */
+/** Returns a tensor's elements as numbers, row-major. Rounds 64-bit integers beyond 2^53. Throws like readTensorBytes. */
 export const readTensorFloats = (source: ByteSource, tensor: Tensor): Float32Array | Float64Array =>
   decodeElements(readTensorBytes(source, tensor), tensor.dtype)
 
-/** To the nearest whole number, ties to even, into the range of the type. NaN becomes 0, as typed arrays have it. */
+/** Rounds to the nearest integer, ties to even, and clamps to the type's range. NaN becomes 0, as in typed arrays. */
 const toInteger = (value: number, min: number, max: number): number => {
   const floor = Math.floor(value)
   const rest = value - floor
@@ -92,7 +92,7 @@ const ENCODE: Readonly<Record<DType, (view: DataView, at: number, value: number)
   bool: (view, at, value) => view.setUint8(at, value === 0 ? 0 : 1),
 }
 
-/** Numbers as contiguous little-endian bytes of a type, each rounded to the nearest value it has (ties to even). */
+/** Encodes numbers as contiguous little-endian bytes, each rounded to the nearest value of the type (ties to even). */
 export const encodeElements = (values: ArrayLike<number>, dtype: DType): Uint8Array => {
   const bytes = new Uint8Array(values.length * BYTES_OF[dtype])
   const view = viewOf(bytes)

@@ -4,43 +4,43 @@ import type { Layout } from './layout.ts'
 import type { ReadLimits } from './limits.ts'
 import type { ByteSource, TensorPlaces } from './weight-file.ts'
 
-/** What a format is recognized by: never the file's name. */
+/** What formats are recognized by; file names are ignored. */
 export interface Sample {
   /** The first bytes of the file. */
   readonly head: Uint8Array
   readonly size: number
-  /** Names of the members of a zip archive; null: the file is none. */
+  /** Names of a zip archive's members; null if the file is not a zip archive. */
   readonly members: readonly string[] | null
-  /** The first bytes as text; null: they are none. */
+  /** The first bytes as text; null if they are not text. */
   readonly text: string | null
 }
 
 export interface FormatDescriptor {
   /** With its article, for messages: 'a safetensors file'. */
   readonly title: string
-  /** Without the dot; the first one is given to files that need a name. */
+  /** Without the dot; the first one is the default for new file names. */
   readonly extensions: readonly string[]
   /**
-   * Where its tensors are. Formats with it can be aggregated. Without `plan` or `writtenAs`, results are copies with
-   * other values in their places.
+   * Locates the tensors. Formats that have it can be aggregated. Without `plan` or `writtenAs`, a result is a copy of a file
+   * with new values in place.
    */
   read?(source: ByteSource, limits: ReadLimits): TensorPlaces
-  /** A new file of this format. */
+  /** Plans a new file of this format. */
   plan?(layout: Layout): ContainerPlan
-  /** The format that its results have where a copy cannot be patched. */
+  /** The format of a result when a copy cannot be patched. */
   readonly writtenAs?: 'torch-zip'
-  /** Files of this format that hold nothing to aggregate are kept as they are, as those of formats without `read`. */
+  /** Files of this format without anything to aggregate are stored unchanged, like formats without `read`. */
   readonly mayBeOpaque?: true
-  /** Of files that are not read: follows the file's own lengths, so that a damaged one is not kept. Throws bad_request. */
+  /** Checks a file that is not read by following its own lengths, so that damaged files are rejected. Throws bad_request. */
   check?(source: ByteSource): void
-  /** Text, which a few float32 values may look like by chance. */
+  /** A text format, which a few float32 values can resemble by chance. */
   readonly isText?: true
-  /** What to send in its place, where it cannot be aggregated. */
+  /** What to send instead, if the format cannot be aggregated. */
   readonly instead?: string
-  /** Formats of catalog versions whose bytes may look so; the first one is meant where none is named. */
+  /** Formats of catalog versions that match this content; the first one is the default. */
   readonly versions: readonly VersionFormat[]
-  /** Whether the first one of `versions` follows from the content alone. */
+  /** True if the content alone implies the first of `versions`. */
   readonly decides: boolean
-  /** Called in the order of the table: earlier checks are more certain. */
+  /** Called in the order of the table, from the most to the least certain check. */
   sniff(sample: Sample): boolean
 }

@@ -29,12 +29,12 @@ const startsWith =
 const hasMember = ({ members }: Sample, matches: (name: string) => boolean): boolean => members?.some(matches) ?? false
 
 const HDF5 = '\x89HDF\r\n\x1a\n'
-/** The groups of save_weights(), as the root's heap of names has them. */
+/** The groups that save_weights() creates, as listed in the name heap of the root group. */
 const KERAS_GROUPS = /^(?!.*\0model_weights\0)(?=.*\0vars\0).*\0(layers|_layer_checkpoint_dependencies)\0/s
 const CONVERTED = 'Train with the weights that it was converted from, and convert the result.'
 const TREES = 'Trees cannot be averaged; strategies xgb_bagging and xgb_cyclic combine them.'
 
-/** Every kind of content that is recognized, in the order of the checks. A format is a row here and its reader. */
+/** Every recognized kind of content, in the order of the checks. To add a format, add a row and its reader. */
 export const FORMATS = {
   'torch-zip': {
     title: 'a PyTorch .pt file',
@@ -92,7 +92,7 @@ export const FORMATS = {
   },
   'keras-weights': {
     title: 'a Keras weights file',
-    // Keras opens it by this ending only.
+    // Keras opens weight files with this extension only.
     extensions: ['weights.h5'],
     read: readHdf5,
     mayBeOpaque: true,
@@ -131,7 +131,7 @@ export const FORMATS = {
     instead: TREES,
     versions: ['xgboost'],
     decides: true,
-    // An object whose first key is the learner: the key's length, as a number of some width, stands before it.
+    // An object whose first key is the learner; the key is preceded by its length, an integer of any width.
     sniff: ({ head }) => /^\{[UilLI][^a-z]{1,8}learner/.test(String.fromCharCode(...head.subarray(0, 24))),
   },
   joblib: {
@@ -142,7 +142,7 @@ export const FORMATS = {
     check: (source) => walkPickle(plainPickle(source)),
     versions: ['sklearn', 'xgboost'],
     decides: true,
-    // pickle.load does not open it, so that it keeps its ending. Arrays without objects come behind a name of joblib's.
+    // pickle.load cannot open it, so it keeps its extension. Arrays without objects follow the name of a joblib class.
     sniff: ({ head }) => {
       const compressed = startOfCompressed(head)
       if (compressed !== null) return startsLikePickle(compressed)
@@ -245,7 +245,7 @@ export const FORMATS = {
     plan: planRaw,
     versions: [],
     decides: false,
-    // It has no signature: it is declared.
+    // Has no signature, so it must be declared.
     sniff: () => false,
   },
 } as const satisfies Readonly<Record<string, FormatDescriptor>>
@@ -260,7 +260,7 @@ export type WeightFormat = {
 /** Formats that are recognized by content; a bare float32 vector is not. */
 export type DetectedFormat = Exclude<FormatName, 'raw'>
 
-/** A weight file's tensors, not loaded. */
+/** The tensors of a weight file, not loaded. */
 export interface WeightFile extends TensorPlaces {
   readonly format: WeightFormat
 }

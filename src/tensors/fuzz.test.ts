@@ -12,13 +12,13 @@ import { byteLength } from './weight-file.ts'
 import { readTrees, treesDiffer, writeTrees } from './xgboost-trees.ts'
 
 const MUTATIONS = 3300
-/** Bytes that mean something to a parser: opcodes of pickle, brackets of JSON, extreme numbers. */
+/** Bytes that are significant to parsers: pickle opcodes, JSON brackets, extreme numbers. */
 const TELLING = [0, 1, 0x7f, 0x80, 0xff, 0x28, 0x2e, 0x63, 0x52, 0x74, 0x75, 0x68, 0x5d, 0x7d, 0x22, 0x5b]
 
-/** Lengths that a field may claim. */
+/** False values for length fields. */
 const LIES = [0, 1, 0x7f, 0xff, 0xffff, 2 ** 24, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1]
 
-/** mulberry32: small, seeded, good enough to pick places. */
+/** mulberry32: a small seeded generator, good enough for choosing positions. */
 const randomFrom = (seed: number) => {
   let state = seed
   return (below: number): number => {
@@ -52,7 +52,7 @@ const mutate = (bytes: Uint8Array, random: (below: number) => number): Uint8Arra
   return mutations[random(mutations.length)]!()
 }
 
-/** Everything we do with an upload: read it, every element, and what can be patched is patched and read again. */
+/** Everything done with an upload: detects and reads it, reads every element, and if possible patches it and reads it again. */
 const handle = (bytes: Uint8Array): 'read' | 'refused' => {
   const target = bytesSource(bytes)
   try {
@@ -98,7 +98,7 @@ it(`reads or refuses ${MUTATIONS} damaged files, and never fails in any other wa
     }
   }
   expect(outcomes.read + outcomes.refused).toBe(MUTATIONS)
-  // Damage to the elements themselves is no damage to the container.
+  // Damage to elements leaves the container valid.
   expect(outcomes.read).toBeGreaterThan(MUTATIONS / 20)
   expect(outcomes.refused).toBeGreaterThan(MUTATIONS / 2)
 })

@@ -7,7 +7,7 @@ describe.each([
   { name: 'half', encode: floatToHalf, decode: halfToFloat, infinity: 0x7c00, nan: 0x7e00 },
   { name: 'bfloat16', encode: floatToBfloat16, decode: bfloat16ToFloat, infinity: 0x7f80, nan: 0x7fc0 },
 ])('$name', ({ encode, decode, infinity, nan }) => {
-  it('gives back every bit pattern that is a number, zeros and infinities with their signs', () => {
+  it('round-trips every bit pattern that is a number, including signed zeros and infinities', () => {
     const wrong = everyPattern.filter((bits) => {
       const value = decode(bits)
       return !Number.isNaN(value) && encode(value) !== bits
@@ -21,7 +21,7 @@ describe.each([
     expect(encode(Number.NaN)).toBe(nan)
   })
 
-  it('rounds to the nearer neighbor, and halfway to the even one', () => {
+  it('rounds to the nearest neighbor, ties to even', () => {
     for (let bits = 0; bits < infinity - 1; bits++) {
       const low = decode(bits)
       const high = decode(bits + 1)
@@ -33,7 +33,7 @@ describe.each([
     }
   })
 
-  it('becomes infinity only from halfway beyond its largest value on', () => {
+  it('becomes infinity only from half a step beyond its largest value', () => {
     const largest = decode(infinity - 1)
     const step = largest - decode(infinity - 2)
     expect(encode(largest + step * 0.499)).toBe(infinity - 1)
@@ -43,7 +43,7 @@ describe.each([
   })
 })
 
-it('knows the values that IEEE 754 and PyTorch give', () => {
+it('matches known values from IEEE 754 and PyTorch', () => {
   expect([0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x8000, 0x3555].map(halfToFloat)).toEqual([
     1,
     -2,
@@ -66,8 +66,8 @@ it('knows the values that IEEE 754 and PyTorch give', () => {
   ])
 })
 
-it('rounds once: a double just above a tie does not fall back through float32', () => {
-  // Rounded to float32 first, this would land exactly on the tie and then on the even neighbor below.
+it('rounds once: a double just above a tie is not rounded to float32 first', () => {
+  // Rounding to float32 first would land exactly on the tie, then on the even neighbor below.
   expect(floatToHalf(1 + 2 ** -11 + 2 ** -40)).toBe(0x3c01)
   expect(floatToBfloat16(1 + 2 ** -8 + 2 ** -40)).toBe(0x3f81)
 })

@@ -1,8 +1,8 @@
 const scratch = new DataView(new ArrayBuffer(8))
 
 /**
- * Rounds a double once, to nearest with ties to even, to a sign, `exponentBits` and `fractionBits` (IEEE 754-2008,
- * section 4.3.1), without the double rounding of a detour over float32. Too large becomes infinity, NaN stays NaN.
+ * Rounds a double once, to nearest with ties to even, to a sign, `exponentBits`, and `fractionBits` (IEEE 754-2008, section
+ * 4.3.1). Going through float32 would round twice. Overflow becomes infinity; NaN stays NaN.
  */
 const encode = (value: number, exponentBits: number, fractionBits: number): number => {
   const exponentMax = 2 ** exponentBits - 1
@@ -13,13 +13,13 @@ const encode = (value: number, exponentBits: number, fractionBits: number): numb
   if (Number.isNaN(value)) return infinity | (1 << (fractionBits - 1))
   const magnitude = Math.abs(value)
   if (magnitude === Number.POSITIVE_INFINITY) return sign | infinity
-  // The exponent of the value, but no smaller than that of the subnormals.
+  // The value's exponent, but at least that of the subnormals.
   const exponent = Math.max(((scratch.getUint32(0) >>> 20) & 0x7ff) - 1023, 1 - bias)
   const scaled = magnitude * 2 ** (fractionBits - exponent)
   const floor = Math.floor(scaled)
   const rest = scaled - floor
   const rounded = rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
-  // A fraction that rounds up to 2 carries into the exponent by itself; subnormals have no implicit bit to take away.
+  // A fraction that rounds up to 2 carries into the exponent; subnormals have no implicit bit to remove.
   const bits = ((exponent + bias - 1) << fractionBits) + rounded
   return sign | Math.min(bits, infinity)
 }
@@ -35,7 +35,7 @@ const decode = (bits: number, exponentBits: number, fractionBits: number): numbe
   return sign * (1 + fraction / 2 ** fractionBits) * 2 ** (exponent - bias)
 }
 
-/** IEEE binary16 bits of the nearest half; beyond 65519.99 infinity. */
+/** The IEEE binary16 bits of the nearest half; magnitudes from 65520 up become infinity. */
 export const floatToHalf = (value: number): number => encode(value, 5, 10)
 
 /** The value of IEEE binary16 bits, exact. */

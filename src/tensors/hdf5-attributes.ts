@@ -21,7 +21,7 @@ const attributeOf = (bytes: Uint8Array): Attribute => {
   if (version < 1 || version > 3 || bytes.length < 9) throw damagedHdf5('an attribute cannot be read')
   const view = viewOf(bytes)
   const [nameSize, typeSize, spaceSize] = [2, 4, 6].map((at) => view.getUint16(at, true)) as [number, number, number]
-  // Only the first version fills up to multiples of eight bytes.
+  // Only version 1 pads fields to multiples of eight bytes.
   const filled = version === 1 ? padded : (size: number) => size
   const nameAt = version === 3 ? 9 : 8
   const typeAt = nameAt + filled(nameSize)
@@ -48,7 +48,7 @@ const heapObject = (file: Hdf5File, address: number, wanted: number): Uint8Array
   throw damagedHdf5('an object of a heap is missing')
 }
 
-/** A text attribute of the root group; null: there is none of this name. Throws bad_request. */
+/** Returns a text attribute of the root group, or null if there is none with this name. Throws bad_request. */
 export const readHdf5Text = (source: ByteSource, name: string): string | null => {
   const file = new Hdf5File(source)
   const found = file

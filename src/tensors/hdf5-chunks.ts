@@ -1,4 +1,4 @@
-// Datasets of HDF5 in chunks, compressed or not: layout version 3, as h5py writes them. HDF5 File Format Specification 3.0.
+// HDF5 datasets in chunks, compressed or not: layout version 3, as h5py writes them. HDF5 File Format Specification 3.0.
 import { unzlibSync } from 'fflate'
 import { badRequest } from '../domain/errors.ts'
 import { ascii, damagedHdf5, type Hdf5File, type Hdf5Message } from './hdf5-file.ts'
@@ -12,7 +12,7 @@ const CHUNKED = 2
 const GZIP = 1
 const SHUFFLE = 2
 const FLETCHER32 = 3
-/** Of all datasets that are put together from chunks. */
+/** For all chunked datasets of a file together. */
 const MAX_BYTES = 2 ** 30
 
 interface Filter {
@@ -38,7 +38,7 @@ const filtersOf = ({ bytes }: Hdf5Message): Filter[] => {
   })
 }
 
-/** Bytes that were grouped by their place in the element, element by element again. */
+/** Undoes the shuffle filter, which groups bytes by their position in the element. */
 const unshuffled = (bytes: Uint8Array, itemBytes: number): Uint8Array => {
   const count = Math.floor(bytes.length / itemBytes)
   const result = Uint8Array.from(bytes)
@@ -76,7 +76,7 @@ interface Dataset {
   readonly filters: Hdf5Message | undefined
 }
 
-/** A file, and behind its end the datasets that were put together from chunks: for readers, who write nothing back. */
+/** A file followed by its chunked datasets, assembled. Read-only. */
 export class ExpandedHdf5 implements ByteSource {
   readonly #source: ByteSource
   readonly #added: { readonly start: number; readonly bytes: Uint8Array }[] = []
@@ -94,12 +94,12 @@ export class ExpandedHdf5 implements ByteSource {
       : part.bytes.subarray(offset - part.start, offset - part.start + length)
   }
 
-  /** Whether elements are in chunks that can be read. */
+  /** True if the elements are in chunks of a supported layout. */
   static isChunked({ bytes }: Hdf5Message): boolean {
     return bytes[0] === 3 && bytes[1] === CHUNKED
   }
 
-  /** Puts a dataset together; returns where it is. Throws bad_request. */
+  /** Assembles a dataset and returns its offset. Throws bad_request. */
   add(file: Hdf5File, { name, shape, itemBytes, layout, filters: pipeline }: Dataset): number {
     const rank = shape.length
     const view = viewOf(layout.bytes)

@@ -3,7 +3,7 @@ import { MAX_HDF5_BLOCK, MAX_HDF5_BLOCKS } from './limits.ts'
 import { copyOf, readExactly, readU64, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
-/** A message of an object's header: `at` is where its bytes lie in the file. */
+/** A message of an object header; `at` is the offset of its bytes in the file. */
 export interface Hdf5Message {
   readonly type: number
   readonly isShared: boolean
@@ -26,7 +26,7 @@ const OCHK = 'OCHK'
 export const ascii = (bytes: Uint8Array, at: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(at, at + length))
 
-/** The structures of an HDF5 file, and which of its bytes they take. Layouts: HDF5 File Format Specification 3.0. */
+/** Reads the structures of an HDF5 file and records which bytes they occupy. Layouts: HDF5 File Format Specification 3.0. */
 export class Hdf5File {
   readonly #source: ByteSource
   readonly #taken: Range[] = []
@@ -35,7 +35,7 @@ export class Hdf5File {
     this.#source = source
   }
 
-  /** Bytes of a structure, which no dataset may use. Throws bad_request outside the file, and when there are too many. */
+  /** Reads a structure, whose bytes no dataset may use. Throws bad_request outside the file or if there are too many. */
   read(at: number, length: number, what: string): Uint8Array<ArrayBuffer> {
     if (this.#taken.length >= MAX_HDF5_BLOCKS || length > MAX_HDF5_BLOCK)
       throw badRequest('The HDF5 file has more structures than any model needs. Save the weights alone.')
@@ -44,7 +44,7 @@ export class Hdf5File {
     return bytes
   }
 
-  /** Throws bad_request when a dataset's bytes are those of a structure or of another dataset that is not the same one. */
+  /** Throws bad_request if a dataset overlaps a structure or another dataset; two names for the same dataset are allowed. */
   requireApart(datasets: readonly Range[]): void {
     const own = new Map(datasets.map((range) => [`${range.start} ${range.end}`, range]))
     const ranges = [
@@ -59,7 +59,7 @@ export class Hdf5File {
     }
   }
 
-  /** Where the root group's header is. Versions 0 to 3 of the superblock, with offsets of 8 bytes. */
+  /** Returns the address of the root group's header. Supports superblock versions 0 to 3 with 8-byte offsets. */
   root(): number {
     const version = this.read(8, 1, 'the HDF5 superblock')[0]!
     const [sizes, base, root, length] = version < 2 ? [13, version === 0 ? 24 : 28, 0, 96] : [9, 12, 36, 48]
@@ -73,7 +73,7 @@ export class Hdf5File {
     return readU64(view, version < 2 ? base + 40 : root)
   }
 
-  /** The messages of the object whose header is at `address`, of either version. */
+  /** Returns the messages of the object header at `address`, of either version. */
   messages(address: number): Hdf5Message[] {
     const start = this.read(address, 16, 'an object header')
     return ascii(start, 0, 4) === OHDR ? this.#newMessages(address, start) : this.#oldMessages(address, start)
@@ -98,7 +98,7 @@ export class Hdf5File {
     const first = address + sizeAt + sizeBytes
     const header = flags & 4 ? 6 : 4
     return this.#collect([{ start: first, end: first + size }], (bytes, at, isContinued) => {
-      // A continuation begins with its signature and ends with a checksum.
+      // A continuation block begins with its signature and ends with a checksum.
       if (isContinued && at === 0) {
         if (ascii(bytes, 0, 4) !== OCHK) throw damagedHdf5('an object header continues where there is none')
         return { type: 0, size: 0, flags: 0, header: 4 }

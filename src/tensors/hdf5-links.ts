@@ -3,7 +3,7 @@ import { ascii, damagedHdf5, type Hdf5File, type Hdf5Message } from './hdf5-file
 import { showName } from './shape.ts'
 import { decodeText, readU64, viewOf } from './sources.ts'
 
-/** A name in a group, and the header of the object that it means. */
+/** A name in a group and the address of its object's header. */
 export interface Hdf5Link {
   readonly name: string
   readonly address: number
@@ -18,7 +18,7 @@ const MAX_LEVEL = 32
 const elsewhere = (name: string) =>
   badRequest(`Link ${showName(name)} of the HDF5 file points elsewhere (soft or external), which is not followed.`)
 
-/** The members of a group; null: the messages are not those of a group. Throws bad_request for links that point elsewhere. */
+/** Returns a group's members; null if the messages are not a group's. Throws bad_request for soft and external links. */
 export const linksIn = (file: Hdf5File, messages: readonly Hdf5Message[]): Hdf5Link[] | null => {
   const table = messages.find(({ type }) => type === SYMBOL_TABLE)
   if (table !== undefined) {
@@ -52,7 +52,7 @@ const linkOf = (bytes: Uint8Array): Hdf5Link => {
   return { name, address: readU64(viewOf(bytes), at + length) }
 }
 
-/** The members of a group of the older kind: a B-tree of symbol table nodes, and a heap with their names (III.A to III.D). */
+/** Returns the members of an old-style group: a B-tree of symbol table nodes, and a heap of names (III.A to III.D). */
 const symbols = (file: Hdf5File, treeAt: number, heapAt: number): Hdf5Link[] => {
   const heap = file.read(heapAt, 32, 'a heap of names')
   if (ascii(heap, 0, 4) !== 'HEAP') throw damagedHdf5('a group has no heap of names')

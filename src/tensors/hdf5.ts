@@ -24,7 +24,7 @@ const LAYOUT = 0x08
 const FILTERS = 0x0b
 const CONTIGUOUS = 1
 const UNALLOCATED = 2n ** 64n - 1n
-/** Keras: what an optimizer or a random generator remembers is not a weight; it stays as it is in the result. */
+/** The state of Keras optimizers and random generators is not a weight; results keep it unchanged. */
 const KEPT = /^(optimizer|optimizer_weights)(\/|$)|(^|\/)seed_generator(_\d+)?(\/|$)/
 const KERAS_MODEL = 'model_weights'
 
@@ -34,7 +34,7 @@ const INTEGERS: Readonly<Record<number, readonly [DType, DType]>> = {
   4: ['u32', 'i32'],
   8: ['u64', 'i64'],
 }
-/** By bytes and bits of the exponent. */
+/** Keyed by the number of bytes and of exponent bits. */
 const FLOATS: Readonly<Record<string, DType>> = { '2 5': 'f16', '2 8': 'bf16', '4 8': 'f32', '8 11': 'f64' }
 
 interface Elements {
@@ -42,7 +42,7 @@ interface Elements {
   readonly bigEndian: boolean
 }
 
-/** A dataset's type (IV.A.2.d); null for text and references, which are no weights. */
+/** Returns a dataset's element type (IV.A.2.d), or null for text and references, which are not weights. */
 const elementsOf = ({ bytes, isShared }: Hdf5Message, name: string): Elements | null => {
   const kind = bytes[0]! & 15
   const size = bytes.length >= 8 ? viewOf(bytes).getUint32(4, true) : 0
@@ -50,7 +50,7 @@ const elementsOf = ({ bytes, isShared }: Hdf5Message, name: string): Elements | 
   if (!isShared && [3, 5, 7, 9].includes(kind)) return null
   const dtype =
     kind === 0 ? INTEGERS[size]?.[bytes[1]! & 8 ? 1 : 0] : kind === 1 ? FLOATS[`${size} ${bytes[13]}`] : undefined
-  // NumPy's bool is an enumeration of one byte.
+  // h5py stores NumPy's bool as a one-byte enumeration.
   if (kind === 8 && size === 1) return { dtype: 'bool', bigEndian: false }
   const isWhole = bytes.length >= 12 && viewOf(bytes).getUint16(10, true) === size * 8 && (bytes[1]! & 0x40) === 0
   if (isShared || dtype === undefined || !isWhole)
@@ -61,7 +61,7 @@ const elementsOf = ({ bytes, isShared }: Hdf5Message, name: string): Elements | 
   return { dtype, bigEndian }
 }
 
-/** A dataset's shape (IV.A.2.b); null for one without a place for elements. */
+/** Returns a dataset's shape (IV.A.2.b), or null for a null dataspace, which has no elements. */
 const shapeOf = ({ bytes }: Hdf5Message, name: string): number[] | null => {
   const [version, rank] = bytes as unknown as [number, number]
   const start = version === 1 ? 8 : 4
@@ -74,7 +74,7 @@ const shapeOf = ({ bytes }: Hdf5Message, name: string): number[] | null => {
   )
 }
 
-/** Where a dataset's elements lie (IV.A.2.i): in one piece of `size` bytes, or it is refused. */
+/** Returns the offset of a dataset's elements (IV.A.2.i), which must be contiguous and `size` bytes long. */
 const placeOf = ({ bytes }: Hdf5Message, size: number, name: string): number => {
   const [version, kind] = bytes as unknown as [number, number]
   if ((version !== 3 && version !== 4) || kind !== CONTIGUOUS || bytes.length < 18)
@@ -124,9 +124,9 @@ const datasetOf = (
 }
 
 /**
- * The numeric datasets of an HDF5 file, named by their paths; of a Keras model, its weights. Superblocks 0 to 3, groups of
- * either kind, elements in one piece; in chunks (also compressed with gzip) where the source is an `ExpandedHdf5`. Links are
- * followed inside the file only. Throws bad_request naming the dataset.
+ * Locates the numeric datasets of an HDF5 file, named by their paths; of a Keras model, only its weights. Supports
+ * superblocks 0 to 3, both kinds of groups, and contiguous elements; chunks (also gzip-compressed) only if the source is an
+ * `ExpandedHdf5`. Follows links only within the file. Throws bad_request naming the dataset.
  */
 export const readHdf5 = (source: ByteSource): TensorPlaces => {
   const file = new Hdf5File(source)
@@ -149,7 +149,7 @@ export const readHdf5 = (source: ByteSource): TensorPlaces => {
       visit({ name: name === '' ? link.name : `${name}/${link.name}`, address: link.address }, depth + 1)
   }
   const root = file.root()
-  // A whole model of Keras 2, or of Keras 3 in this form, keeps its weights in a group beside those of the optimizer.
+  // Whole models of Keras 2, and of Keras 3 in HDF5, keep the weights in a group next to the optimizer's.
   const model = linksIn(file, file.messages(root))?.find(({ name }) => name === KERAS_MODEL)
   visit({ name: '', address: model?.address ?? root }, 0)
   file.requireApart(
@@ -160,7 +160,7 @@ export const readHdf5 = (source: ByteSource): TensorPlaces => {
 
 const WEIGHTS = 'model.weights.h5'
 
-/** Keras 3's .keras: a zip with the weights as a stored HDF5 file. Throws bad_request. */
+/** Reads Keras 3's .keras: a zip with the weights in a stored HDF5 file. Throws bad_request. */
 export const readKeras = (source: ByteSource, entries: readonly ZipEntry[]): TensorPlaces => {
   const entry = entries.find(({ name }) => name === WEIGHTS)
   if (entry?.method !== 'stored')

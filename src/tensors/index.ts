@@ -1,4 +1,4 @@
-// `tributary/tensors`: weight files read and written, in Node and in browsers. Nothing in them is run.
+// `tributary/tensors`: reads and writes weight files in Node and in browsers without executing their content.
 export { type ErrorCode, ServiceError } from '../domain/errors.ts'
 export type { TensorData } from './container-plan.ts'
 export { detectFormat } from './detect.ts'

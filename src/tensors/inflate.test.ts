@@ -4,13 +4,13 @@ import { inflateMember, inflateStart } from './inflate.ts'
 import { bytesSource } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
-/** Bytes that no compression makes smaller. */
+/** Incompressible bytes. */
 const noise = (length: number): Uint8Array => {
   let state = 1
   return Uint8Array.from({ length }, () => (state = Math.imul(state, 48271) >>> 0) >>> 16)
 }
 
-/** A deflate stream of uncompressed blocks of these lengths, each behind five bytes of its own (RFC 1951, section 3.2.4). */
+/** A deflate stream of uncompressed blocks of these lengths, each with a 5-byte header (RFC 1951, section 3.2.4). */
 const storedBlocks = (content: Uint8Array, ...lengths: readonly number[]): Uint8Array => {
   let at = 0
   const blocks = lengths.map((length, index) => {
@@ -24,7 +24,7 @@ const storedBlocks = (content: Uint8Array, ...lengths: readonly number[]): Uint8
   return Uint8Array.from(blocks.flatMap((block) => [...block]))
 }
 
-/** A deflate stream that begins behind 7 bytes of something else and ends before 50,000 more. */
+/** A deflate stream with 7 unrelated bytes before it and 50,000 after it. */
 const embedded = (packed: Uint8Array) => {
   const bytes = new Uint8Array(7 + packed.length + 50_000).fill(0xff)
   bytes.set(packed, 7)
@@ -55,8 +55,8 @@ it('reads a long stream in steps, from its first byte to its last and no further
   ])
 })
 
-it('refuses a stream that goes on behind its declared size, wherever a step ends', () => {
-  // The first step gives 16,379 bytes.
+it('refuses a stream that continues past its declared size, wherever a step ends', () => {
+  // The first step yields 16,379 bytes.
   const stored = storedBlocks(noise(30_000), 16_379, 13_621)
   for (const size of [16_378, 16_379, 16_380, 29_999]) {
     const { source, member } = embedded(stored)
@@ -64,7 +64,7 @@ it('refuses a stream that goes on behind its declared size, wherever a step ends
   }
 })
 
-it('reads a stream whose last step is a whole one', () => {
+it('reads a stream whose last step is full', () => {
   const content = noise(16_379)
   const stored = storedBlocks(content, 16_379)
   expect(stored).toHaveLength(16_384)
@@ -73,7 +73,7 @@ it('reads a stream whose last step is a whole one', () => {
   expect(reads).toHaveLength(1)
 })
 
-it('gives the beginning of a stream without reading more than it must', () => {
+it('returns the beginning of a stream without reading more than necessary', () => {
   const content = noise(3000)
   const { source, member, reads } = embedded(storedBlocks(content, 507, 507, 1986))
   expect(inflateStart(source, member(3000), 507, 'a')).toEqual(content.subarray(0, 507))
@@ -82,7 +82,7 @@ it('gives the beginning of a stream without reading more than it must', () => {
   expect(reads).toHaveLength(3)
 })
 
-it('blames the file for damage, and not for a disk that fails', () => {
+it('blames the file for damage but not for disk failures', () => {
   const { source, member } = embedded(noise(100))
   expect(() => inflateMember(source, member(100), 'a')).toThrow(
     '"a" cannot be inflated: its compressed bytes are damaged',
@@ -104,7 +104,7 @@ it('blames the file for damage, and not for a disk that fails', () => {
   }
 })
 
-it('reads what is stored in the source as it is, and empty members too', () => {
+it('reads an empty member', () => {
   const packed = deflateRawSync(new Uint8Array(0))
   expect(inflateMember(bytesSource(packed), { offset: 0, compressedSize: packed.length, size: 0 }, 'a')).toHaveLength(0)
 })

@@ -4,7 +4,7 @@ import { showName } from './shape.ts'
 import { copyOf } from './sources.ts'
 import type { ByteSource, DeflatedMember } from './weight-file.ts'
 
-/** Feeds the stream in steps, so that a bomb is noticed at most one step (times 1032) after its declared size. */
+/** Inflates in steps, so that a bomb is detected at most one step (times 1032) past its declared size. */
 const inflateInto = (
   source: ByteSource,
   member: DeflatedMember,
@@ -20,7 +20,7 @@ const inflateInto = (
   for (let at = 0; at < member.compressedSize && produced <= member.size; at += step) {
     const length = Math.min(step, member.compressedSize - at)
     try {
-      // Copied, because the inflater keeps what it could not use yet.
+      // Copied because the inflater keeps bytes it could not use yet.
       inflate.push(copyOf(source.read(member.offset + at, length)), at + length === member.compressedSize)
     } catch (cause) {
       if (!(cause instanceof Error) || !('code' in cause) || typeof cause.code !== 'number') throw cause
@@ -31,7 +31,7 @@ const inflateInto = (
   return produced
 }
 
-/** The whole member, inflated. Throws bad_request when it does not inflate to exactly its declared size. */
+/** Inflates the whole member. Throws bad_request unless it inflates to exactly its declared size. */
 export const inflateMember = (source: ByteSource, member: DeflatedMember, name: string): Uint8Array => {
   const out = new Uint8Array(member.size)
   if (inflateInto(source, member, out, name, 16 * 1024) !== member.size)
@@ -39,7 +39,7 @@ export const inflateMember = (source: ByteSource, member: DeflatedMember, name: 
   return out
 }
 
-/** The first bytes of the member, at most `length`, without inflating the rest. Throws bad_request. */
+/** Inflates at most the first `length` bytes of the member. Throws bad_request. */
 export const inflateStart = (source: ByteSource, member: DeflatedMember, length: number, name: string): Uint8Array => {
   const out = new Uint8Array(Math.min(length, member.size))
   const produced = inflateInto(source, member, out, name, 512)

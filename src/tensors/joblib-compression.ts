@@ -3,7 +3,7 @@ import { badRequest } from '../domain/errors.ts'
 import { bytesSource, copyOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
-/** Of other compressions than zlib and gzip, which Python has: by their first bytes. */
+/** Python's compressions other than zlib and gzip, by their first bytes. */
 const OTHERS: readonly (readonly [string, readonly number[]])[] = [
   ['bz2', [0x42, 0x5a, 0x68]],
   ['xz', [0xfd, 0x37, 0x7a, 0x58]],
@@ -16,7 +16,7 @@ const STEP = 64 * 1024
 const isZlibOrGzip = (head: Uint8Array): boolean =>
   (head[0] === 0x78 && ((head[0] << 8) | head[1]!) % 31 === 0) || (head[0] === 0x1f && head[1] === 0x8b)
 
-/** Inflates steps of a file; `isLast` says that nothing follows. Throws what fflate does. */
+/** Inflates chunks of a file; `isWhole` means that they are the whole file. Throws fflate's errors. */
 const inflate = (steps: Iterable<Uint8Array>, isWhole: boolean): Uint8Array => {
   const parts: Uint8Array[] = []
   let size = 0
@@ -44,7 +44,7 @@ function* stepsOf(source: ByteSource): Generator<Uint8Array> {
   for (let at = 0; at < source.size; at += STEP) yield copyOf(source.read(at, Math.min(STEP, source.size - at)))
 }
 
-/** The first bytes of what joblib compressed with zlib or gzip; null for other files. */
+/** Inflates the first bytes of a zlib or gzip file, as joblib writes; null for other files. */
 export const startOfCompressed = (head: Uint8Array): Uint8Array | null => {
   if (!isZlibOrGzip(head)) return null
   try {
@@ -54,7 +54,7 @@ export const startOfCompressed = (head: Uint8Array): Uint8Array | null => {
   }
 }
 
-/** The file itself, or what joblib compressed with zlib or gzip. Throws bad_request for other compressions, and damage. */
+/** Returns the file, inflated if it is zlib or gzip. Throws bad_request for other compressions and for damage. */
 export const plainPickle = (source: ByteSource): ByteSource => {
   const head = source.read(0, Math.min(source.size, 4))
   const other = OTHERS.find(([, sign]) => sign.every((byte, at) => head[at] === byte))

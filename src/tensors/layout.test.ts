@@ -12,7 +12,7 @@ const file = (...layout: Layout) => ({
   tensors: layout.map((entry) => ({ ...entry, strides: [], byteOffset: 0, bigEndian: false, deflated: null })),
 })
 
-it('is the same for the same weights in any container, whatever their order', () => {
+it('is the same for the same weights in any container, in any order', () => {
   const pt = layoutOf(readWeights(fixture('net_a.pt')))
   expect(pt[0]).toEqual({ name: 'conv.weight', dtype: 'f32', shape: [4, 1, 3, 3] })
   for (const name of ['net_b.npz', 'net_c.safetensors', 'net_legacy.pt'])
@@ -50,7 +50,7 @@ it.each<[string, Layout, string]>([
   )
 })
 
-it('shows names from strangers quoted and cut', () => {
+it('quotes and truncates untrusted names', () => {
   const name = `a"\n${'x'.repeat(500)}`
   expect(() => requireSameLayout(expected, file(...expected, { name, dtype: 'f32', shape: [1] }), 'It')).toThrow(
     `tensor "a\\"\\n${'x'.repeat(114)}..." (f32 [1]) is not part of it`,

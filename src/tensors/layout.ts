@@ -2,43 +2,43 @@ import { badRequest } from '../domain/errors.ts'
 import { showName, showShape } from './shape.ts'
 import type { DType, TensorPlaces } from './weight-file.ts'
 
-/** What two files must share so that they can be averaged: names, element types, shapes. Order is of no meaning. */
+/** What files must have in common to be averaged: names, element types, and shapes. Order is ignored. */
 export type Layout = readonly LayoutEntry[]
 
 export interface LayoutEntry {
   readonly name: string
   readonly dtype: DType
   readonly shape: readonly number[]
-  /** A constant's checksum: no tensor, but the same in all files that have constants. */
+  /** A constant's checksum. The entry is not a tensor; files that have constants must agree on it. */
   readonly constant?: string
-  /** It is merged, not averaged. */
+  /** Merged, not averaged. */
   readonly merged?: true
 }
 
-/** The tensors of a file, in its order. */
+/** The tensors of a file, in file order. */
 export const layoutOf = (file: Pick<TensorPlaces, 'tensors'>): Layout =>
   file.tensors.map(({ name, dtype, shape }) => ({ name, dtype, shape }))
 
 const isMerged = ({ statistics = [] }: Pick<TensorPlaces, 'statistics'>, name: string): boolean =>
   statistics.some(({ tensors }) => Object.values(tensors).includes(name))
 
-/** The layout of a file with its constants, which other files are compared with. */
+/** The layout including constants, for comparing files. */
 export const fullLayoutOf = (file: Pick<TensorPlaces, 'tensors' | 'constants' | 'statistics'>): Layout => [
   ...layoutOf(file).map((entry) => (isMerged(file, entry.name) ? { ...entry, merged: true as const } : entry)),
   ...(file.constants ?? []).map(({ name, digest }) => ({ name, dtype: 'u8' as const, shape: [0], constant: digest })),
 ]
 
-/** The tensor of a file that can hold only one. Throws bad_request for none and for several. */
+/** Returns the only tensor, for formats that hold exactly one. Throws bad_request for none or several. */
 export const onlyTensor = (layout: Layout, title: string): LayoutEntry => {
   const [only] = layout
   if (only === undefined || layout.length !== 1) throw badRequest(`${title} holds exactly one tensor.`)
   return only
 }
 
-/** The first difference between what is expected and what a file holds, as a sentence; null when there is none. */
+/** Describes the first difference between the expected layout and a file's as a phrase; null if they match. */
 export const firstDifference = (expected: Layout, actual: Layout): string | null => {
   const actualByName = new Map(actual.map((entry) => [entry.name, entry]))
-  // Weights alone, such as an .npz for an .onnx, come without constants.
+  // Files that hold only weights, such as an .npz for an .onnx, have no constants.
   const hasConstants = actual.some(({ constant }) => constant !== undefined)
   for (const { name, dtype, shape, constant } of expected) {
     const entry = actualByName.get(name)
@@ -63,8 +63,8 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
 }
 
 /**
- * `label` starts the message: "The update"; `model` is what it is compared with. Throws bad_request naming the first difference
- * and both sides' values.
+ * Throws bad_request naming the first difference and both values. `label` starts the message ("The update"); `model` names
+ * what the file is compared with.
  */
 export const requireSameLayout = (
   expected: Layout,

@@ -35,7 +35,7 @@ import type { ByteSource, Tensor } from './weight-file.ts'
 import { writeNpy } from './write-npz.ts'
 import { findDirectory } from './zip-directory.ts'
 
-/** The message that `work` throws; null where it throws nothing. */
+/** The message that `work` throws; null if it does not throw. */
 const messageOf = (work: () => unknown): string | null => {
   try {
     work()
@@ -51,23 +51,23 @@ const run = (code: string | Uint8Array): PickleValue => {
 }
 
 describe('a pickle', () => {
-  it('may have protocol 5, and not 6', () => {
+  it('may have protocol 5 but not 6', () => {
     expect(run('\x80\x05N.')).toBeNull()
     expect(messageOf(() => run('\x80\x06N.'))).toBe('The pickle is damaged at byte 2: it uses the unknown protocol 6.')
   })
 
-  it('has its bytes counted from where it begins', () => {
+  it('does not count the bytes before its start', () => {
     const far = 3 * 2 ** 23
     const source = bytesSource(Buffer.concat([Buffer.alloc(far), Buffer.from('N.')]))
     expect(unpickle(new ByteCursor(source, far, source.size, 'It'), torchHost())).toBeNull()
   })
 
-  it('may have so many steps', () => {
+  it('may have at most MAX_PICKLE_OPCODES steps', () => {
     expect(run('N'.repeat(MAX_PICKLE_OPCODES - 1).concat('.'))).toBeNull()
     expect(messageOf(() => run('N'.repeat(MAX_PICKLE_OPCODES).concat('.')))).toContain('is too long to read')
   })
 
-  it('may have so many bytes', () => {
+  it('may have at most MAX_PICKLE_BYTES bytes', () => {
     const holding = (length: number) => {
       const bytes = new Uint8Array(5 + length + 1)
       bytes[0] = 0x42
@@ -83,7 +83,7 @@ describe('a pickle', () => {
     )
   })
 
-  it('may have so many dicts and sets together', () => {
+  it('may have at most MAX_PICKLE_DICTS dicts and sets in total', () => {
     expect(run(`${'}0'.repeat(MAX_PICKLE_DICTS - 1)}\x8f.`)).toEqual(new Set())
     expect(messageOf(() => run(`${'}0'.repeat(MAX_PICKLE_DICTS)}\x8f.`))).toContain(
       `holds more than ${MAX_PICKLE_DICTS} dicts or sets`,
@@ -91,7 +91,7 @@ describe('a pickle', () => {
     expect(messageOf(() => run(`${'\x8f0'.repeat(MAX_PICKLE_DICTS)}(\x91.`))).toContain('dicts or sets')
   })
 
-  it('may call for so many ordered dicts, of so many pairs together', () => {
+  it('may create a limited number of ordered dicts with a limited total of pairs', () => {
     const callable = { kind: 'callable', name: 'collections.OrderedDict' } as const
     const pairs = (count: number): PickleValue => Array.from({ length: count }, () => [1, 2])
     expect(torchHost().call(callable, [pairs(MAX_VISITED_VALUES)])).toEqual(new Map([[1, 2]]))
@@ -103,7 +103,7 @@ describe('a pickle', () => {
     expect(messageOf(() => host.call(callable, []))).toBe(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
   })
 
-  it('may have lines of 1,000 bytes, and whole numbers of 64', () => {
+  it('may have lines of 1,000 bytes and integers of 64 bytes', () => {
     const line = (length: number) => {
       const source = bytesSource(Buffer.from(`${'a'.repeat(length)}\n`))
       return new ByteCursor(source, 0, source.size, 'It').line()
@@ -131,19 +131,19 @@ const TENSOR = {
 } as unknown as PickleValue
 
 describe('a checkpoint', () => {
-  it('may hold so many values', () => {
+  it('may hold a limited number of values', () => {
     const holding = (plain: number): PickleValue => [...new Array<number>(plain).fill(0), TENSOR]
     expect(findWeights(holding(MAX_VISITED_VALUES - 2))).toHaveLength(1)
     expect(messageOf(() => findWeights(holding(MAX_VISITED_VALUES - 1)))).toContain('more values than any model needs')
   })
 
-  it('may nest so deep', () => {
+  it('may nest to a limited depth', () => {
     const nested = (levels: number): PickleValue => (levels === 0 ? TENSOR : [nested(levels - 1)])
     expect(findWeights(nested(MAX_NESTING))).toHaveLength(1)
     expect(messageOf(() => findWeights(nested(MAX_NESTING + 1)))).toContain(`nests deeper than ${MAX_NESTING} levels`)
   })
 
-  it('may spell names of so many characters', () => {
+  it('may have tensor names of a limited total length', () => {
     const named = (length: number): PickleValue =>
       new Map<PickleValue, PickleValue>([
         ['a'.repeat(length), TENSOR],
@@ -165,7 +165,7 @@ const tensor = (name: string, elements = 1): Tensor => ({
 })
 
 describe('a file', () => {
-  it('may have so many tensors', () => {
+  it('may have a limited number of tensors', () => {
     const many = Array.from({ length: MAX_TENSORS }, (_, n) => tensor(String(n), 0))
     expect(messageOf(() => requireSoundTensors(many, 0))).toBeNull()
     expect(messageOf(() => requireSoundTensors([...many, tensor('x', 0)], 0))).toBe(
@@ -173,7 +173,7 @@ describe('a file', () => {
     )
   })
 
-  it('may name them in so many characters, each once', () => {
+  it('must have unique tensor names of a limited total length', () => {
     const half = 'n'.repeat(MAX_NAME_CHARACTERS / 2)
     expect(messageOf(() => requireSoundTensors([tensor(half), tensor(`m${half.slice(1)}`)], 2))).toBeNull()
     expect(messageOf(() => requireSoundTensors([tensor(half), tensor(`m${half}`)], 2))).toBe(
@@ -184,7 +184,7 @@ describe('a file', () => {
     )
   })
 
-  it('may claim so many bytes by views, deflated ones left out', () => {
+  it('may claim a limited number of bytes by views, not counting deflated ones', () => {
     const most = MAX_VIEW_FACTOR * 10 + MAX_VIEW_SLACK
     const deflated = { ...tensor('z', 10), deflated: { offset: 0, compressedSize: 1, size: 10 } }
     expect(messageOf(() => requireSoundTensors([tensor('a', most), deflated], 10))).toBeNull()
@@ -194,7 +194,7 @@ describe('a file', () => {
     )
   })
 
-  it('may have tensors of so many dimensions and elements', () => {
+  it('may have tensors with a limited number of dimensions and elements', () => {
     const ones = (count: number): number[] => Array.from({ length: count }, () => 1)
     expect(requireShape(ones(MAX_DIMENSIONS), 'w')).toHaveLength(MAX_DIMENSIONS)
     expect(messageOf(() => requireShape(ones(MAX_DIMENSIONS + 1), 'w'))).toContain('at most 64 sizes')
@@ -202,14 +202,14 @@ describe('a file', () => {
     expect(messageOf(() => requireShape([2 ** 50, 0], 'w'))).toContain('more elements than can be counted')
   })
 
-  it('shows names of 120 characters whole, and longer ones cut', () => {
+  it('shows names of up to 120 characters in full and truncates longer ones', () => {
     expect(showName('n'.repeat(120))).toBe(`"${'n'.repeat(120)}"`)
     expect(showName('n'.repeat(121))).toBe(`"${'n'.repeat(117)}..."`)
   })
 })
 
 describe('a safetensors header', () => {
-  it('may have so many bytes', () => {
+  it('may have a limited number of bytes', () => {
     const padded = (length: number): Uint8Array => {
       const bytes = new Uint8Array(8 + length + 4).fill(0x20)
       viewOf(bytes).setBigUint64(0, BigInt(length), true)
@@ -222,7 +222,7 @@ describe('a safetensors header', () => {
     )
   })
 
-  it('may nest three levels and not four', () => {
+  it('may nest three levels but not four', () => {
     const file = (json: string): Uint8Array => {
       const bytes = new Uint8Array(8 + json.length)
       viewOf(bytes).setBigUint64(0, BigInt(json.length), true)
@@ -235,7 +235,7 @@ describe('a safetensors header', () => {
 })
 
 describe('an .npy header', () => {
-  it('may have so many bytes', () => {
+  it('may have a limited number of bytes', () => {
     const head = (length: number): Uint8Array => {
       const bytes = Uint8Array.from([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 2, 0, 0, 0, 0, 0])
       viewOf(bytes).setUint32(8, length, true)
@@ -255,7 +255,7 @@ describe('a deflated member', () => {
   const entry = (n: number, size = content.length, compressedSize = packed.length) =>
     ({ name: `${n}.npy`, method: 'deflated', dataOffset: 0, compressedSize, size, crc: 0, crcOffsets: [] }) as const
 
-  it('is inflated to its declared size, and not a byte further', () => {
+  it('must inflate to exactly its declared size', () => {
     expect(inflateMember(bytesSource(packed), member(content.length), 'a')).toEqual(content)
     for (const size of [content.length - 1, content.length + 1, 0])
       expect(messageOf(() => inflateMember(bytesSource(packed), member(size), 'a'))).toBe(
@@ -263,7 +263,7 @@ describe('a deflated member', () => {
       )
   })
 
-  it('gives its first bytes: no more than asked for, than declared, or than there are', () => {
+  it('yields its first bytes: at most as many as requested, declared, or present', () => {
     const start = (length: number, size: number) => inflateStart(bytesSource(packed), member(size), length, 'a')
     expect(start(100, content.length)).toEqual(content.subarray(0, 100))
     expect(start(10_000, 200)).toEqual(content.subarray(0, 200))
@@ -289,13 +289,13 @@ describe('a deflated member', () => {
     expect(read).toBe(512)
   })
 
-  it('may claim so much of what it is packed in', () => {
+  it('may claim a limited multiple of its compressed size', () => {
     const claiming = (size: number) => () => readNpz(bytesSource(packed), [entry(0, size, 10)], DEFAULT_LIMITS)
     expect(messageOf(claiming(10 * MAX_DEFLATE_RATIO))).not.toContain('possible compression ratio')
     expect(messageOf(claiming(10 * MAX_DEFLATE_RATIO + 1))).toContain('which exceeds the possible compression ratio')
   })
 
-  it('may be one of so many, and claim so much with the others', () => {
+  it('may be one of a limited number of members with a limited total size', () => {
     const many = Array.from({ length: MAX_DEFLATED_MEMBERS }, (_, n) => entry(n))
     expect(readNpz(bytesSource(packed), many, DEFAULT_LIMITS).tensors).toHaveLength(MAX_DEFLATED_MEMBERS)
     expect(messageOf(() => readNpz(bytesSource(packed), [...many, entry(-1)], DEFAULT_LIMITS))).toBe(
@@ -310,7 +310,7 @@ describe('a deflated member', () => {
 })
 
 describe('a zip archive', () => {
-  /** Zeroes, then an end in zip64 that counts `count` members in a directory of `size` bytes from byte 0 on. */
+  /** Zeros, then zip64 end records for `count` members in a directory of `size` bytes at byte 0. */
   const wide = (count: number, size: number): ByteSource => {
     const tail = new Uint8Array(56 + 20 + 22)
     const view = viewOf(tail)
@@ -330,7 +330,7 @@ describe('a zip archive', () => {
     }
   }
 
-  it('may have so many members and so large a directory', () => {
+  it('may have a limited number of members and a directory of limited size', () => {
     for (const [count, size] of [
       [MAX_ZIP_MEMBERS, 100_000],
       [1, MAX_ZIP_DIRECTORY],
@@ -347,24 +347,24 @@ describe('a zip archive', () => {
     return bytes
   }
 
-  it('ends with its record and a comment of the length that the record says', () => {
+  it('must end with its record and a comment of the recorded length', () => {
     const none = { count: 0, size: 0, offset: 0 }
     for (const comment of [0, 1, 0xffff]) expect(findDirectory(bytesSource(end(comment)))).toEqual(none)
     for (const bytes of [end(5, 4), end(5, 6), end(0, 1), end(0).subarray(1), new Uint8Array(30), new Uint8Array(3)])
       expect(messageOf(() => findDirectory(bytesSource(bytes)))).toContain(
         'its directory at the end of the file is missing',
       )
-    // A comment that looks like the record is none, unless it fits itself.
+    // A comment that contains a record's signature is ignored unless its length also fits.
     const misleading = end(60)
     misleading.set(end(0, 3), 30)
     expect(findDirectory(bytesSource(misleading))).toEqual(none)
-    // Behind more than the longest comment, a record is not looked for.
+    // The record is not searched for beyond the length of the longest comment.
     const far = new Uint8Array(22 + 0xffff + 1)
     far.set(end(0, 0xffff))
     expect(messageOf(() => findDirectory(bytesSource(far)))).toContain('is missing')
   })
 
-  it('has its wide end where the locator says, or is refused', () => {
+  it('must have its zip64 end record where the locator points', () => {
     const source = wide(1, 0)
     const bytes = source.read(0, source.size)
     viewOf(bytes).setUint32(0, 1, true)
@@ -374,8 +374,8 @@ describe('a zip archive', () => {
   })
 })
 
-describe('the old form of PyTorch', () => {
-  it('is refused when the file ends before its last storage does', () => {
+describe('the legacy PyTorch format', () => {
+  it('is refused if the file ends before its last storage does', () => {
     const bytes = fixtureBytes('cases/tied_legacy.pt')
     expect(readWeights(bytesSource(bytes)).tensors).not.toHaveLength(0)
     for (const missing of [1, 4, 24])
@@ -386,7 +386,7 @@ describe('the old form of PyTorch', () => {
   })
 })
 
-/** The one key in the list of storages, which stands before their counts. */
+/** The only key in the list of storages, which precedes their element counts. */
 const storageKey = (bytes: Uint8Array): string => {
   const text = decodeLatin1(bytes.subarray(0, bytes.length - 32))
   return /(\d+)q.a\.$/.exec(text)![1]!

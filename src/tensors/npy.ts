@@ -4,7 +4,7 @@ import { requireShape, showName } from './shape.ts'
 import { decodeLatin1, readExactly, viewOf } from './sources.ts'
 import { BYTES_OF, type ByteSource, byteLength, type DType, rowMajorStrides, type Tensor } from './weight-file.ts'
 
-/** What the header of a .npy array says. Source: numpy.lib.format, versions 1.0 to 3.0. */
+/** The header of a .npy array. Source: numpy.lib.format, versions 1.0 to 3.0. */
 export interface NpyHeader {
   readonly dtype: DType
   readonly bigEndian: boolean
@@ -37,7 +37,7 @@ export const startsLikeNpy = (head: Uint8Array): boolean =>
 /** Column-major strides, in elements: the first dimension steps by 1. */
 const columnMajorStrides = (shape: readonly number[]): number[] => rowMajorStrides([...shape].reverse()).reverse()
 
-/** Bytes from the start of the array to element 0, from its first 12 bytes. Throws bad_request. */
+/** Computes the offset of element 0 in the array from its first 12 bytes. Throws bad_request. */
 export const npyHeaderLength = (head: Uint8Array, name: string): number => {
   if (head.length < 12 || !startsLikeNpy(head)) throw badRequest(`Array ${showName(name)} is not a .npy array.`)
   const major = head[6]!
@@ -49,7 +49,7 @@ export const npyHeaderLength = (head: Uint8Array, name: string): number => {
   return length
 }
 
-/** Reads the whole header, `npyHeaderLength` bytes. The dict is matched, never evaluated. Throws bad_request. */
+/** Parses the whole header, `npyHeaderLength` bytes. The dict is matched, never evaluated. Throws bad_request. */
 export const parseNpyHeader = (header: Uint8Array, name: string): NpyHeader => {
   const text = decodeLatin1(header.subarray(header[6] === 1 ? 10 : 12))
   const descr = /['"]descr['"]\s*:\s*['"]([^'"]*)['"]/.exec(text)?.[1]
@@ -75,7 +75,7 @@ export const parseNpyHeader = (header: Uint8Array, name: string): NpyHeader => {
   return { dtype, bigEndian: descr.startsWith('>') && BYTES_OF[dtype] > 1, shape, strides, length: header.length }
 }
 
-/** An array and nothing else must fill its file or member. Throws bad_request. */
+/** Throws bad_request unless the array exactly fills its file or member. */
 export const requireNpySize = (header: NpyHeader, size: number, name: string): void => {
   const needed = header.length + byteLength(header)
   if (needed > size)
@@ -88,7 +88,7 @@ export const requireNpySize = (header: NpyHeader, size: number, name: string): v
     )
 }
 
-/** The .npy array in bytes [offset, offset + size) of the file, not compressed. Throws bad_request. */
+/** Locates the uncompressed .npy array in bytes [offset, offset + size) of the file. Throws bad_request. */
 export const readNpyAt = (source: ByteSource, offset: number, size: number, name: string): Tensor => {
   const length = npyHeaderLength(readExactly(source, offset, Math.min(12, size), `array ${showName(name)}`), name)
   const header = readExactly(source, offset, Math.min(length, size), `the header of array ${showName(name)}`)

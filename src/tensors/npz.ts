@@ -27,7 +27,7 @@ const readDeflated = (source: ByteSource, entry: ZipEntry, name: string): Tensor
 }
 
 /**
- * NumPy's .npz: a zip of .npy arrays, stored or deflated. Tensors are named like the arrays (members without `.npy`).
+ * Reads NumPy's .npz: a zip of .npy arrays, stored or deflated. Tensors have the names of their members without `.npy`.
  * Throws bad_request, also for archives that claim to inflate beyond the limits.
  */
 export const readNpz = (source: ByteSource, entries: readonly ZipEntry[], limits: ReadLimits): TensorPlaces => {

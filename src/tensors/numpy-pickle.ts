@@ -6,22 +6,22 @@ import type { PickleObject, PickleValue } from './pickle-value.ts'
 import { bytesSource, readExactly, viewOf } from './sources.ts'
 import { type ByteSource, type DType, elementCount, rowMajorStrides } from './weight-file.ts'
 
-/** A bytes object: where it is in the source, or its content where the pickle spells it out as a text. */
+/** A bytes object: its position in the source, or its content if the pickle encodes it as text. */
 export interface PickledBytes extends PickleObject {
   readonly kind: 'bytes'
   readonly offset: number
   readonly length: number
-  /** Of protocol 2, which has no bytes: they cannot be patched in place. */
+  /** Set for protocol 2, which has no bytes objects; such content cannot be patched in place. */
   readonly content: Uint8Array | null
 }
 
-/** A dtype. `type` is NumPy's code: f, i, u, b (numbers), U, S (texts), O (objects), V (records). */
+/** A dtype. `type` is NumPy's code: f, i, u, b (numbers), U, S (strings), O (objects), V (records). */
 export interface NumpyType extends PickleObject {
   readonly kind: 'dtype'
   readonly type: string
   readonly size: number
   bigEndian: boolean
-  /** Of records. */
+  /** Set for record types. */
   fields: ReadonlyMap<string, { readonly type: NumpyType; readonly offset: number }> | null
 }
 
@@ -30,7 +30,7 @@ export interface NumpyArray extends PickleObject {
   shape: readonly number[]
   type: NumpyType | null
   columnMajor: boolean
-  /** Null in arrays of objects. */
+  /** Null for arrays of objects. */
   bytes: PickledBytes | null
   /** The elements of an array of objects, in row-major order. */
   items: readonly PickleValue[]
@@ -60,7 +60,7 @@ const DTYPES: Readonly<Record<string, DType>> = {
   b1: 'bool',
 }
 
-/** `numpy.dtype(code, align, copy)`. The size of texts is in its state. */
+/** Interprets `numpy.dtype(code, align, copy)`. The byte order is in its state. */
 export const numpyTypeOf = (args: readonly PickleValue[]): NumpyType => {
   const [type, size] = typeof args[0] === 'string' ? (/^([fiubUSOVcMm])(\d{0,9})$/.exec(args[0])?.slice(1) ?? []) : []
   if (type === undefined) throw damaged('it has an array of an unknown type')
@@ -68,7 +68,7 @@ export const numpyTypeOf = (args: readonly PickleValue[]): NumpyType => {
 }
 
 const MAX_FIELDS = 64
-/** Bytes of a scalar: a pickle can repeat one at the cost of a few bytes. */
+/** Maximum bytes of a scalar, because a pickle can repeat one at the cost of a few bytes. */
 const MAX_SCALAR = 256
 
 /** The state of a dtype: (version, byte order, subarray, names, fields, size, alignment, flags). */
@@ -107,7 +107,7 @@ export const emptyArray = (): NumpyArray => ({
   items: [],
 })
 
-/** Fills an array; its elements must fill its shape exactly. Throws bad_request. */
+/** Fills in an array, whose elements must match its shape exactly. Throws bad_request. */
 export const fillArray = (
   target: NumpyArray,
   type: PickleValue | undefined,
@@ -135,7 +135,7 @@ export const dtypeOf = (type: NumpyType | null): DType | null => DTYPES[`${type?
 const contentOf = (source: ByteSource, bytes: PickledBytes): Uint8Array =>
   bytes.content ?? readExactly(source, bytes.offset, bytes.length, 'an array')
 
-/** The elements of an array of numbers, row-major. Throws bad_request for other arrays. */
+/** Reads a numeric array, row-major. Throws bad_request for other arrays. */
 export const readArrayNumbers = (source: ByteSource, array: NumpyArray): Float32Array | Float64Array => {
   const dtype = dtypeOf(array.type)
   if (dtype === null || array.bytes === null)
@@ -156,7 +156,7 @@ export const readArrayNumbers = (source: ByteSource, array: NumpyArray): Float32
   })
 }
 
-/** One field of an array of records. Throws bad_request where it has no such field of numbers. */
+/** Reads one field of a record array. Throws bad_request if it has no such numeric field. */
 export const readArrayField = (source: ByteSource, array: NumpyArray, name: string): Float32Array | Float64Array => {
   const field = array.type?.fields?.get(name)
   const dtype = dtypeOf(field?.type ?? null)
@@ -173,7 +173,7 @@ export const readArrayField = (source: ByteSource, array: NumpyArray, name: stri
   return decodeElements(values, dtype)
 }
 
-/** The elements of an array of fixed-length texts, row-major. Throws bad_request for other arrays. */
+/** Reads an array of fixed-length strings, row-major. Throws bad_request for other arrays. */
 export const readArrayTexts = (source: ByteSource, array: NumpyArray): string[] => {
   const { type, bytes } = array
   if (bytes === null || type === null || (type.type !== 'U' && type.type !== 'S') || type.bigEndian)
@@ -190,7 +190,7 @@ export const readArrayTexts = (source: ByteSource, array: NumpyArray): string[] 
   })
 }
 
-/** A NumPy scalar as a plain value: `numpy._core.multiarray.scalar(dtype, bytes)`. */
+/** Converts a NumPy scalar to a plain value: `numpy._core.multiarray.scalar(dtype, bytes)`. */
 export const numpyScalar = (source: ByteSource, type: PickleValue | undefined, bytes: PickleValue | undefined) => {
   const array = fillArray(emptyArray(), type, [], false, bytes)
   if (!isBytes(bytes) || bytes.length > MAX_SCALAR) throw damaged('a scalar is too long')

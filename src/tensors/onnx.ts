@@ -26,7 +26,7 @@ const FLOAT_TYPES: ReadonlyMap<number, DType> = new Map([
   [11, 'f64'],
   [16, 'bf16'],
 ])
-/** Bytes of one element of the types that are constants and may be written as numbers. */
+/** Bytes per element of the types that are constants and may be written as varints. */
 const INTEGER_BYTES: ReadonlyMap<number, number> = new Map([
   [2, 1],
   [3, 1],
@@ -38,7 +38,7 @@ const INTEGER_BYTES: ReadonlyMap<number, number> = new Map([
   [12, 4],
   [13, 8],
 ])
-/** Where TensorProto keeps elements: float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data. */
+/** The TensorProto fields for elements: float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data. */
 const DATA_FIELDS = new Set([4, 5, 6, 7, RAW, 10, 11])
 const TYPED: ReadonlyMap<number, DType> = new Map([
   [4, 'f32'],
@@ -47,12 +47,12 @@ const TYPED: ReadonlyMap<number, DType> = new Map([
 const MAX_NUMBERS = 4 * 1024 * 1024
 const MAX_NAME = 10_000
 
-/** Field numbers of ModelProto that may come before the graph, and whether they are a varint (0) or have a length (2). */
+/** The ModelProto fields that may precede the graph, with their wire types: varint (0) or length-delimited (2). */
 const BEFORE_GRAPH: Readonly<Record<number, 0 | 2>> = { 1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, 8: 2, 14: 2, 20: 2, 25: 2 }
-/** GraphProto's own fields, all with a length: node, name, initializer, doc_string, input, output, value_info, ... */
+/** The fields of GraphProto, all length-delimited: node, name, initializer, doc_string, input, output, value_info, ... */
 const IN_GRAPH = new Set([1, 2, 5, 10, 11, 12, 13, 14, 15].map((field) => (field << 3) | 2))
 
-/** A base-128 number at `at` and the offset behind it; null when it does not end within 5 bytes. */
+/** Reads a base-128 number at `at`; returns it and the offset after it, or null if it does not end within 5 bytes. */
 const varint = (bytes: Uint8Array, at: number): readonly [value: number, next: number] | null => {
   let value = 0
   for (let i = 0; i < 5 && at + i < bytes.length; i++) {
@@ -63,8 +63,8 @@ const varint = (bytes: Uint8Array, at: number): readonly [value: number, next: n
 }
 
 /**
- * ONNX has no magic number. Its first field is a small ir_version, and only fields of ModelProto (onnx.proto) come
- * before the graph; `head` is the start of the file.
+ * ONNX has no magic number: checks that the file starts with a small ir_version and that only fields of ModelProto
+ * (onnx.proto) precede the graph. `head` is the start of the file.
  */
 export const startsLikeOnnx = (head: Uint8Array): boolean => {
   if (head[0] !== 0x08) return false
@@ -139,7 +139,7 @@ const tensorOf = ({ name, shape, data }: Initializer, dtype: DType): Tensor => {
   return { name, dtype, shape, strides: rowMajorStrides(shape), byteOffset, bigEndian: false, deflated: null }
 }
 
-/** Numbers that are written as varints, as the bytes that raw_data would hold: a model may be saved either way. */
+/** Converts varint-encoded elements to the bytes of raw_data, because a model may be saved either way. */
 const integersOf = (source: ByteSource, { name, data }: Initializer, itemBytes: number): Uint8Array => {
   const end = data!.start + data!.length
   if (data!.length > MAX_NUMBERS)
@@ -165,9 +165,8 @@ const constantFrom = (source: ByteSource, initializer: Initializer): Constant =>
 }
 
 /**
- * The initializers of an ONNX model's graph. Those of floats are its weights; others (shapes, indices, quantized values)
- * are constants. Only names, types and shapes are read; nothing outside the file is. Throws bad_request naming the
- * initializer.
+ * Locates the initializers of an ONNX model's graph. Floats are weights; others (shapes, indices, quantized values) are
+ * constants. Reads only names, types, and shapes, and nothing outside the file. Throws bad_request naming the initializer.
  */
 export const readOnnx = (source: ByteSource): TensorPlaces => {
   const cursor = new ByteCursor(source, 0, source.size, 'The ONNX model')

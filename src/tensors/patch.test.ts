@@ -44,7 +44,7 @@ const patchable = [
   'cases/empty.pt',
 ]
 
-it.each(patchable)('%s takes new values in place and reads back with them, and with right checksums', (name) => {
+it.each(patchable)('%s accepts new values in place and reads back with them, with correct checksums', (name) => {
   const target = fixture(name)
   const file = readWeights(target)
   expect(canPatch(file)).toBe(true)
@@ -77,7 +77,7 @@ it('writes only the bytes of the tensors and of their checksums', () => {
   expect(file.members).toHaveLength(7)
 })
 
-it('leaves the bytes between the elements of a strided tensor alone', () => {
+it('leaves the bytes between the elements of a strided tensor unchanged', () => {
   const bytes = encodeElements([0, 1, 2, 3, 4, 5], 'i16')
   const tensor: Tensor = {
     name: 't',
@@ -93,7 +93,7 @@ it('leaves the bytes between the elements of a strided tensor alone', () => {
 })
 
 describe('what cannot be patched', () => {
-  it('is compressed, expanded, or shares bytes with another tensor', () => {
+  it('includes compressed or expanded tensors and tensors that share bytes', () => {
     for (const name of ['cases/deflated.npz', 'cases/expanded.pt']) {
       const target = fixture(name)
       const file = readWeights(target)
@@ -117,7 +117,7 @@ describe('what cannot be patched', () => {
     expect(canPatch(file([0, [2, 1, 3], [3, 0, 1]]))).toBe(true)
   })
 
-  it('is data of another length', () => {
+  it('includes data of the wrong length', () => {
     const target = fixture('net_a.pt')
     expect(() => writeTensorBytes(target, readWeights(target).tensors[0]!, new Uint8Array(4))).toThrow(
       'Tensor "conv.weight" takes 144 bytes, not 4.',
@@ -125,7 +125,7 @@ describe('what cannot be patched', () => {
   })
 })
 
-it('seals with an injected CRC-32 as with its own, streaming in parts', () => {
+it('produces the same checksums with an injected CRC-32, which it calls in chunks', () => {
   const data = encodeElements(
     Float32Array.from({ length: 700_000 }, (_, i) => i % 977),
     'f32',
@@ -143,7 +143,7 @@ it('seals with an injected CRC-32 as with its own, streaming in parts', () => {
   expect(lengths).toEqual([1_048_576, 1_048_576, 700_000 * 4 + 128 - 2 * 1_048_576])
 })
 
-it('computes the CRC-32 that zlib computes, for all lengths and in parts', () => {
+it('computes the same CRC-32 as zlib for all lengths and in parts', () => {
   const bytes = Uint8Array.from({ length: 300 }, (_, i) => (i * 151 + 7) & 0xff)
   for (let length = 0; length <= bytes.length; length++) {
     const part = bytes.subarray(0, length)

@@ -14,8 +14,8 @@ const sameElements = (a: Tensor, b: Tensor): boolean =>
   a.shape.every((size, axis) => size === b.shape[axis] && (size <= 1 || a.strides[axis] === b.strides[axis]))
 
 /**
- * True when every tensor can take any new values in its place: none is deflated, and no two elements share bytes.
- * Tied tensors (two names for exactly the same elements) count as one: give both the same values.
+ * True if every tensor can accept new values in place: none is deflated, and no two elements share bytes. Tied tensors (two
+ * names for exactly the same elements) count as one and must receive the same values.
  */
 export const canPatch = (file: TensorPlaces): boolean => {
   if (file.tensors.some((tensor) => tensor.deflated !== null || overlapsItself(tensor))) return false
@@ -24,7 +24,7 @@ export const canPatch = (file: TensorPlaces): boolean => {
   let previous: Tensor | undefined
   for (const tensor of placed) {
     if (previous !== undefined && sameElements(previous, tensor)) continue
-    // Interleaved views that never touch are refused too: telling them apart is not worth it.
+    // Interleaved views are refused even if no elements overlap; they are too rare to distinguish.
     if (tensor.byteOffset < end) return false
     end = tensor.byteOffset + reach(tensor.shape, tensor.strides) * BYTES_OF[tensor.dtype]
     previous = tensor
@@ -33,8 +33,8 @@ export const canPatch = (file: TensorPlaces): boolean => {
 }
 
 /**
- * Writes contiguous, row-major, little-endian elements into a tensor's place: direct, strided or big-endian. Zip
- * members need `seal` afterwards. Throws bad_request where the place cannot take them (see canPatch).
+ * Writes contiguous, row-major, little-endian elements to a tensor's position in the file, which may be strided or
+ * big-endian. Call `seal` afterwards for zip members. Throws bad_request if that is not possible (see canPatch).
  */
 export const writeTensorBytes = (target: ByteTarget, tensor: Tensor, bytes: Uint8Array): void => {
   if (tensor.deflated !== null || overlapsItself(tensor))
@@ -51,7 +51,7 @@ export const writeTensorBytes = (target: ByteTarget, tensor: Tensor, bytes: Uint
   const swapped = tensor.bigEndian ? copyOf(bytes) : bytes
   if (tensor.bigEndian) swapBytes(swapped, itemBytes)
   for (const { shape, strides, byteOffset, span, at, steps } of blocksOf(tensor)) {
-    // Read first: between the elements of a strided tensor lie bytes of others.
+    // Read first: a strided tensor has other bytes between its elements.
     const place = copyOf(target.read(byteOffset, span * itemBytes))
     copyStrided(itemBytes, shape, { bytes: swapped, at, strides: steps }, { bytes: place, at: 0, strides })
     target.write(byteOffset, place)
@@ -59,8 +59,8 @@ export const writeTensorBytes = (target: ByteTarget, tensor: Tensor, bytes: Uint
 }
 
 /**
- * Recomputes the CRC-32 of every zip member that holds tensors, in every place that repeats it. Streams: memory does
- * not depend on the file. In Node pass zlib's: `seal(target, file, zlib.crc32)`.
+ * Recomputes the CRC-32 of every zip member that holds tensors, in every field that stores it. Streams, so memory use does
+ * not depend on file size. In Node, pass zlib's: `seal(target, file, zlib.crc32)`.
  */
 export const seal = (target: ByteTarget, file: Pick<TensorPlaces, 'members'>, crc: Crc32 = crc32): void => {
   for (const { dataOffset, size, crcOffsets } of file.members) {

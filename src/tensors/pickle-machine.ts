@@ -7,8 +7,8 @@ import { copyOf, decodeLatin1, decodeText } from './sources.ts'
 const MARK = Symbol('mark')
 
 /**
- * The stack and the memo of one running pickle. Every operation either consumes input or removes what it looks at, so
- * that the work stays proportional to the length of the pickle.
+ * The stack and memo of a pickle being run. Every operation consumes input or removes the values it processes, so that the
+ * work is proportional to the length of the pickle.
  */
 export class PickleMachine {
   readonly cursor: ByteCursor
@@ -110,12 +110,12 @@ export class PickleMachine {
     return decodeText(this.bytes(length), `the text before byte ${this.cursor.position + length} of the pickle`)
   }
 
-  /** A str of Python 2, whose bytes have no encoding. */
+  /** A Python 2 str, whose bytes have no known encoding. */
   oldText(length: number): string {
     return decodeLatin1(this.bytes(length))
   }
 
-  /** Python's int of any length: little-endian two's complement. */
+  /** A Python int of any length: little-endian two's complement. */
   long(length: number): number | bigint {
     if (length > 64) throw this.broken('it holds a whole number of more than 64 bytes')
     const words = new DataView(new ArrayBuffer(64))
@@ -137,7 +137,7 @@ export class PickleMachine {
     this.push(this.host.build(this.pop(), state))
   }
 
-  /** False where the host makes no objects. */
+  /** Returns false if the host does not create objects. */
   newObject(): boolean {
     if (this.host.newObject === undefined) return false
     const args = this.pop()

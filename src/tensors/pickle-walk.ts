@@ -5,7 +5,7 @@ import { showName } from './shape.ts'
 import { copyOf, decodeText } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
-/** What follows an opcode: so many bytes, a count of so many bytes and then as many, or lines of text. */
+/** The argument of an opcode: a number of bytes, a count of 1, 4, or 8 bytes and that many bytes, or lines of text. */
 type Argument = number | 'count1' | 'count4' | 'count8' | 'line' | 'lines'
 
 const OPCODES: readonly (readonly [Argument, readonly number[]])[] = [
@@ -21,7 +21,7 @@ const OPCODES: readonly (readonly [Argument, readonly number[]])[] = [
   ['line', [...'IgpLSVFP'].map((char) => char.charCodeAt(0))],
   ['lines', [...'ci'].map((char) => char.charCodeAt(0))], // GLOBAL, INST
 ]
-/** Every opcode of protocols 0 to 5 but FRAME. Source: CPython, Lib/pickletools.py. */
+/** Every opcode of protocols 0 to 5 except FRAME. Source: CPython, Lib/pickletools.py. */
 const ARGUMENTS = new Map(OPCODES.flatMap(([argument, codes]) => codes.map((code) => [code, argument] as const)))
 
 const PROTO = 0x80
@@ -41,25 +41,25 @@ const TEXTS: ReadonlySet<number> = new Set([0x58, 0x8c, 0x8d])
 const MAX_NAME_LENGTH = 200
 const MAX_NAMES = 100_000
 
-/** Opcodes that can follow the protocol of a pickle that holds something: } ] ( ) c X K M J G N T U, true, false, long. */
+/** Opcodes that can follow the protocol in a nonempty pickle: } ] ( ) c X K M J G N T U, true, false, long. */
 const FIRST_OPCODES = new Set([...'}](c)XKMJGNTU'].map((char) => char.charCodeAt(0)).concat(0x88, 0x89, 0x8a, 0x8c))
 
-/** A pickle of protocol 2 to 5, by its first bytes. Its lengths may lie: `walkPickle` finds out. */
+/** Recognizes a pickle of protocol 2 to 5 by its first bytes. Does not check lengths, as `walkPickle` does. */
 export const startsLikePickle = (bytes: Uint8Array): boolean => {
   const head = copyOf(bytes.subarray(0, 16))
   if (head.length < 4 || head[0] !== PROTO) return false
   const protocol = head[1]!
   if (protocol === 2 || protocol === 3) return FIRST_OPCODES.has(head[2]!)
   if (protocol !== 4 && protocol !== 5) return false
-  // Frames are left out of pickles that are only a few bytes long.
+  // Pickles of only a few bytes have no frame.
   return head[2] === FRAME || (bytes.length < 16 && FIRST_OPCODES.has(head[2]!))
 }
 
-/** Packages whose objects models are pickled with; of Python's own, what only holds data. */
+/** Packages of pickled models; from the standard library, only types that hold data. */
 const PACKAGES = /^(numpy|scipy|sklearn|pandas|joblib|xgboost|lightgbm|catboost|torch)(\.|$)/
 const DATA =
   /^(collections\.(OrderedDict|defaultdict|Counter|deque)|copy_?reg\._reconstructor|_codecs\.encode|datetime\.\w+|decimal\.Decimal|fractions\.Fraction|uuid\.UUID|(__builtin__|builtins)\.(object|set|frozenset|bytearray|complex|slice|range|xrange|int|long|float|bool|str|bytes|unicode|list|tuple|dict|type))$/
-/** Arrays of joblib stand between the opcodes as they are: nothing behind the first one can be followed. */
+/** joblib writes raw array bytes between opcodes, so nothing after the first array can be parsed. */
 const JOBLIB_ARRAY = /^joblib\.numpy_pickle\.\w*ArrayWrapper$/
 
 const refused = (global: string) =>
@@ -68,7 +68,7 @@ const refused = (global: string) =>
       'Save the weights alone, as .safetensors, .npz or with torch.save(model.state_dict(), path).',
   )
 
-/** Names on top of the stack, as far as they were pushed by the last opcodes; null where something else was. */
+/** Tracks the two topmost stack values if recent opcodes pushed them as names; null for other values. */
 class Names {
   readonly #memo = new Map<number, string>()
   #memoized = 0
@@ -94,7 +94,7 @@ class Names {
     this.push(this.#memo.get(key) ?? null)
   }
 
-  /** What STACK_GLOBAL names. */
+  /** The global that STACK_GLOBAL names. */
   global(): string {
     if (this.#below === null || this.#top === null) throw refused('a global that is only known when it runs')
     return `${this.#below}.${this.#top}`
@@ -102,8 +102,8 @@ class Names {
 }
 
 /**
- * Follows a pickle of protocol 2 to 5 from its first opcode to its last without building anything: its lengths fit, it
- * ends where the file does, and it names only what saved models and plain data need. Throws bad_request.
+ * Parses a pickle of protocol 2 to 5 from first to last opcode without building anything. Checks that its lengths fit, that
+ * it ends at the end of the file, and that it names only what saved models and plain data need. Throws bad_request.
  */
 export const walkPickle = (source: ByteSource): void => {
   const cursor = new ByteCursor(source, 0, source.size, 'The pickle')
@@ -129,7 +129,7 @@ export const walkPickle = (source: ByteSource): void => {
   throw badRequest(`The pickle has more than ${MAX_PICKLE_OPCODES} steps; it was not read to its end.`)
 }
 
-/** Passes over one opcode and its argument; returns the global that it names, or null. */
+/** Skips one opcode and its argument; returns the global that it names, or null. */
 const follow = (cursor: ByteCursor, opcode: number, names: Names): string | null => {
   const argument = ARGUMENTS.get(opcode)
   if (argument === undefined)
@@ -151,7 +151,7 @@ const allowed = (names: Names, global: string): string => {
   return global
 }
 
-/** Passes over an argument; returns it where it is a text that may be a name. */
+/** Skips an argument; returns it if it is text that may be a name. */
 const pass = (cursor: ByteCursor, argument: Argument, isText: boolean): string | null => {
   if (argument === 'line') cursor.line()
   if (typeof argument !== 'number' && argument !== 'line') {

@@ -46,7 +46,7 @@ it.each<[string, string, PickleValue]>([
   expect(run(code)).toEqual(value)
 })
 
-it('builds a tensor from nothing but its description', () => {
+it('builds a tensor from its description alone', () => {
   expect(findWeights(run(`}X\x01\0\0\0w${TENSOR}s.`))).toEqual([
     {
       name: 'w',
@@ -89,29 +89,29 @@ it.each([
   expect(() => run(code)).toThrow(refused(reason))
 })
 
-it('gives up on shared dicts that spell out billions of names', () => {
+it('gives up on shared dicts that expand to billions of names', () => {
   // Each level holds the one below under two keys: 2^30 paths from 300 bytes.
   const level = '}q\x00(X\x01\0\0\0ah\x01X\x01\0\0\0bh\x01u0h\x00q\x01'
   const bomb = `}X\x01\0\0\0w${TENSOR}sq\x01${level.repeat(30)}.`
   expect(() => findWeights(run(bomb))).toThrow(refused('more values than any model needs'))
 })
 
-it('gives up on a dict that holds itself', () => {
+it('gives up on a dict that contains itself', () => {
   expect(() => findWeights(run('}q\x00X\x01\0\0\0ah\x00s.'))).toThrow(refused('nests deeper than 64 levels'))
 })
 
-it('gives up on pickles of millions of steps or dicts', () => {
+it('gives up on pickles with millions of steps or dicts', () => {
   expect(() => run('N0'.repeat(1_600_000))).toThrow(refused('too long to read'))
   expect(() => run('}0'.repeat(300_000))).toThrow(refused('more than 250000 dicts'))
 })
 
-it('gives up on one list copied into dict after dict', () => {
+it('gives up on a list that is copied into many dicts', () => {
   const pairs = `](${'K\x01K\x01\x86'.repeat(5000)}e\x85q\x00`
   const copies = `ccollections\nOrderedDict\nq\x010${'h\x01h\x00R0'.repeat(300)}`
   expect(() => run(`${pairs}${copies}N.`)).toThrow(refused('copies more than any weight file needs'))
 })
 
-it('takes the weights of a checkpoint and leaves its optimizer', () => {
+it('reads the weights of a checkpoint and ignores its optimizer', () => {
   const named = (key: string, value: string) => `X${String.fromCharCode(key.length)}\0\0\0${key}${value}s`
   const names = (code: string) => findWeights(run(code)).map(({ name }) => name)
   const weights = `}${named('w', TENSOR)}`

@@ -8,7 +8,7 @@ import { viewOf } from './sources.ts'
 const STOP = 0x2e
 const NEWOBJ = 0x81
 
-/** The opcodes that build data, by code. What is not here is refused. Meanings: CPython, Lib/pickletools.py. */
+/** The opcodes that build data, by code. All others are refused. Meanings: CPython, Lib/pickletools.py. */
 const OPCODES: Readonly<Record<number, (m: PickleMachine) => void>> = {
   128: (m) => requireProtocol(m), // PROTO
   149: (m) => void m.cursor.take(8), // FRAME
@@ -72,9 +72,9 @@ const pushNamedGlobal = (m: PickleMachine): void => {
 }
 
 /**
- * Runs one pickle (protocols 2 to 5) on a stack machine that can only build data, and returns its value. The cursor is
- * left behind the STOP. Unknown opcodes, and globals that the host does not know, are refused by name. Time and memory
- * are bounded by the limits. Throws bad_request.
+ * Runs one pickle (protocols 2 to 5) on a stack machine that can only build data, and returns its value. Leaves the cursor
+ * after STOP. Refuses unknown opcodes and globals that the host does not support. The limits bound time and memory. Throws
+ * bad_request.
  */
 export const unpickle = (cursor: ByteCursor, host: PickleHost, maxBytes = MAX_PICKLE_BYTES): PickleValue => {
   const machine = new PickleMachine(cursor, host)

@@ -5,8 +5,8 @@ import type { WeightFile, WeightFormat } from './formats.ts'
 import type { Layout } from './layout.ts'
 
 /**
- * A new container of the same format as one that cannot be patched. The old PyTorch form becomes the zip form, which every
- * torch.load since 1.6 opens. Throws bad_request where the format cannot hold the layout.
+ * Plans a new container in the format of one that cannot be patched. The legacy PyTorch format becomes the zip format, which
+ * torch.load has opened since 1.6. Throws bad_request if the format cannot hold the layout.
  */
 export const planWeightFile = (from: WeightFormat, layout: Layout): ContainerPlan & { readonly file: WeightFile } => {
   const format = formatOf(from).writtenAs ?? from

@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import type { ByteCursor } from './byte-cursor.ts'
 
-/** One field of a message. `length` and `start` are of fields with a length (wire type 2); `value` of varints. */
+/** One field of a message. `start` and `length` locate its content; `value` is that of a varint, which has no content. */
 export interface ProtoField {
   readonly number: number
   readonly wire: 'varint' | 'bytes' | 'fixed32' | 'fixed64'
@@ -13,7 +13,7 @@ export interface ProtoField {
 const WIRES = ['varint', 'fixed64', 'bytes', null, null, 'fixed32'] as const
 const MAX_FIELD = 2n ** 29n
 
-/** A base-128 number of at most 64 bits. Throws bad_request for a longer one. */
+/** Reads a base-128 number of at most 64 bits. Throws bad_request if it is longer. */
 export const readVarint = (cursor: ByteCursor): bigint => {
   let value = 0n
   for (let shift = 0n; shift < 70n; shift += 7n) {
@@ -25,8 +25,8 @@ export const readVarint = (cursor: ByteCursor): bigint => {
 }
 
 /**
- * The fields of the message that ends at `end`, one after another. A field of bytes is left unread: whoever looks at it
- * moves the cursor, which is put behind the field before the next one. Source: protobuf.dev, "Encoding". Throws bad_request.
+ * Yields the fields of the message that ends at `end`. Content is not read: the caller may read it with the cursor, which is
+ * then moved to the end of the field. Source: protobuf.dev, "Encoding". Throws bad_request.
  */
 export function* fieldsOf(cursor: ByteCursor, end: number): Generator<ProtoField> {
   while (cursor.position < end) {

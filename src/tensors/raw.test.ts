@@ -7,14 +7,14 @@ const doubt = (...chunks: readonly (readonly number[])[]): string | null => {
   return plausibility.doubt()
 }
 
-it('takes the largest of probable values for one, and the next float for none', () => {
+it('accepts the extreme plausible values and rejects the next floats beyond them', () => {
   expect(doubt([1e9, -1e9])).toBeNull()
   expect(doubt([1e9 + 64])).toBe('read as float32, 1 of 1 values lie outside 1e-20 to 1000000000 in magnitude')
   expect(doubt([1.0000001e-20])).toBeNull()
   expect(doubt([9.999e-21])).toContain('1 of 1')
 })
 
-it('counts over all chunks', () => {
+it('counts across all chunks', () => {
   const ones = new Array<number>(500).fill(1)
   expect(doubt([...ones, 1e30], ones.slice(1))).toBeNull()
   expect(doubt([...ones, 1e30], ones.slice(2))).toContain('1 of 999')
@@ -23,7 +23,7 @@ it('counts over all chunks', () => {
   )
 })
 
-it('reads a declaration from the end of a file name only', () => {
+it('recognizes a raw vector only by the end of the file name', () => {
   for (const name of ['a.f32', 'A.F32', '.f32']) expect(namesRawVector(name)).toBe(true)
   for (const name of ['a.f32x', 'f32', 'a.f32.bin', 'af32']) expect(namesRawVector(name)).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import type { ByteSource, TensorPlaces } from './weight-file.ts'
 
-/** A bare little-endian float32 vector: one tensor `vector` of shape [n]. Throws bad_request on any other length. */
+/** Reads a bare little-endian float32 vector: one tensor `vector` of shape [n]. Throws bad_request for any other length. */
 export const readRaw = (source: ByteSource): TensorPlaces => {
   if (source.size === 0) throw badRequest('The file is empty. Send the weights of the model.')
   if (source.size % 4 !== 0)
@@ -16,22 +16,22 @@ export const readRaw = (source: ByteSource): TensorPlaces => {
   }
 }
 
-/** A file name that declares a bare float32 vector. */
+/** True if the file name declares a bare float32 vector. */
 export const namesRawVector = (fileName: string): boolean => /\.f32$/i.test(fileName)
 
-/** Trained weights lie between these magnitudes; zero is none of them. */
+/** The magnitudes of trained weights lie in this range, except for zeros. */
 const MIN_PLAUSIBLE = 1e-20
 const MAX_PLAUSIBLE = 1e9
-/** How many of the values may lie outside. */
+/** The fraction of values that may lie outside. */
 const OUTLIERS = 1 / 1000
 
-/** Judges, chunk by chunk, whether undeclared bytes can be taken for a float32 vector. */
+/** Judges, chunk by chunk, whether undeclared bytes are plausible as a float32 vector. */
 export const createPlausibility = () => {
   let values = 0
   let outside = 0
   let finite = true
   return {
-    /** Consecutive values of the file. */
+    /** Adds consecutive values of the file. */
     add(chunk: Float32Array): void {
       values += chunk.length
       for (let i = 0; i < chunk.length; i++) {
@@ -42,7 +42,7 @@ export const createPlausibility = () => {
         if (!(size < Number.POSITIVE_INFINITY)) finite = false
       }
     },
-    /** Why not; null: they can. */
+    /** Returns why the bytes are not plausible, or null if they are. */
     doubt(): string | null {
       if (!finite) return 'read as float32, some values are NaN or infinite'
       if (outside <= values * OUTLIERS) return null

@@ -39,7 +39,7 @@ const refusal = (source: ByteSource, options: ReadOptions = {}): string => {
   return 'was read'
 }
 
-describe('files written by PyTorch, NumPy and safetensors', () => {
+describe('files written by PyTorch, NumPy, and safetensors', () => {
   it.each(Object.entries(fixtureJson<Record<string, Case>>('cases.json')))(
     '%s reads as the framework wrote it, bit for bit',
     (name, expected) => {
@@ -47,7 +47,7 @@ describe('files written by PyTorch, NumPy and safetensors', () => {
     },
   )
 
-  it('holds the same weights in .pt, .npz and .safetensors of one network', () => {
+  it('reads the same weights from .pt, .npz, and .safetensors files of one network', () => {
     for (const net of ['net_a', 'net_b', 'net_c']) {
       const pt = contents(fixture(`${net}.pt`))
       expect(contents(fixture(`${net}.npz`))).toEqual(pt)
@@ -56,7 +56,7 @@ describe('files written by PyTorch, NumPy and safetensors', () => {
     }
   })
 
-  it('gives the weighted mean that was computed elsewhere', () => {
+  it('yields an independently computed weighted mean', () => {
     const { num_samples: samples, weighted_mean: expected } = fixtureJson<{
       num_samples: number[]
       weighted_mean: Record<string, unknown>
@@ -80,7 +80,7 @@ describe('files written by PyTorch, NumPy and safetensors', () => {
     }
   })
 
-  it('gives bfloat16 and old-form weights that agree with the float32 network', () => {
+  it('reads bfloat16 and legacy weights that agree with the float32 network', () => {
     const floats = (name: string): Record<string, number[]> => {
       const source = fixture(name)
       return Object.fromEntries(
@@ -96,7 +96,7 @@ describe('files written by PyTorch, NumPy and safetensors', () => {
         expect(Math.abs(rounded[name]![i]! - value)).toBeLessThanOrEqual(Math.abs(value) / 256)
   })
 
-  it('tells the container, and whose checksums cover the tensors', () => {
+  it('reports the container and the members whose checksums cover tensors', () => {
     const shapeOf = (name: string) => {
       const { format, members } = readWeights(fixture(name))
       return { format, members: members.map((member) => `${member.name} ${member.crcOffsets.length}`) }
@@ -139,13 +139,13 @@ describe('files that are refused', () => {
     expect(refusal(fixture(name))).toContain(reason)
   })
 
-  it('names every refused fixture above', () => {
+  it('refuses every fixture listed above', () => {
     const readable = fixtureNames().filter((name) => refusal(fixture(name)) === 'was read')
     expect(readable.filter((name) => /evil|truncated|refused/.test(name))).toEqual([])
     expect(fixtureNames().filter((name) => /refused/.test(name))).toHaveLength(19)
   })
 
-  it('runs nothing of a file that asks to: evil.pt would leave EVIL_RAN behind', () => {
+  it('runs no code from a file: evil.pt would leave EVIL_RAN behind', () => {
     expect(refusal(fixture('evil.pt'))).toBe(
       'The file asks to run "posix.system" when it is opened. That is not part of a weight file and was not run. ' +
         'Save the weights alone with torch.save(model.state_dict(), path).',
@@ -156,14 +156,14 @@ describe('files that are refused', () => {
   it.each([
     ['a GGUF file', 'GGUF\x03\0\0\0 and more'],
     ['a zip archive, but neither a PyTorch file nor a .npz', `PK\x05\x06${'\0'.repeat(18)}`],
-  ])('says that %s cannot be aggregated, and what can', (title, content) => {
+  ])('says that %s cannot be aggregated, and which formats can', (title, content) => {
     const message = refusal(bytesSource(Buffer.from(content, 'latin1')))
     expect(message).toContain(`The file is ${title}`)
     expect(message).toContain(READABLE)
   })
 
   it.each(['net_a.pt', 'net_a.npz', 'net_a.safetensors', 'net_legacy.pt', 'cases/deflated.npz', 'cases/matrix.npy'])(
-    '%s cut short anywhere behind its first bytes is refused',
+    '%s truncated anywhere after its first bytes is refused',
     (name) => {
       const bytes = fixtureBytes(name)
       const read: number[] = []
@@ -174,8 +174,8 @@ describe('files that are refused', () => {
   )
 })
 
-describe('bytes that are no container', () => {
-  it('are a float32 vector when they are said to be one and their length is a multiple of 4', () => {
+describe('bytes that are not a container', () => {
+  it('are a float32 vector if declared as one and their length is a multiple of 4', () => {
     const source = bytesSource(new Uint8Array(new Float32Array([1.5, -2, 3]).buffer))
     const file = readWeights(source, { rawVector: true })
     expect(file).toEqual({
@@ -188,22 +188,22 @@ describe('bytes that are no container', () => {
     expect(readTensorFloats(source, file.tensors[0]!)).toEqual(new Float32Array([1.5, -2, 3]))
   })
 
-  it('are refused when nobody says so', () => {
+  it('are refused if not declared', () => {
     expect(refusal(bytesSource(new Uint8Array(8)))).toBe(`The file is unknown binary content. ${READABLE}`)
     expect(READABLE).toMatch(
       /^Weights can be aggregated from (\.[\w.]+, )+\.\w+ and raw little-endian float32 \(\.f32\)\.$/,
     )
   })
 
-  it('are refused when empty or of another length', () => {
+  it('are refused if empty or of another length', () => {
     expect(refusal(bytesSource(new Uint8Array(0)))).toBe('The file is empty. Send the weights of the model.')
     expect(refusal(bytesSource(new Uint8Array(6)), { rawVector: true })).toContain(
       'its 6 bytes are not a float32 vector',
     )
   })
 
-  it('are never mistaken for a container when they are weights', () => {
-    // Zeros, ones and small normal numbers are what freshly made vectors hold.
+  it('are never mistaken for a container if they are weights', () => {
+    // New vectors contain zeros, ones, and small normal numbers.
     for (const value of [0, 1, -1, 0.02, 1e-8])
       expect(
         readWeights(bytesSource(new Uint8Array(new Float32Array(64).fill(value).buffer)), { rawVector: true }).format,
@@ -211,7 +211,7 @@ describe('bytes that are no container', () => {
   })
 })
 
-it('lets failures of the disk through as they are', () => {
+it('passes disk failures through unchanged', () => {
   const failure = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' })
   const source: ByteSource = {
     size: 100,

@@ -6,7 +6,7 @@ import { requireSoundTensors } from './shape.ts'
 import type { ByteSource } from './weight-file.ts'
 
 export interface ReadOptions {
-  /** Content that is not recognized is a bare little-endian float32 vector. */
+  /** Reads content of an unrecognized format as a bare little-endian float32 vector. */
   readonly rawVector?: boolean
   readonly limits?: ReadLimits
 }
@@ -22,10 +22,10 @@ const parse = (source: ByteSource, found: DetectedFormat | null, options: ReadOp
   )
 }
 
-/** Failures of the disk or of our own memory are not the file's fault. */
+/** Disk errors are not the file's fault. */
 const isOurs = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
-/** Whatever else goes wrong while a file is read is the file's fault. */
+/** Reports any other error while reading a file as damage to the file. */
 const blaming = <T>(format: DetectedFormat | null, read: () => T): T => {
   try {
     return read()
@@ -41,9 +41,9 @@ const blaming = <T>(format: DetectedFormat | null, read: () => T): T => {
 }
 
 /**
- * Reads where every tensor of a weight file lies, without loading its elements and without running anything in it.
- * The container is told by content. With `rawVector`, what is no readable container is a float32 vector, if its length
- * fits. Throws bad_request, naming the tensor or the byte and the reason, for whatever is wrong with the file.
+ * Locates every tensor of a weight file without loading its elements or executing anything in it. Detects the format from
+ * the content. With `rawVector`, a file that is not a readable container is a float32 vector if its length fits. Throws
+ * bad_request, naming the tensor or byte and the reason, for any defect in the file.
  */
 export const readWeights = (source: ByteSource, options: ReadOptions = {}): WeightFile => {
   const format = detectFormat(source)
@@ -55,8 +55,8 @@ export const readWeights = (source: ByteSource, options: ReadOptions = {}): Weig
 }
 
 /**
- * Why content cannot be aggregated though it may be kept as it is; null: its tensors can be read, or else it is damaged,
- * which reading says.
+ * Explains why content cannot be aggregated although it may be stored unchanged; null if it can be, or if it is damaged,
+ * which reading reports.
  */
 export const whyOpaque = (source: ByteSource, format: DetectedFormat | null): string | null => {
   if (!isWeightFormat(format)) return adviceFor(format)
@@ -71,8 +71,8 @@ export const whyOpaque = (source: ByteSource, format: DetectedFormat | null): st
 }
 
 /**
- * Looks as far into content that cannot be aggregated as its own lengths go, so that a file that was cut or that lies is
- * not kept: pickles (which must not name what no model needs either) and zip archives. Throws bad_request.
+ * Checks content that cannot be aggregated as far as its own lengths lead, so that truncated or invalid files are not
+ * stored: zip archives, and pickles, which must also name only what models need. Throws bad_request.
  */
 export const requireSound = (source: ByteSource, format: DetectedFormat): void => {
   blaming(format, () => formatOf(format).check?.(source))

@@ -3,19 +3,19 @@ import { decodeLatin1 } from './sources.ts'
 const LINE_BREAK = /\r\n|\r|\n/
 const SEPARATORS = [',', ';', '\t'] as const
 const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/
-/** Line ends, tabs and form feeds; every other control character is a sign of binary content. */
+/** Control characters other than line ends, tabs, and form feeds indicate binary content. */
 const isControl = (byte: number): boolean => (byte < 0x20 && (byte < 0x09 || byte > 0x0d)) || byte === 0x7f
 
 /**
- * Few float32 values may be letters by chance: 0.9 is `fff?`. Between 1/128 and 8 their last bytes are `<=>?@`, and hardly
- * any text has one of these in every fourth place.
+ * A few float32 values may look like letters by chance: 0.9 is `fff?`. Values between 1/128 and 8 end in one of `<=>?@`,
+ * which text hardly ever has in every fourth position.
  */
 const looksLikeFloats = (head: Uint8Array): boolean =>
   head.length % 4 === 0 && head.every((byte, at) => at % 4 !== 3 || (byte >= 0x3c && byte <= 0x40))
 
 /**
- * The text that a file's first bytes are, or null. UTF-8, UTF-16 with a byte order mark, and bytes that are ASCII but for
- * a few letters of an older encoding. Whoever cuts the file may cut its last character.
+ * Decodes a file's first bytes as text, or returns null. Accepts UTF-8, UTF-16 with a byte order mark, and ASCII with a few
+ * letters of an older encoding. The last character may be cut off.
  */
 export const textOf = (head: Uint8Array): string | null => {
   if (head.length === 0) return null
@@ -35,11 +35,11 @@ export const textOf = (head: Uint8Array): string | null => {
   }
 }
 
-/** A JSON object or array, as far as its beginning tells. */
+/** True if the text begins like a JSON object or array. */
 export const looksLikeJson = (text: string): boolean =>
   /^\s*(\{\s*("|\}|$)|\[\s*(["{[\]\d-]|true|false|null|$))/.test(text)
 
-/** Rows of the same number of fields, or one row of numbers. The last row may be cut. */
+/** True for rows with equal numbers of fields, or one row of numbers. The last row may be cut off. */
 export const looksLikeCsv = (text: string): boolean => {
   const lines = text.split(LINE_BREAK).filter((line) => line.trim() !== '')
   const [first = '', ...rest] = lines

@@ -77,7 +77,7 @@ it.each([
   )
 })
 
-it('reads names with quotes, braces and escapes in them', () => {
+it('reads names that contain quotes, braces, and escapes', () => {
   const names = ['a"b', '{[:', '\\', 'a\\"{', 'ä', '__proto__']
   const header = `{${names.map((name, at) => `${JSON.stringify(name)}:${JSON.stringify(F32(at * 4, at * 4 + 4, [1]))}`)}}`
   expect(read(file(header, 4 * names.length)).tensors.map(({ name }) => name)).toEqual(names)
@@ -86,22 +86,22 @@ it('reads names with quotes, braces and escapes in them', () => {
 it.each([
   ['brackets', '[]'],
   ['braces', '{}'],
-])('refuses a header of more %s than any list of tensors has, before it is parsed', (_, mark) => {
-  // Three more open the object, its field and the list.
+])('refuses a header with more %s than any list of tensors has, before parsing it', (_, mark) => {
+  // Three more marks open the object, its field, and the list.
   const header = (count: number) => file(`{"a":[${`${mark},`.repeat(count - 4)}${mark}]}`, 0)
   const most = MARKS_PER_TENSOR * MAX_TENSORS
   expect(() => read(header(most))).toThrow('Tensor "a" is not described by an object')
   expect(() => read(header(most + 1))).toThrow('nests or repeats too much')
 })
 
-it('refuses a header of more names than any list of tensors has', () => {
+it('refuses a header with more names than any list of tensors has', () => {
   const header = (count: number) => file(`{${'"a":1,'.repeat(count - 2)}"b":1}`, 0)
   const most = MARKS_PER_TENSOR * MAX_TENSORS
   expect(() => read(header(most))).toThrow('names tensor "a" twice')
   expect(() => read(header(most + 1))).toThrow('nests or repeats too much')
 })
 
-it('takes nothing but an object for a header', () => {
+it('accepts only an object as a header', () => {
   for (const text of ['[]', '3', 'null', '"a"']) {
     const bytes = file(text, 0)
     expect(() => parseHeader(bytesSource(bytes), text.length)).toThrow('The safetensors header is not a JSON object.')

@@ -27,7 +27,7 @@ const DTYPES: ReadonlyMap<string, DType> = new Map([
   ['BOOL', 'bool'],
 ])
 
-/** A header length, then JSON; 32 bytes of text are enough to tell it from numbers when the length lies. */
+/** A header length followed by JSON. If the length is wrong, 32 bytes of text still distinguish it from numbers. */
 export const startsLikeSafetensors = (head: Uint8Array, size: number): boolean => {
   if (head.length < 10 || head[8] !== 0x7b) return false
   const next = head[9]!
@@ -35,15 +35,15 @@ export const startsLikeSafetensors = (head: Uint8Array, size: number): boolean =
   return readU64(viewOf(head), 0) <= size - 8 || head.subarray(8, 40).every((byte) => byte >= 0x20 && byte !== 0x7f)
 }
 
-/** Braces, brackets and colons of one entry. */
+/** The number of braces, brackets, and colons per entry. */
 export const MARKS_PER_TENSOR = 8
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * JSON may ask for fifty bytes of memory per byte of text; what a header needs is far less, so it is counted first.
- * Returns how many names it gives, in the header and in its entries: JSON.parse keeps only the last of equal ones.
+ * Parsed JSON can take fifty bytes of memory per byte of text, far more than a header needs, so its tokens are counted
+ * first. Returns the number of names in the header and its entries: JSON.parse keeps only the last of duplicates.
  */
 const countNames = (json: Uint8Array): number => {
   let inText = false
@@ -68,14 +68,14 @@ const countNames = (json: Uint8Array): number => {
   return names
 }
 
-/** Names in a parsed value; `countNames` has bounded how deep it is. */
+/** Counts the names in a parsed value, whose depth `countNames` has limited. */
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0
   const values: readonly unknown[] = Object.values(value)
   return values.reduce<number>((sum, one) => sum + namesIn(one), Array.isArray(value) ? 0 : values.length)
 }
 
-/** The first name that the JSON object gives twice. */
+/** Describes the first tensor name that occurs twice; 'a field' if there is none. */
 const firstRepeated = (text: string): string => {
   const seen = new Set<unknown>()
   let depth = 0
@@ -91,7 +91,7 @@ const firstRepeated = (text: string): string => {
   return 'a field'
 }
 
-/** The JSON object in bytes [8, 8 + length) of a safetensors file. Throws bad_request. */
+/** Parses the JSON object in bytes [8, 8 + length) of a safetensors file. Throws bad_request. */
 export const parseHeader = (source: ByteSource, length: number): Readonly<Record<string, unknown>> => {
   const bytes = readExactly(source, 8, length, 'the safetensors header')
   const names = countNames(bytes)
@@ -141,8 +141,8 @@ const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => 
 }
 
 /**
- * The safetensors format: u64 header length, JSON header, then the tensors back to back without holes or overlaps.
- * Source: huggingface/safetensors README, "Format". Throws bad_request naming the tensor.
+ * Reads the safetensors format: u64 header length, JSON header, then the tensors without gaps or overlaps. Source:
+ * huggingface/safetensors README, "Format". Throws bad_request naming the tensor.
  */
 export const readSafetensors = (source: ByteSource): TensorPlaces => {
   const length = readU64(viewOf(readExactly(source, 0, 8, 'the safetensors header length')), 0)

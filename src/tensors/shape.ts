@@ -2,13 +2,13 @@ import { badRequest } from '../domain/errors.ts'
 import { MAX_DIMENSIONS, MAX_NAME_CHARACTERS, MAX_TENSORS, MAX_VIEW_FACTOR, MAX_VIEW_SLACK } from './limits.ts'
 import { BYTES_OF, byteLength, type Constant, type DType, type Tensor } from './weight-file.ts'
 
-/** `[4, 1, 3, 3]`, as error messages show it. */
+/** Formats a shape for messages: `[4, 1, 3, 3]`. */
 export const showShape = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 
-/** Names come from strangers: quoted, and cut so that a message stays readable. */
+/** Quotes and truncates an untrusted name, so that messages stay readable. */
 export const showName = (name: string): string => JSON.stringify(name.length > 120 ? `${name.slice(0, 117)}...` : name)
 
-/** Any value as a shape: whole numbers of at least 0 whose product is exact. Throws bad_request naming the tensor. */
+/** Validates a shape: integers of at least 0 whose product is exact. Throws bad_request naming the tensor. */
 export const requireShape = (value: unknown, name: string): number[] => {
   if (!Array.isArray(value) || value.length > MAX_DIMENSIONS)
     throw badRequest(`Tensor ${showName(name)} has no readable shape (a list of at most ${MAX_DIMENSIONS} sizes).`)
@@ -23,14 +23,14 @@ export const requireShape = (value: unknown, name: string): number[] => {
   return value as number[]
 }
 
-/** The number of elements from the first to the last one a strided view can reach; 0 for an empty view. */
+/** The number of elements from the first to the last one that a strided view can reach; 0 for an empty view. */
 export const reach = (shape: readonly number[], strides: readonly number[]): number => {
   if (shape.includes(0)) return 0
   return shape.reduce((last, size, axis) => last + (size - 1) * strides[axis]!, 0) + 1
 }
 
 /**
- * True when two different indices may mean the same element, so that the tensor cannot take new values in its place:
+ * True if two different indices may refer to the same element, so that the tensor cannot accept new values in place:
  * expanded views (a stride of 0) and windows that slide by less than their length.
  */
 export const overlapsItself = (tensor: Pick<Tensor, 'shape' | 'strides'>): boolean => {
@@ -55,7 +55,7 @@ export interface View {
   readonly offset: number
 }
 
-/** A strided view must stay inside its storage of `storageBytes`. Throws bad_request naming the tensor. */
+/** Throws bad_request naming the tensor unless the strided view lies within its storage of `storageBytes`. */
 export const requireInside = (view: View, storageBytes: number, name: string): void => {
   const { shape, strides, offset, dtype } = view
   const steps = [offset, ...strides]
@@ -66,7 +66,7 @@ export const requireInside = (view: View, storageBytes: number, name: string): v
     throw badRequest(
       `Tensor ${showName(name)} of shape ${showShape(shape)} reaches byte ${bytes} of a storage that has only ${storageBytes}.`,
     )
-  // Without a stride of 0 every element costs its own bytes, except in sliding windows; those pay like dense ones.
+  // Without strides of 0, every element occupies its own bytes. Overlapping windows do not, but count as if they did.
   const dense = shape.reduce((count, size, axis) => (strides[axis] === 0 ? count : count * size), BYTES_OF[dtype])
   if (dense > storageBytes)
     throw badRequest(
@@ -75,7 +75,7 @@ export const requireInside = (view: View, storageBytes: number, name: string): v
     )
 }
 
-/** Limits on a file as a whole, and names that occur once. Throws bad_request. */
+/** Checks the limits that apply to the whole file, and that names are unique. Throws bad_request. */
 export const requireSoundTensors = (
   tensors: readonly Tensor[],
   fileSize: number,
@@ -106,7 +106,7 @@ export const requireSoundTensors = (
     )
 }
 
-/** What a file to be written must satisfy: named once, sound shapes. Throws bad_request. */
+/** Checks a layout to be written: unique names and valid shapes. Throws bad_request. */
 export const requireSoundLayout = (layout: readonly Pick<Tensor, 'name' | 'shape'>[]): void => {
   if (layout.length === 0) throw badRequest('There are no tensors to write.')
   const names = new Set<string>()

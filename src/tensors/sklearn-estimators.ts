@@ -1,13 +1,13 @@
 import type { Statistic } from './weight-file.ts'
 
-/** What of an estimator is averaged, must be equal, or is merged; attributes that are not named stay as they are. */
+/** Which attributes of an estimator are averaged, must be equal, or are merged; all others stay unchanged. */
 export interface EstimatorRules {
   /** Arrays, or lists of arrays. */
   readonly averaged?: readonly string[]
   readonly constants?: readonly string[]
   readonly merged?: {
     readonly kind: Statistic['kind']
-    /** With their dimensions: c classes, f features, and `?f` for one number or one for each feature. */
+    /** Names and dimensions: c classes, f features; `?f` is one number or one per feature. */
     readonly arrays: Readonly<Record<string, '' | 'c' | 'f' | 'cf' | '?f'>>
     readonly options: readonly string[]
   }
@@ -42,7 +42,7 @@ const LINEAR = [
   ...['PoissonRegressor', 'GammaRegressor', 'TweedieRegressor', 'QuantileRegressor'],
 ]
 
-/** By class, of scikit-learn 1.0 and newer. */
+/** By class name, for scikit-learn 1.0 and later. */
 export const ESTIMATORS: Readonly<Record<string, EstimatorRules>> = {
   ...Object.fromEntries(LINEAR.map((name) => [name, linear])),
   MLPClassifier: network,
@@ -74,7 +74,7 @@ export const ESTIMATORS: Readonly<Record<string, EstimatorRules>> = {
   MultinomialNB: bayes('multinomial_nb'),
   BernoulliNB: bayes('bernoulli_nb', {}, ['binarize']),
   ComplementNB: bayes('complement_nb', { feature_all_: 'f' }, ['norm']),
-  // They learn nothing.
+  // Have no learned parameters.
   Normalizer: { constants: ['norm'] },
   Binarizer: { constants: ['threshold'] },
   PolynomialFeatures: { constants: ['degree', 'interaction_only', 'include_bias'] },

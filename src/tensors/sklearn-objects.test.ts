@@ -4,7 +4,7 @@ import { isArray, readArrayNumbers } from './numpy-pickle.ts'
 import { isObject, readPickledFile } from './sklearn-objects.ts'
 import { bytesSource } from './sources.ts'
 
-/** A pickle from text, of which each character is a byte. */
+/** A pickle from a string with one byte per character. */
 const pickle = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0))
 const read = (bytes: Uint8Array) => readPickledFile(bytesSource(bytes))
 
@@ -14,7 +14,7 @@ const arrayOf = (shape: string, bytes: string) =>
   `\x80\x03${ARRAY}(K\x01${shape}${FLOAT64}\x89C${String.fromCharCode(bytes.length)}${bytes}tb.`
 const ONE = '\0\0\0\0\0\0\xf0\x3f'
 
-it('reads an object with its class, its arguments and its state, and compressed the same', () => {
+it('reads an object with its class, arguments, and state, also from a compressed file', () => {
   const bytes = pickle('\x80\x02csklearn.cluster._kmeans\nKMeans\n)\x81}X\x01\0\0\0kK\x03sb.')
   for (const file of [bytes, zlibSync(bytes)]) {
     const { value } = read(file)
@@ -28,7 +28,7 @@ it('reads an object with its class, its arguments and its state, and compressed 
   }
 })
 
-it('reads an array as the place of its bytes', () => {
+it('reads an array as the position of its bytes', () => {
   const { value, source } = read(pickle(arrayOf('K\x02\x85', ONE + ONE)))
   expect(isArray(value) && [...readArrayNumbers(source, value)]).toEqual([1, 1])
 })

@@ -1,4 +1,4 @@
-// scikit-learn's pickles and joblib files as plain data. Nothing that they name is imported, called or evaluated.
+// Reads scikit-learn's pickle and joblib files as plain data, without importing, calling, or evaluating anything they name.
 import { badRequest } from '../domain/errors.ts'
 import { ByteCursor } from './byte-cursor.ts'
 import { plainPickle } from './joblib-compression.ts'
@@ -20,7 +20,7 @@ import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
 import type { ByteSource } from './weight-file.ts'
 
-/** An instance of a Python class: its full name, what it was made from, and its state, most often its attributes. */
+/** An instance of a Python class: its full name, the arguments it was created with, and its state, usually its attributes. */
 export interface PickledObject extends PickleObject {
   readonly kind: 'object'
   readonly type: string
@@ -36,7 +36,7 @@ interface Named extends PickleObject {
 
 export interface PickledFile {
   readonly value: PickleValue
-  /** What the offsets of arrays refer to: the file, or what it inflates to. */
+  /** What array offsets refer to: the file, or its inflated content. */
   readonly source: ByteSource
   /** Arrays of a compressed file cannot be patched in place. */
   readonly compressed: boolean
@@ -48,7 +48,7 @@ export const isObject = (value: unknown): value is PickledObject =>
 const isNamed = (value: unknown): value is Named =>
   typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'global'
 
-/** What estimators consist of. Names of functions are harmless here: a call is kept as data too. */
+/** The globals of estimators. Function names are harmless here because calls are kept as data. */
 const ALLOWED =
   /^(sklearn\.[\w.]+|_loss\.\w+|scipy\.sparse\.[\w.]+|numpy\.\w+|numpy\.(_core|dtypes|random|ma)\.[\w.]+|joblib\.numpy_pickle\.NumpyArrayWrapper|collections\.(OrderedDict|defaultdict|Counter)|copyreg\._reconstructor|_codecs\.encode|functools\.partial|builtins\.(object|set|frozenset|bytearray|bytes|slice|range|int|float|bool|str|list|tuple|dict|complex))$/
 const WRAPPERS = /^(xgboost|lightgbm|catboost)\./
@@ -73,7 +73,7 @@ const known = (module: string, name: string): Named => {
   )
 }
 
-/** Makes bytes of the texts that stand for them in protocol 2: together no more than the file has. */
+/** Converts the strings that stand for bytes in protocol 2; in total at most as many as the file has. */
 const latin1Reader =
   (available: number) =>
   (text: PickleValue | undefined): PickledBytes => {
@@ -86,10 +86,10 @@ const latin1Reader =
     return { kind: 'bytes', offset: 0, length: content.length, content }
   }
 
-/** What becomes of NumPy's scalars: their values, or arrays of shape [], whose places in the file are known. */
+/** How NumPy scalars are read: as values, or as arrays of shape [] with their positions in the file. */
 type Scalars = 'values' | 'arrays'
 
-/** What one file's pickles share. */
+/** State shared by all pickles of one file. */
 interface Run {
   readonly source: ByteSource
   readonly cursor: ByteCursor
@@ -97,7 +97,7 @@ interface Run {
   readonly scalars: Scalars
 }
 
-/** What follows joblib's wrapper of an array: padding and its bytes, or a pickle of its objects. */
+/** Reads what follows joblib's array wrapper: padding and raw bytes, or a pickle of objects. */
 const joblibArray = (cursor: ByteCursor, wrapper: ReadonlyMap<PickleValue, PickleValue>, nested: () => PickleValue) => {
   const type = wrapper.get('dtype')
   const shape = shapeOf(wrapper.get('shape'))
@@ -113,7 +113,7 @@ const joblibArray = (cursor: ByteCursor, wrapper: ReadonlyMap<PickleValue, Pickl
   return fillArray(emptyArray(), type, shape, wrapper.get('order') === 'F', bytes)
 }
 
-/** Calls that make data of data. Any other is kept as an object of the name, with its arguments. */
+/** Evaluates calls that only convert data. Any other call is kept as an object with its name and arguments. */
 const made = (run: Run, name: string, args: readonly PickleValue[]): PickleValue => {
   switch (name) {
     case 'numpy.dtype':
@@ -187,9 +187,9 @@ const hostOf = (run: Run, depth: number): PickleHost => {
 }
 
 /**
- * The object in a file of pickle (protocols 2 to 5) or joblib (also compressed with zlib or gzip): estimators as
- * `PickledObject`, NumPy arrays as the places of their bytes. Memory is bounded by a multiple of the file's size, but
- * objects may be referred to many times: who walks them must count. Throws bad_request.
+ * Reads the object in a pickle (protocols 2 to 5) or joblib file (also zlib or gzip): estimators as `PickledObject`, NumPy
+ * arrays as the positions of their bytes. Memory is bounded by a multiple of the file size, but objects may be referenced
+ * many times, so callers must limit their traversal. Throws bad_request.
  */
 export const readPickledFile = (source: ByteSource, scalars: Scalars = 'values'): PickledFile => {
   const plain = plainPickle(source)

@@ -14,7 +14,7 @@ import {
   type TensorPlaces,
 } from './weight-file.ts'
 
-/** What every estimator of a round must agree on: classes and columns in the same order. */
+/** What all estimators of a round must agree on: the classes and columns, in the same order. */
 const ALWAYS_EQUAL = ['classes_', 'feature_names_in_']
 const MAX_DEPTH = 8
 const ARRAYS = 'Save the fitted arrays alone, such as numpy.savez(path, coef=model.coef_, intercept=model.intercept_).'
@@ -71,7 +71,7 @@ const constantFrom = (source: ByteSource, name: string, value: PickleValue): Con
   return { name, digest: `${type?.type}${type?.size} ${showShape(shape)} ${digest}` }
 }
 
-/** Adds the arrays of an attribute; of a number, such as the intercept of a model without one, a constant. */
+/** Adds the arrays of an attribute. A number, such as the intercept of a model fitted without one, becomes a constant. */
 const addArrays = (found: Found, name: string, value: PickleValue | undefined): string[] => {
   if (isArray(value)) {
     found.tensors.push(tensorOf(name, value))
@@ -89,7 +89,7 @@ const addArrays = (found: Found, name: string, value: PickleValue | undefined): 
   return []
 }
 
-/** The same number of classes and of features in all arrays of an estimator. */
+/** Throws bad_request unless all arrays of an estimator agree on the number of classes and features. */
 const requireDimensions = (
   name: string,
   shape: readonly number[],
@@ -124,7 +124,7 @@ const addStatistic = (
         `${showName(prefix + name)} is a Python number, which cannot be replaced in place. ` +
           `Make it a NumPy number before saving: estimator.${name} = numpy.float64(estimator.${name}).`,
       )
-    // A scaler without with_std has neither of the two.
+    // A scaler without with_std has neither var_ nor scale_.
     if (value === null && !(kind === 'standard_scaler' && attributes.get('var_') === attributes.get('scale_')))
       throw badRequest(`${showName(prefix + name)} is None: fit the estimator before saving.`)
     for (const added of addArrays(found, prefix + name, value)) tensors[name] = added
@@ -141,7 +141,7 @@ const addStatistic = (
   found.statistics.push({ name: prefix === '' ? kind : `${prefix}${kind}`, kind, tensors, options: values })
 }
 
-/** Attributes, or attributes and slots. */
+/** The state is a dict of attributes, or a pair of that and the slots. */
 const attributesOf = ({ state }: PickledObject): ReadonlyMap<PickleValue, PickleValue> => {
   const attributes = Array.isArray(state) ? state[0] : state
   return attributes instanceof Map ? attributes : new Map()
@@ -178,8 +178,8 @@ const addEstimator = (found: Found, prefix: string, value: PickleValue | undefin
 }
 
 /**
- * The fitted arrays of a scikit-learn estimator or pipeline, pickled (protocols 3 to 5) or written by joblib without
- * compression. Nothing in it is imported or run. Arrays that hold no parameters stay as they are. Throws bad_request
+ * Reads the fitted arrays of a scikit-learn estimator or pipeline from a pickle (protocols 3 to 5) or an uncompressed joblib
+ * file, without importing or running anything in it. Arrays that are not parameters stay unchanged. Throws bad_request
  * naming the estimator or the attribute.
  */
 export const readSklearn = (source: ByteSource): TensorPlaces => {

@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import type { ByteSource, ByteTarget } from './weight-file.ts'
 
-/** A file that is already in memory, or a buffer to write one into. Reads alias `bytes`; nothing is copied. */
+/** A file in memory, or a buffer to write one into. Reads alias `bytes`; nothing is copied. */
 export const bytesSource = (bytes: Uint8Array): ByteTarget => {
   const requireInside = (offset: number, length: number): void => {
     if (!(offset >= 0 && length >= 0 && offset + length <= bytes.length))
@@ -20,7 +20,7 @@ export const bytesSource = (bytes: Uint8Array): ByteTarget => {
   }
 }
 
-/** Reads exactly `length` bytes, or says which part of the file is missing. Throws bad_request. */
+/** Reads exactly `length` bytes. Throws bad_request naming the missing part of the file. */
 export const readExactly = (source: ByteSource, offset: number, length: number, what: string): Uint8Array => {
   if (!Number.isSafeInteger(offset) || offset < 0 || !(length >= 0) || offset + length > source.size)
     throw badRequest(
@@ -30,12 +30,12 @@ export const readExactly = (source: ByteSource, offset: number, length: number, 
   return source.read(offset, length)
 }
 
-/** A copy that shares nothing. `slice` would not do: on a Node Buffer it is a view. */
+/** Returns an independent copy. `slice` on a Node Buffer would return a view. */
 export const copyOf = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Uint8Array(bytes)
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** UTF-8 bytes as text. Throws bad_request, saying what is no text. */
+/** Decodes UTF-8. Throws bad_request naming what is not text. */
 export const decodeText = (bytes: Uint8Array, what: string): string => {
   try {
     return utf8.decode(bytes)
@@ -46,7 +46,7 @@ export const decodeText = (bytes: Uint8Array, what: string): string => {
 
 const CHARS_AT_ONCE = 8192
 
-/** Each byte as the character of its number. In browsers, and from Node 24 on, TextDecoder's latin1 is windows-1252 instead. */
+/** Maps each byte to the character with its code. TextDecoder's latin1 is windows-1252 in browsers and since Node 24. */
 export const decodeLatin1 = (bytes: Uint8Array): string => {
   let text = ''
   for (let at = 0; at < bytes.length; at += CHARS_AT_ONCE)
@@ -57,5 +57,5 @@ export const decodeLatin1 = (bytes: Uint8Array): string => {
 /** A DataView over exactly these bytes. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** An unsigned 64-bit length; above 2^53 it is rounded, which every bounds check refuses anyway. */
+/** Reads an unsigned 64-bit length. Values above 2^53 are rounded, but fail any bounds check. */
 export const readU64 = (view: DataView, offset: number): number => Number(view.getBigUint64(offset, true))

@@ -1,7 +1,7 @@
 import { reach } from './shape.ts'
 import { BYTES_OF, rowMajorStrides, type Tensor } from './weight-file.ts'
 
-/** A part of a strided tensor whose elements lie close enough together to be read in one go. */
+/** Part of a strided tensor, compact enough to be read at once. */
 export interface Block {
   readonly shape: readonly number[]
   /** Steps in the file, in elements. */
@@ -9,12 +9,12 @@ export interface Block {
   readonly byteOffset: number
   /** Elements from the block's first to its last one. */
   readonly span: number
-  /** Where the block's element 0 goes in the row-major result, in elements, and the steps there. */
+  /** The offset of the block's element 0 in the row-major result and the strides there, in elements. */
   readonly at: number
   readonly steps: readonly number[]
 }
 
-/** One read at most, unless a single element is more: keeps a column-major giant from being read whole. */
+/** The maximum bytes per read, except for single elements; avoids reading a huge column-major tensor at once. */
 const MAX_SPAN_BYTES = 8 * 1024 * 1024
 
 function* split(block: Block, itemBytes: number): Generator<Block> {
@@ -22,7 +22,7 @@ function* split(block: Block, itemBytes: number): Generator<Block> {
     yield block
     return
   }
-  // Cut along the axis with the widest steps: its parts are the most compact ones.
+  // Cutting along the axis with the largest stride yields the most compact parts.
   const axis = block.strides.reduce((widest, stride, i) => (stride > block.strides[widest]! ? i : widest), 0)
   const stride = block.strides[axis]!
   const rest = reach(block.shape.with(axis, 1), block.strides)
@@ -35,7 +35,7 @@ function* split(block: Block, itemBytes: number): Generator<Block> {
   }
 }
 
-/** Cuts a tensor that is not deflated into blocks of bounded span, which together are all its elements. */
+/** Splits a tensor that is not deflated into blocks of bounded span that cover all its elements. */
 export const blocksOf = (tensor: Tensor): Iterable<Block> => {
   const { shape, strides, byteOffset } = tensor
   const span = reach(shape, strides)
@@ -45,7 +45,7 @@ export const blocksOf = (tensor: Tensor): Iterable<Block> => {
 
 type Words = Uint8Array | Uint16Array | Uint32Array
 
-/** The bytes as words of 1, 2 or 4 bytes; elements of 8 bytes are two words. Copies only when they are not aligned. */
+/** Views the bytes as words of 1, 2, or 4 bytes; an 8-byte element is two words. Copies only if they are not aligned. */
 const wordsOf = (bytes: Uint8Array, wordBytes: number): Words => {
   if (wordBytes === 1) return bytes
   const { buffer, byteOffset, length } = bytes.byteOffset % wordBytes === 0 ? bytes : new Uint8Array(bytes)
@@ -54,14 +54,14 @@ const wordsOf = (bytes: Uint8Array, wordBytes: number): Words => {
     : new Uint32Array(buffer, byteOffset, length / 4)
 }
 
-/** One axis of a copy, with its steps on both sides in words. */
+/** One axis of a copy, with the strides of both sides in words. */
 interface Axis {
   readonly size: number
   readonly from: number
   readonly to: number
 }
 
-/** Leaves out axes of size 1, and joins neighbors that both sides walk through as one. */
+/** Drops axes of size 1 and merges adjacent axes that are contiguous on both sides. */
 const simplify = (axes: readonly Axis[]): Axis[] => {
   const kept: Axis[] = []
   for (const axis of axes) {
@@ -82,7 +82,7 @@ const copyAxes = (axes: readonly Axis[], depth: number, from: Words, fromAt: num
   else for (let i = 0; i < axis.size; i++) to[toAt + i * axis.to] = from[fromAt + i * axis.from]!
 }
 
-/** One side of a copy: bytes, the element to begin at, and the steps in elements. */
+/** One side of a copy: the bytes, the first element, and the strides in elements. */
 export interface StridedBytes {
   readonly bytes: Uint8Array
   readonly at: number
@@ -109,7 +109,7 @@ export const copyStrided = (
   )
 }
 
-/** Turns the bytes of every element around, in place. */
+/** Reverses the bytes of every element in place. */
 export const swapBytes = (bytes: Uint8Array, itemBytes: number): void => {
   for (let at = 0; at < bytes.length; at += itemBytes) bytes.subarray(at, at + itemBytes).reverse()
 }

@@ -18,7 +18,7 @@ import {
 const unusable = (what: string) => (): TorchObject => ({ kind: 'unusable', what })
 const inert = (): TorchObject => INERT
 
-/** The last argument of _rebuild_tensor_v2/v3 marks lazy views; their bytes are not their values. */
+/** The last argument of _rebuild_tensor_v2/v3 marks lazy views, whose bytes are not their values. */
 const plainTensor = (args: readonly PickleValue[], metadata: PickleValue | undefined, dtype?: PickleValue) =>
   metadata instanceof Map && [...metadata.values()].includes(true)
     ? ({
@@ -33,7 +33,7 @@ const first = (args: readonly PickleValue[]): PickleValue => {
   throw badRequest('The pickle makes a parameter of something that is not a tensor.')
 }
 
-/** What each global that may be called builds from its arguments. Everything here is data in, data out. */
+/** Builds objects from the arguments of each callable global, without side effects. */
 const CALLS: Readonly<Record<string, (args: readonly PickleValue[], host: PickleHost) => PickleValue>> = {
   'torch._utils._rebuild_tensor': (args) => tensorOf(args),
   'torch._utils._rebuild_tensor_v2': (args) => plainTensor(args, args[6]),
@@ -64,7 +64,7 @@ const CALLS: Readonly<Record<string, (args: readonly PickleValue[], host: Pickle
   'numpy._core.multiarray._reconstruct': unusable('a NumPy array (use torch.from_numpy)'),
 }
 
-/** Named beside weights, but with nothing to call. */
+/** Names that occur next to weights and are never called. */
 const NAMES: ReadonlySet<string> = new Set([
   'torch.Tensor',
   'torch.nn.parameter.Parameter',
@@ -78,7 +78,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'numpy.ndarray',
 ])
 
-/** One name for what Python 2, Python 3 and the versions of NumPy call differently. */
+/** Normalizes names that differ between Python 2 and 3 or between NumPy versions. */
 const modern = (name: string): string =>
   name.replace(/^__builtin__\./, 'builtins.').replace(/^numpy\.core\./, 'numpy._core.')
 
@@ -102,7 +102,7 @@ const known = (module: string, name: string): TorchObject => {
   throw refusal(`${module}.${name}`)
 }
 
-/** The host for pickles inside .pt files. Throws bad_request for every global outside its list, before any use. */
+/** The host for pickles in .pt files. Throws bad_request for every global outside its list, before any use. */
 export const torchHost = (): PickleHost => {
   let copied = 0
   let dicts = 0
@@ -111,7 +111,7 @@ export const torchHost = (): PickleHost => {
     const dict = new Map<PickleValue, PickleValue>()
     if (pairs === undefined) return dict
     if (!Array.isArray(pairs)) throw badRequest('The pickle makes a dict of something that is not a list of pairs.')
-    // One list can be passed again and again, so what all calls copy together is limited.
+    // The same list can be passed repeatedly, so the total copied by all calls is limited.
     copied += pairs.length
     if (copied > MAX_VISITED_VALUES) throw badRequest('The pickle copies more than any weight file needs.')
     for (const pair of pairs) {
@@ -138,7 +138,7 @@ export const torchHost = (): PickleHost => {
       return { ...storage, offset }
     },
     build(target) {
-      // Attributes such as a state dict's _metadata, and the byte order of NumPy types: dropped, but only from data.
+      // Drops attributes, such as a state dict's _metadata or the byte order of NumPy types, but only of data.
       if (!(target instanceof Map) && !isObject(target))
         throw badRequest('The pickle sets attributes of something that has none.')
       return target

@@ -9,19 +9,19 @@ import type { TorchStorage } from './torch-objects.ts'
 import { findWeights, placeTensor, type StoragePlace } from './torch-weights.ts'
 import type { ByteSource, TensorPlaces } from './weight-file.ts'
 
-/** torch.serialization.MAGIC_NUMBER, 0x1950a86a20f9469cfc6c, as LONG1 writes it. */
+/** torch.serialization.MAGIC_NUMBER, 0x1950a86a20f9469cfc6c, as encoded by LONG1. */
 const MAGIC = [0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19]
 const MAGIC_NUMBER = 0x1950a86a20f9469cfc6cn
 const PROTOCOL_VERSION = 1001
 
-/** A first pickle that holds nothing but the magic number; protocols from 4 put a frame before it. */
+/** True if the first pickle holds only the magic number; from protocol 4 on, a frame precedes it. */
 export const startsLikeTorchLegacy = (head: Uint8Array): boolean =>
   head[0] === 0x80 && [2, 11].some((at) => MAGIC.every((byte, i) => head[at + i] === byte))
 
 /**
- * PyTorch's form before 1.6 (`_use_new_zipfile_serialization=False`): pickles of a magic number, a protocol version,
- * system facts, the object and the storage keys, then each storage as an element count and its bytes.
- * Throws bad_request naming the tensor or the global.
+ * Reads the PyTorch format from before 1.6 (`_use_new_zipfile_serialization=False`): pickles of a magic number, a protocol
+ * version, system information, the object, and the storage keys, then each storage as an element count and its bytes. Throws
+ * bad_request naming the tensor or the global.
  */
 export const readTorchLegacy = (source: ByteSource): TensorPlaces => {
   const cursor = new ByteCursor(source, 0, source.size, 'The PyTorch file')
@@ -30,7 +30,7 @@ export const readTorchLegacy = (source: ByteSource): TensorPlaces => {
   const next = (): PickleValue => unpickle(cursor, host)
   if (next() !== MAGIC_NUMBER || next() !== PROTOCOL_VERSION)
     throw badRequest('The PyTorch file is of an unknown version. Save it again with a current torch.save.')
-  // Storage data is always little-endian; the system facts describe the machine that wrote the file.
+  // Storage data is always little-endian; the system information describes the machine that wrote the file.
   next()
   const root = unpickle(cursor, {
     ...host,

@@ -3,12 +3,12 @@ import { MAX_DIMENSIONS } from './limits.ts'
 import type { PickleObject, PickleValue } from './pickle-value.ts'
 import type { DType } from './weight-file.ts'
 
-// The objects a checkpoint's pickle may build, as plain data.
+// The objects that a checkpoint's pickle may build, as plain data.
 
-/** A storage class or a dtype. Types we cannot aggregate keep their torch name, for the message. */
+/** A storage class or a dtype. Types that cannot be aggregated keep their torch name for messages. */
 export interface TorchType extends PickleObject {
   readonly kind: 'type'
-  /** null for UntypedStorage: the tensor says. */
+  /** null for UntypedStorage, whose tensors give the type. */
   readonly dtype: DType | null
   readonly torchName: string
   readonly bytes: number
@@ -20,7 +20,7 @@ export interface TorchStorage extends PickleObject {
   readonly key: string
   readonly type: TorchType
   readonly elements: number
-  /** Elements of the root storage before this one (old files had views of storages). */
+  /** Elements of the root storage before this one (legacy files had views of storages). */
   readonly offset: number
 }
 
@@ -33,7 +33,7 @@ export interface TorchTensor extends PickleObject {
   readonly strides: readonly number[]
 }
 
-/** A value that is harmless beside the weights, but cannot be one of them. */
+/** A value that is harmless next to the weights but cannot be a weight. */
 export interface Unusable extends PickleObject {
   readonly kind: 'unusable'
   readonly what: string
@@ -79,7 +79,7 @@ export const STORAGES: ReadonlyMap<string, TorchType> = new Map([
   ['QUInt2x4Storage', type('quint2x4', 1)],
 ])
 
-/** `torch.<name>` dtypes. Those without a size of ours occur beside weights, or are refused as a weight's type. */
+/** `torch.<name>` dtypes. Those without a matching DType may occur next to weights but are refused as a weight's type. */
 export const DTYPES: ReadonlyMap<string, TorchType> = new Map([
   ...[...STORAGES.values()].map((storage) => [storage.torchName, storage] as const),
   ['uint16', type('uint16', 2, 'u16')],
@@ -93,7 +93,7 @@ export const DTYPES: ReadonlyMap<string, TorchType> = new Map([
 const sizes = (value: PickleValue | undefined): readonly number[] => {
   if (!Array.isArray(value) || value.length > MAX_DIMENSIONS || !value.every((size) => typeof size === 'number'))
     throw badRequest('The pickle rebuilds a tensor whose shape or strides are not a list of numbers.')
-  // Copied: the pickle may go on changing a list that it passed.
+  // Copied because the pickle may modify the list later.
   return [...(value as number[])]
 }
 
@@ -105,7 +105,7 @@ export const isUnusable = (value: unknown): value is Unusable => isKind(value, '
 export const isType = (value: unknown): value is TorchType => isKind(value, 'type')
 export const isCallable = (value: unknown): value is Callable => isKind(value, 'callable')
 
-/** A tensor from the arguments of torch._utils._rebuild_tensor*: storage, offset, shape, strides. */
+/** Creates a tensor from the arguments of torch._utils._rebuild_tensor*: storage, offset, shape, strides. */
 export const tensorOf = (args: readonly PickleValue[], dtype?: PickleValue): TorchTensor => {
   const [storage, offset, shape, strides] = args
   if (!isKind(storage, 'storage') || typeof offset !== 'number' || (dtype !== undefined && !isType(dtype)))

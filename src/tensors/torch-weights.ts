@@ -5,7 +5,7 @@ import { requireInside, requireShape, showName } from './shape.ts'
 import { isTensor, isUnusable, type TorchTensor } from './torch-objects.ts'
 import { BYTES_OF, type Tensor } from './weight-file.ts'
 
-/** Where a storage's bytes lie in the file. */
+/** The position of a storage's bytes in the file. */
 export interface StoragePlace {
   readonly byteOffset: number
   readonly size: number
@@ -16,10 +16,10 @@ export interface NamedTensor {
   readonly tensor: TorchTensor
 }
 
-/** Checkpoints keep the weights under one of these keys, beside the optimizer and the epoch. */
+/** Checkpoints keep the weights under one of these keys, next to the optimizer and the epoch. */
 const WEIGHT_KEYS = ['state_dict', 'model_state_dict', 'model']
 
-/** What torch optimizers' state_dict() looks like; its tensors are no weights. */
+/** True if the value looks like a torch optimizer's state_dict(), whose tensors are not weights. */
 const isOptimizerState = (value: PickleValue): boolean =>
   value instanceof Map && value.has('state') && value.has('param_groups')
 
@@ -48,14 +48,14 @@ const collect = (walk: Walk, name: string, value: PickleValue, depth: number): v
     if (depth >= MAX_NESTING)
       throw badRequest(`The checkpoint nests deeper than ${MAX_NESTING} levels at ${showName(name)}.`)
     for (const [key, item] of value.entries()) {
-      // Most values of a checkpoint's history are plain; naming them would be the costly part.
+      // Most values in a checkpoint's history are plain; building names for them would be the expensive part.
       if (typeof item === 'object' && item !== null) collect(walk, join(name, key), item, depth + 1)
       else walk.visited++
     }
   }
 }
 
-/** The named tensors of a checkpoint's weights: nested names joined by dots, other values ignored. Throws bad_request. */
+/** Collects a checkpoint's tensors; joins nested names with dots and ignores other values. Throws bad_request. */
 export const findWeights = (root: PickleValue): NamedTensor[] => {
   const walked = (value: PickleValue, name = ''): NamedTensor[] => {
     const walk: Walk = { found: [], visited: 0, characters: 0 }
@@ -74,7 +74,7 @@ export const findWeights = (root: PickleValue): NamedTensor[] => {
   return weights
 }
 
-/** Turns a rebuilt tensor into one we can read, checking its type and that it stays inside its storage. */
+/** Locates a rebuilt tensor's elements; checks its type and that it lies within its storage. */
 export const placeTensor = (
   named: NamedTensor,
   places: ReadonlyMap<string, StoragePlace>,

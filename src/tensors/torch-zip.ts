@@ -8,7 +8,7 @@ import { findWeights, placeTensor, type StoragePlace } from './torch-weights.ts'
 import type { ByteSource, TensorPlaces, ZipMember } from './weight-file.ts'
 import type { ZipEntry } from './zip.ts'
 
-/** The member that makes a zip a PyTorch file: `<archive>/data.pkl`. */
+/** Finds the member that identifies a PyTorch file: `<archive>/data.pkl`. */
 export const findTorchPickle = (entries: readonly { readonly name: string }[]): string | undefined =>
   entries.find(({ name }) => /^[^/]+\/data\.pkl$/.test(name))?.name
 
@@ -30,8 +30,8 @@ const isBigEndian = (source: ByteSource, entry: ZipEntry | undefined): boolean =
 }
 
 /**
- * PyTorch's zip form (torch.save since 1.6): a pickle that describes the tensors, and one stored member per storage.
- * The pickle is read, never run. Throws bad_request naming the tensor or the global.
+ * Reads PyTorch's zip format (torch.save since 1.6): a pickle that describes the tensors, and one stored member per storage.
+ * The pickle is parsed, never executed. Throws bad_request naming the tensor or the global.
  */
 export const readTorchZip = (source: ByteSource, entries: readonly ZipEntry[]): TensorPlaces => {
   const pickleName = findTorchPickle(entries)

@@ -11,7 +11,7 @@ const refused = (reason: string) =>
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0))
 
-/** {'w': a float32 tensor over storage '0' of `elements`}, with the given offset, shape and strides (one digit each). */
+/** {'w': a float32 tensor over storage '0' of `elements`}, with the given offset, shape, and strides (one digit each). */
 const pickle = (elements: number, offset: number, shape: number[], strides: number[]): Uint8Array => {
   const tuple = (values: number[]) => `(${values.map((value) => `K${String.fromCharCode(value)}`).join('')}t`
   return ascii(
@@ -37,15 +37,15 @@ const values = (bytes: Uint8Array): number[] => {
   return [...readTensorFloats(source, readWeights(source).tensors[0]!)]
 }
 
-describe('the zip form', () => {
-  it('reads a tensor through its storage, offset and strides', () => {
+describe('the zip format', () => {
+  it('reads a tensor through its storage, offset, and strides', () => {
     const data = floats(9)
     expect(values(archive({ 'm/data.pkl': pickle(9, 1, [2, 3], [1, 3]), 'm/data/0': data }))).toEqual([
       1.5, 4.5, 7.5, 2.5, 5.5, 8.5,
     ])
   })
 
-  it('reads files of big-endian machines, and refuses an order it does not know', () => {
+  it('reads files from big-endian machines and refuses an unknown byte order', () => {
     const data = floats(2)
     const members = { 'm/data.pkl': pickle(2, 0, [2], [1]), 'm/data/0': data }
     expect(values(archive({ ...members, 'm/byteorder': ascii('little') }))).toEqual([0.5, 1.5])
@@ -91,14 +91,14 @@ describe('the zip form', () => {
   })
 })
 
-describe('the old form', () => {
+describe('the legacy format', () => {
   const file = () => {
     const bytes = fixtureBytes('cases/tied_legacy.pt')
-    // The one storage ends the file: 6 floats behind their count.
+    // The only storage ends the file: a count, then 6 floats.
     return { bytes, count: bytes.length - 6 * 4 - 8 }
   }
 
-  it('is refused when a storage claims another length than its tensors', () => {
+  it('is refused if a storage claims another length than its tensors', () => {
     for (const claimed of [5, 7, 2 ** 40]) {
       const { bytes, count } = file()
       viewOf(bytes).setBigUint64(count, BigInt(claimed), true)
@@ -106,7 +106,7 @@ describe('the old form', () => {
     }
   })
 
-  it('is refused when no list of storages follows the weights', () => {
+  it('is refused if no list of storages follows the weights', () => {
     const { bytes, count } = file()
     const text = decodeLatin1(bytes.subarray(0, count))
     const list = text.lastIndexOf('\x80\x02]q')
@@ -116,16 +116,16 @@ describe('the old form', () => {
     )
   })
 
-  it('is refused when bytes follow the last storage', () => {
+  it('is refused if bytes follow the last storage', () => {
     const { bytes } = file()
     expect(() => readWeights(bytesSource(new Uint8Array([...bytes, 0, 0, 0])))).toThrow(
       refused('has 3 bytes after its last storage'),
     )
   })
 
-  it('is refused when its list of storages names another one', () => {
+  it('is refused if its list of storages names an unknown one', () => {
     const { bytes, count } = file()
-    // The key's last digit stands before its BINPUT, the end of the list and the STOP.
+    // The key's last digit precedes its BINPUT, the end of the list, and the STOP.
     const text = decodeLatin1(bytes.subarray(0, count))
     const at = text.lastIndexOf('q\x01a.') - 1
     expect(text.slice(at + 1)).toBe('q\x01a.')
@@ -133,7 +133,7 @@ describe('the old form', () => {
     expect(() => readWeights(bytesSource(bytes))).toThrow(refused('which is not used by a tensor or is listed twice'))
   })
 
-  it('is refused in a version that nobody wrote', () => {
+  it('is refused if its version does not exist', () => {
     const { bytes } = file()
     const at = bytes.indexOf(0x4d)
     expect([...bytes.subarray(at, at + 4)]).toEqual([0x4d, 0xe9, 0x03, 0x2e])

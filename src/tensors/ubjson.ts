@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import { decodeText, viewOf } from './sources.ts'
 
-/** A value of a UBJSON file. Arrays of one type of number are typed arrays. */
+/** A value of a UBJSON file. Arrays with a numeric element type are typed arrays. */
 export type UbjsonValue =
   | null
   | boolean
@@ -16,7 +16,7 @@ const MAX_DEPTH = 32
 
 type ReadNumber = (view: DataView, at: number) => number
 
-/** Types of numbers by their markers: bytes, and how they are read. All are big-endian. */
+/** Number types by marker: their size in bytes and how to read them. All are big-endian. */
 const NUMBERS: Readonly<Record<string, readonly [number, ReadNumber]>> = {
   i: [1, (view, at) => view.getInt8(at)],
   U: [1, (view, at) => view.getUint8(at)],
@@ -87,7 +87,7 @@ class UbjsonReader {
     return decodeText(this.#take(this.#length()), `the text before byte ${this.#at}`)
   }
 
-  /** The `$type` and `#count` with which a container may begin. */
+  /** Reads the optional `$type` and `#count` at the start of a container. */
   #header(): { type: string | null; count: number | null } {
     const has = (marker: string): boolean => {
       if (this.#bytes[this.#at] !== marker.charCodeAt(0)) return false
@@ -105,7 +105,7 @@ class UbjsonReader {
     const { type, count } = this.#header()
     if (type !== null && count !== null) {
       const number = NUMBERS[type]
-      // Other types could have elements of no bytes at all.
+      // Elements of other types might occupy no bytes at all.
       if (number === undefined) throw badRequest(`The UBJSON file has an array of type ${JSON.stringify(type)}.`)
       const [size, read] = number
       const start = this.#at
@@ -140,8 +140,8 @@ class UbjsonReader {
 }
 
 /**
- * The value in the bytes of a UBJSON file (draft 12, as XGBoost writes it). Memory is bounded by a multiple of the
- * file's size. Throws bad_request. Source: ubjson.org, and dmlc/xgboost src/common/json.cc.
+ * Parses a UBJSON file (draft 12, as XGBoost writes it). Memory is bounded by a multiple of the file size. Throws
+ * bad_request. Source: ubjson.org, and dmlc/xgboost src/common/json.cc.
  */
 export const readUbjson = (bytes: Uint8Array): UbjsonValue => {
   const reader = new UbjsonReader(bytes)

@@ -1,4 +1,4 @@
-/** Element types we read and write. `bool` is one byte, 0 or 1. */
+/** Element types that can be read and written. `bool` is one byte, 0 or 1. */
 export type DType =
   | 'f64'
   | 'f32'
@@ -31,20 +31,20 @@ export const BYTES_OF: Readonly<Record<DType, number>> = {
 }
 
 /**
- * Random access to a file's bytes. Synchronous, so that every parser is a plain function: a file descriptor in Node,
- * an ArrayBuffer in a browser. `read` returns exactly `length` bytes or throws; the result may alias the source.
+ * Random access to a file's bytes: a file descriptor in Node, an ArrayBuffer in a browser. Synchronous, so that parsers are
+ * plain functions. `read` returns exactly `length` bytes or throws; the result may alias the source.
  */
 export interface ByteSource {
   readonly size: number
   read(offset: number, length: number): Uint8Array
 }
 
-/** A byte source that can also be patched in place. */
+/** A byte source that can be patched in place. */
 export interface ByteTarget extends ByteSource {
   write(offset: number, bytes: Uint8Array): void
 }
 
-/** A deflated zip member: its elements are not addressable in the file, only by inflating the whole member. */
+/** A deflated zip member, whose elements can only be accessed by inflating it. */
 export interface DeflatedMember {
   /** Absolute byte offset of the deflate stream in the file. */
   readonly offset: number
@@ -57,7 +57,7 @@ export interface Tensor {
   readonly dtype: DType
   /** Dimensions; `[]` is a scalar with one element. */
   readonly shape: readonly number[]
-  /** Steps in elements, one per dimension. */
+  /** Strides in elements, one per dimension. */
   readonly strides: readonly number[]
   /** Byte offset of element 0: absolute in the file, or inside the inflated member when `deflated` is set. */
   readonly byteOffset: number
@@ -65,20 +65,20 @@ export interface Tensor {
   readonly deflated: DeflatedMember | null
 }
 
-/** Where each tensor's bytes are in a file, in the file's order. */
+/** The positions of all tensors in a file, in file order. */
 export interface TensorPlaces {
   readonly tensors: readonly Tensor[]
   /** Zip members whose CRC-32 covers tensor bytes; recomputed by `seal` after a patch. Empty for other containers. */
   readonly members: readonly ZipMember[]
-  /** What must be the same in every file of a round, and is never averaged; absent: nothing. */
+  /** Values that must be the same in every file of a round and are never averaged; none if absent. */
   readonly constants?: readonly Constant[]
-  /** Groups of tensors that are merged by rules of their own; absent: none. */
+  /** Groups of tensors with their own merge rules; none if absent. */
   readonly statistics?: readonly Statistic[]
-  /** Why files of a round can be averaged only where it begins with a model; absent: they always can. */
+  /** Why averaging these files requires a round that begins with a model; if absent, it does not. */
   readonly needsModel?: string
 }
 
-/** What an estimator counted in its data: merged exactly from several, where a mean would be wrong. */
+/** What an estimator counted in its data. Several are merged exactly, because a mean would be wrong. */
 export interface Statistic {
   /** For messages. */
   readonly name: string
@@ -90,19 +90,19 @@ export interface Statistic {
     | 'multinomial_nb'
     | 'bernoulli_nb'
     | 'complement_nb'
-  /** The names of its tensors by scikit-learn's attributes. */
+  /** Tensor names by scikit-learn attribute. */
   readonly tensors: Readonly<Record<string, string>>
-  /** Attributes that are the same in every file, being constants. */
+  /** Attributes that are constants and therefore the same in every file. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** A value beside the weights, such as the order of classes, by a checksum of its bytes. */
+/** A value other than a weight, such as the order of classes, represented by a checksum of its bytes. */
 export interface Constant {
   readonly name: string
   readonly digest: string
 }
 
-/** Where a stored zip member keeps its data and the places that repeat its CRC-32. */
+/** The positions of a stored zip member's data and of all copies of its CRC-32. */
 export interface ZipMember {
   readonly name: string
   readonly dataOffset: number
@@ -127,7 +127,7 @@ export const rowMajorStrides = (shape: readonly number[]): number[] => {
   return strides
 }
 
-/** True when the elements lie in the file one after another, row-major and little-endian: readable as they stand. */
+/** True if the elements are contiguous, row-major, and little-endian in the file, so that they can be read as they are. */
 export const isDirect = (tensor: Tensor): boolean => {
   if (tensor.deflated !== null || tensor.bigEndian) return false
   const expected = rowMajorStrides(tensor.shape)

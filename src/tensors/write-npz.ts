@@ -22,7 +22,7 @@ const DESCR: Readonly<Record<DType, string | null>> = {
   bool: '|b1',
 }
 
-/** The header numpy.save writes, version 1.0, padded so that the elements begin at a multiple of 64. */
+/** The header that numpy.save writes, version 1.0, padded so that the elements begin at a multiple of 64. */
 const npyHeader = ({ name, dtype, shape }: LayoutEntry): Uint8Array => {
   const descr = DESCR[dtype]
   if (descr === null)
@@ -47,7 +47,7 @@ const tensorAt = ({ name, dtype, shape }: LayoutEntry, byteOffset: number): Tens
   deflated: null,
 })
 
-/** A stored .npz of this layout. Throws bad_request for unsound layouts and for bf16, which NumPy lacks. */
+/** Plans a stored .npz of this layout. Throws bad_request for invalid layouts and for bf16, which NumPy lacks. */
 export const planNpz = (layout: Layout): ContainerPlan => {
   requireSoundLayout(layout)
   const headers = layout.map(npyHeader)
@@ -58,10 +58,10 @@ export const planNpz = (layout: Layout): ContainerPlan => {
   return { file: { tensors, members }, size, pieces }
 }
 
-/** A whole .npz in memory, as numpy.savez writes it. Throws bad_request like planNpz. */
+/** Writes a whole .npz in memory, as numpy.savez does. Throws bad_request like planNpz. */
 export const writeNpz = (tensors: readonly TensorData[]): Uint8Array => fillPlan(planNpz(tensors), tensors)
 
-/** A .npy file of one array. Throws bad_request for several, and for bf16, which NumPy lacks. */
+/** Plans a .npy file of one array. Throws bad_request for several, and for bf16, which NumPy lacks. */
 export const planNpy = (layout: Layout): ContainerPlan => {
   const entry = onlyTensor(layout, 'A .npy file')
   requireSoundLayout([entry])
@@ -73,5 +73,5 @@ export const planNpy = (layout: Layout): ContainerPlan => {
   }
 }
 
-/** A whole .npy in memory. Throws bad_request like planNpy. */
+/** Writes a whole .npy in memory. Throws bad_request like planNpy. */
 export const writeNpy = (tensor: TensorData): Uint8Array => fillPlan(planNpy([tensor]), [tensor])

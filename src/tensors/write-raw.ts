@@ -3,7 +3,7 @@ import type { ContainerPlan, TensorData } from './container-plan.ts'
 import { type Layout, onlyTensor } from './layout.ts'
 import { elementCount } from './weight-file.ts'
 
-/** A raw vector: the values of one float32 tensor and nothing else. Throws bad_request for any other layout. */
+/** Plans a raw vector, which holds only the values of one float32 tensor. Throws bad_request for any other layout. */
 export const planRaw = (layout: Layout): ContainerPlan => {
   const { dtype, shape } = onlyTensor(layout, 'A raw vector')
   if (dtype !== 'f32') throw badRequest('A raw vector holds float32 values only.')
@@ -17,7 +17,7 @@ export const planRaw = (layout: Layout): ContainerPlan => {
   }
 }
 
-/** The bytes of the one float32 tensor that a raw vector is. Throws bad_request for anything else. */
+/** Returns the bytes of a raw vector, which is a single float32 tensor. Throws bad_request for anything else. */
 export const writeRaw = (tensors: readonly TensorData[]): Uint8Array => {
   const [only] = tensors
   if (tensors.length !== 1 || only?.dtype !== 'f32')

@@ -8,8 +8,8 @@ import { BYTES_OF, byteLength, rowMajorStrides } from './weight-file.ts'
 const METADATA = '__metadata__'
 
 /**
- * A safetensors file of this layout. Wider types come first, so that every tensor is aligned to its elements; the
- * header is padded with spaces to a multiple of 8, as the format asks for. Throws bad_request for unsound layouts.
+ * Plans a safetensors file of this layout. Wider types come first, so that every tensor is aligned to its elements; the
+ * header is padded with spaces to a multiple of 8, as the format requires. Throws bad_request for invalid layouts.
  */
 export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string, string>> = {}): ContainerPlan => {
   requireSoundLayout(layout)
@@ -27,7 +27,7 @@ export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string
     { dtype: dtype.toUpperCase(), shape, data_offsets: [begin, stop] },
   ])
   const entries = Object.keys(metadata).length > 0 ? [[METADATA, metadata], ...described] : described
-  // Joined by hand: an object would reorder names that look like numbers.
+  // Built by hand because an object would reorder names that look like numbers.
   const json = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
   const text = new TextEncoder().encode(json)
   const length = Math.ceil(text.length / 8) * 8
@@ -50,7 +50,7 @@ export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string
   }
 }
 
-/** A whole safetensors file in memory. Throws bad_request when a tensor's data does not fit its shape and type. */
+/** Writes a whole safetensors file in memory. Throws bad_request if a tensor's data does not match its shape and type. */
 export const writeSafetensors = (
   tensors: readonly TensorData[],
   metadata: Readonly<Record<string, string>> = {},

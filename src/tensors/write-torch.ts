@@ -18,14 +18,14 @@ const STORAGE: Readonly<Record<Exclude<DType, 'u16' | 'u32' | 'u64'>, string>> =
 }
 
 const ARCHIVE = 'archive'
-/** What torch.save aligns storages to. */
+/** The alignment of storages in torch.save. */
 const ALIGNMENT = 64
 
 const text = new TextEncoder()
 
-// A pickle is put together as text of one character per byte. Opcodes: CPython, Lib/pickletools.py.
+// A pickle is built as a string with one character per byte. Opcodes: CPython, Lib/pickletools.py.
 
-/** A whole number in `bytes` bytes, little-endian; exact to 2^53. */
+/** Encodes an integer in `bytes` bytes, little-endian; exact to 2^53. */
 const little = (value: number, bytes: 4 | 8): string => {
   let out = ''
   for (let i = 0, rest = value; i < bytes; i++, rest = Math.floor(rest / 256)) out += String.fromCharCode(rest % 256)
@@ -45,7 +45,7 @@ const PROTOCOL_2 = '\x80\x02'
 const FALSE = '\x89'
 const ORDERED_DICT = call(global('collections', 'OrderedDict'))
 
-/** torch has storages of their own for its older types; the newer unsigned ones view untyped bytes. */
+/** torch has storage classes only for its older types; the newer unsigned types are views of untyped storages. */
 const tensorOf = ({ dtype, shape }: LayoutEntry, key: number): string => {
   const typed = dtype === 'u16' || dtype === 'u32' || dtype === 'u64' ? null : STORAGE[dtype]
   const count = elementCount(shape)
@@ -67,8 +67,8 @@ const pickleOf = (layout: Layout): Uint8Array => {
 }
 
 /**
- * A PyTorch file (zip form) of this layout: a state dict that `torch.load(weights_only=True)` opens, one storage per
- * tensor. For templates that cannot be patched, such as those with expanded views. Throws bad_request for unsound layouts.
+ * Plans a PyTorch file (zip format) of this layout: a state dict that `torch.load(weights_only=True)` opens, one storage per
+ * tensor. For results that cannot be patched in place (expanded views). Throws bad_request for invalid layouts.
  */
 export const planTorch = (layout: Layout): ContainerPlan => {
   requireSoundLayout(layout)
@@ -98,5 +98,5 @@ export const planTorch = (layout: Layout): ContainerPlan => {
   return { file: { tensors, members: storages }, size, pieces }
 }
 
-/** A whole PyTorch file in memory. Throws bad_request when a tensor's data does not fit its shape and type. */
+/** Writes a whole PyTorch file in memory. Throws bad_request if a tensor's data does not match its shape and type. */
 export const writeTorch = (tensors: readonly TensorData[]): Uint8Array => fillPlan(planTorch(tensors), tensors)

@@ -49,7 +49,7 @@ describe.each<[WeightFormat, (tensors: readonly TensorData[]) => Uint8Array, rea
     expect(byName(load(source))).toEqual(byName(tensors))
   })
 
-  it('is the same bytes for the same tensors, also when written from a plan in any order', () => {
+  it('writes the same bytes for the same tensors, even from a plan in another order', () => {
     const bytes = write(tensors)
     const plan = planWeightFile(format, tensors)
     const target = bytesSource(new Uint8Array(plan.size))
@@ -61,20 +61,20 @@ describe.each<[WeightFormat, (tensors: readonly TensorData[]) => Uint8Array, rea
     expect(readWeights(target, { rawVector: true })).toEqual(plan.file)
   })
 
-  it('places every tensor where its elements are aligned', () => {
+  it('aligns every tensor to its elements', () => {
     const { tensors: placed } = planWeightFile(format, tensors).file
     const crooked = placed.filter(({ byteOffset, dtype }) => format !== 'npz' && byteOffset % BYTES_OF[dtype] !== 0)
     expect(crooked).toEqual([])
   })
 })
 
-it('writes .npy as numpy.save does, and .safetensors as the safetensors library does', () => {
+it('writes .npy like numpy.save and .safetensors like the safetensors library', () => {
   expect(writeNpy(load(fixture('cases/plain.npy'))[0]!)).toEqual(fixtureBytes('cases/plain.npy'))
   const library = fixture('cases/dtypes.safetensors')
   expect(writeSafetensors(load(library), { made: 'by hand' })).toEqual(library.read(0, library.size))
 })
 
-it('turns weights of any container into any other that has their types', () => {
+it('converts weights to any container that supports their types', () => {
   const expected = fixtureJson<Record<string, Case>>('cases.json')['views.pt']!
   for (const format of ['safetensors', 'torch-zip', 'torch-legacy', 'npz'] as const) {
     const tensors = load(fixture('cases/views.pt'))
@@ -92,7 +92,7 @@ it('turns weights of any container into any other that has their types', () => {
   }
 })
 
-it('keeps metadata beside the tensors of a safetensors file', () => {
+it('keeps metadata next to the tensors of a safetensors file', () => {
   const bytes = writeSafetensors([sample[1]!], { round: '3' })
   const length = Number(new DataView(bytes.buffer).getBigUint64(0, true))
   expect(JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)))).toEqual({
@@ -102,7 +102,7 @@ it('keeps metadata beside the tensors of a safetensors file', () => {
   expect(length % 8).toBe(0)
 })
 
-it('gives the values back as numbers', () => {
+it('reads the values back as numbers', () => {
   const source = bytesSource(
     writeTorch([{ name: 'w', dtype: 'bf16', shape: [2], data: encodeElements([1.5, -2], 'bf16') }]),
   )

@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import { bytesSource } from './sources.ts'
 
-/** Bytes of a value that nobody looks into, as they stand in the file. */
+/** The bytes of a value that is not parsed, as they are in the file. */
 export class RawValue {
   readonly bytes: Uint8Array
   constructor(bytes: Uint8Array) {
@@ -9,16 +9,16 @@ export class RawValue {
   }
 }
 
-/** A value of a model's file: what has parts is taken apart, arrays of numbers and single floats stay as they were written. */
+/** A value in a model file. Containers are parsed; arrays of numbers and single floats stay as they were written. */
 export type XgboostValue = string | number | RawValue | XgboostValue[] | Map<string, XgboostValue>
 
-/** How a file says things: read and written again, values that were not touched are the same bytes or mean the same. */
+/** Reads and writes one file format. Values that were not changed keep their bytes or at least their meaning. */
 export interface XgboostCodec {
   read(bytes: Uint8Array): XgboostValue
   write(value: XgboostValue): Uint8Array
-  /** The whole numbers of a list. */
+  /** The integers of a list. */
   integers(value: XgboostValue | undefined): number[]
-  /** Whole numbers as a list of the kind of `like`. */
+  /** Encodes integers as a list of the same kind as `like`. */
   listLike(like: XgboostValue, numbers: readonly number[]): XgboostValue
 }
 
@@ -27,7 +27,7 @@ export const MAX_DEPTH = 16
 export const damaged = (at: number, reason: string) =>
   badRequest(`The XGBoost model is damaged at byte ${at}: ${reason}. Save it again with save_model().`)
 
-/** Where a file is being read. */
+/** Reads a file sequentially. */
 export class DocumentReader {
   readonly bytes: Uint8Array
   at = 0
@@ -42,7 +42,7 @@ export class DocumentReader {
     return this.bytes.subarray(this.at - length, this.at)
   }
 
-  /** The next byte as a character, which is left there. */
+  /** Returns the next byte as a character without consuming it. */
   peek(): string {
     if (this.at >= this.bytes.length) throw damaged(this.at, 'it ends too early')
     return String.fromCharCode(this.bytes[this.at]!)

@@ -36,7 +36,7 @@ const jsonText = (reader: DocumentReader): string => {
   }
 }
 
-/** Members until the closing bracket; `one` reads one of them. */
+/** Reads members up to the closing bracket; `one` reads one of them. */
 const jsonMembers = (reader: DocumentReader, close: string, one: () => void): void => {
   reader.at++
   if (afterSpace(reader) === close) reader.at++

@@ -8,18 +8,18 @@ import { XGBOOST_UBJ } from './xgboost-ubj.ts'
 
 const MAX_MODEL_BYTES = 256 * 1024 * 1024
 const MAX_TREES = 1_000_000
-/** What models must have in common so that their trees add up. */
+/** What models must have in common for their trees to be combined. */
 const COMMON = ['learner_model_param', 'objective', 'feature_names', 'feature_types'] as const
-/** They count boosting rounds of one device; predictions would stop at them. */
+/** Attributes that count boosting rounds on one device; predictions would stop at them. */
 const OF_ONE_TRAINING = ['best_iteration', 'best_score', 'best_ntree_limit']
 
-/** The trees of a model of XGBoost (booster gbtree), and the file around them. */
+/** The trees of an XGBoost model (booster gbtree) and the rest of its file. */
 export interface TreeModel {
   readonly format: 'xgboost-json' | 'xgboost-ubj'
   readonly trees: readonly XgboostValue[]
   /** The class of each tree. */
   readonly groups: readonly number[]
-  /** Where the trees of each boosting round begin, and where the last ones end; null before version 2. */
+  /** The index of each boosting round's first tree, then the number of trees; null before version 2. */
   readonly rounds: readonly number[] | null
   readonly root: Map<string, XgboostValue>
 }
@@ -40,7 +40,7 @@ const mapIn = (value: XgboostValue | undefined, ...path: readonly string[]): Map
 
 const modelIn = (root: Map<string, XgboostValue>) => mapIn(root, 'learner', 'gradient_booster', 'model')
 
-/** Throws bad_request for other content, boosters without trees, and trees that do not add up to what the model says. */
+/** Throws bad_request for other content, boosters without trees, and trees that do not match the model's counts. */
 export const readTrees = (source: ByteSource): TreeModel => {
   const format = detectFormat(source)
   if (format !== 'xgboost-json' && format !== 'xgboost-ubj')
@@ -76,7 +76,7 @@ const sameValue = (codec: XgboostCodec, a: XgboostValue | undefined, b: XgboostV
 
 const withId = (tree: XgboostValue, id: number): Map<string, XgboostValue> => new Map(mapIn(tree)).set('id', id)
 
-/** What keeps the trees of two models from being added up, as a sentence; null: nothing does. */
+/** Describes what prevents combining the trees of two models, as a clause; null if nothing does. */
 export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | null => {
   if (expected.format !== actual.format)
     return actual.format === 'xgboost-ubj' ? 'it is UBJSON, the others are JSON' : 'it is JSON, the others are UBJSON'
@@ -93,7 +93,7 @@ export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | nu
   return name === undefined ? null : `its ${name} is different`
 }
 
-/** How many trees `update` begins with that are `model`'s: all of them, where it was trained on, else 0. */
+/** Returns the number of leading trees that `update` shares with `model`: all of `model`'s if it continues it, otherwise 0. */
 export const sharedTrees = (model: TreeModel, update: TreeModel): number => {
   const codec = CODECS[model.format]
   const isSame = model.trees.every(
@@ -102,7 +102,7 @@ export const sharedTrees = (model: TreeModel, update: TreeModel): number => {
   return isSame ? model.trees.length : 0
 }
 
-/** A file with the trees of `first`, then those of each addition from tree `from` on, all else being `first`'s. */
+/** Writes `first`'s file with its trees followed by those of each addition, beginning at tree `from`. */
 export const writeTrees = (
   first: TreeModel,
   additions: readonly { readonly model: TreeModel; readonly from: number }[],
@@ -113,7 +113,7 @@ export const writeTrees = (
   const rounds = first.rounds === null ? null : [...first.rounds]
   for (const { model, from } of additions) {
     const start = trees.length
-    // One by one: a call has a limited number of arguments.
+    // Pushed one by one because the number of arguments of a call is limited.
     for (let i = from; i < model.trees.length; i++) {
       trees.push(withId(model.trees[i]!, trees.length))
       groups.push(model.groups[i]!)

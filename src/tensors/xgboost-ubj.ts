@@ -12,7 +12,7 @@ import {
 
 const encoder = new TextEncoder()
 
-/** Whole numbers of UBJSON, all big-endian: bytes, how they are read and written. Source: ubjson.org, draft 12. */
+/** Integer types of UBJSON, all big-endian: size and how to read and write them. Source: ubjson.org, draft 12. */
 const INTEGERS: Readonly<
   Record<
     string,

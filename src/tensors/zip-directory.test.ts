@@ -10,7 +10,7 @@ interface Parts {
   readonly comment?: number
 }
 
-/** One record of a directory, for a member `a`. */
+/** One directory record, for a member `a`. */
 const record = ({ sizes = [1, 2, 3], extra = [], comment = 0 }: Parts = {}): Uint8Array => {
   const bytes = new Uint8Array(47 + extra.length + comment)
   const view = viewOf(bytes)
@@ -40,7 +40,7 @@ const found = (parts: Parts) => {
 }
 const damaged = (reason: string) => expect.objectContaining({ message: expect.stringContaining(reason) })
 
-it('reads records one behind the other, with their comments passed over', () => {
+it('reads consecutive records and skips their comments', () => {
   const records = read(record({ comment: 5 }), record(), record({ extra: field(9, [1, 2, 3]), comment: 1 }))
   expect(records.map(({ name, crc, crcOffset }) => ({ name, crc, crcOffset }))).toEqual([
     { name: 'a', crc: 0x01020304, crcOffset: 16 },
@@ -49,7 +49,7 @@ it('reads records one behind the other, with their comments passed over', () => 
   ])
 })
 
-it('takes wide numbers from the zip64 field, behind other fields too, and only for what is full', () => {
+it('reads 64-bit numbers from the zip64 field, after other fields too, and only for 32-bit fields at their maximum', () => {
   const wide = field(1, [...word(7), ...word(8), ...word(9)])
   expect(found({ sizes: WIDE, extra: wide })).toEqual([7, 8, 9])
   expect(found({ sizes: WIDE, extra: [...field(9, [1, 2, 3]), ...wide] })).toEqual([7, 8, 9])
@@ -59,20 +59,20 @@ it('takes wide numbers from the zip64 field, behind other fields too, and only f
   expect(found({ sizes: WIDE, extra: [1, 0, 0] })).toEqual([...WIDE])
 })
 
-it('refuses a zip64 field that is too short for what is full', () => {
+it('refuses a zip64 field that is too short', () => {
   for (const extra of [
     field(1, [...word(7), ...word(8)]),
     field(1, [...word(7), ...word(8), ...word(9).slice(1)]),
     field(1, []),
-    // It claims more than there is.
+    // The field claims more bytes than follow.
     [1, 0, 24, 0, ...word(7), ...word(8)],
-    // What follows it is not its own.
+    // The third word lies beyond the field's length.
     [1, 0, 16, 0, ...word(7), ...word(8), ...word(9)],
   ])
     expect(() => found({ sizes: WIDE, extra })).toThrow(damaged('a zip64 field is too short'))
 })
 
-it('refuses records that end too early, begin otherwise or reach too far', () => {
+it('refuses records that end too early, begin with another signature, or reach too far', () => {
   const whole = record()
   expect(() => read(whole.subarray(0, 45))).toThrow(damaged('a directory record is broken'))
   expect(() => read(whole, new Uint8Array(3))).toThrow(damaged('a directory record is broken'))
@@ -80,7 +80,7 @@ it('refuses records that end too early, begin otherwise or reach too far', () =>
   for (const place of [28, 30, 32])
     expect(() => read(whole.with(place, 99))).toThrow(damaged('a directory record is too long'))
   expect(() => read(whole.with(32, 1))).toThrow(damaged('a directory record is too long'))
-  // A record without a name is as short as one can be.
+  // A record without a name has the minimum length.
   expect(read(whole.with(28, 0).subarray(0, 46))[0]).toMatchObject({ name: '' })
 })
 

@@ -9,7 +9,7 @@ interface Directory {
   readonly count: number
 }
 
-/** What the archive says about a member in its directory at the end of the file. */
+/** A member's record in the directory at the end of the archive. */
 export interface CentralRecord {
   readonly name: string
   readonly rawName: Uint8Array
@@ -41,7 +41,7 @@ const findEnd = (source: ByteSource): number => {
   throw damaged('its directory at the end of the file is missing')
 }
 
-/** Where the directory lies, which is the same as how many bytes the members may fill. Throws bad_request. */
+/** Finds the directory, which begins where the members end. Throws bad_request. */
 export const findDirectory = (source: ByteSource): Directory => {
   const at = findEnd(source)
   const end = viewOf(readExactly(source, at, 22, 'the end record'))
@@ -60,7 +60,7 @@ export const findDirectory = (source: ByteSource): Directory => {
   return directory
 }
 
-/** Sizes and offset of a record, taken from its zip64 extra field where the 32-bit fields are full. */
+/** Returns a record's sizes and offset, from its zip64 extra field where a 32-bit field is at its maximum. */
 const wideFields = (extra: Uint8Array, fields: readonly number[]): number[] => {
   const view = viewOf(extra)
   for (let at = 0; at + 4 <= extra.length; ) {
@@ -80,9 +80,9 @@ const wideFields = (extra: Uint8Array, fields: readonly number[]): number[] => {
   return [...fields]
 }
 
-/** Every record of the directory, in its order. Throws bad_request. */
+/** Reads every record of the directory, in order. Throws bad_request. */
 export const readDirectory = (source: ByteSource, directory: Directory): CentralRecord[] => {
-  // Copied, because the next read may reuse the source's buffer.
+  // Copied because the next read may reuse the source's buffer.
   const bytes = copyOf(readExactly(source, directory.offset, directory.size, 'the directory'))
   const view = viewOf(bytes)
   const records: CentralRecord[] = []

@@ -3,7 +3,7 @@ import { crc32 } from './crc32.ts'
 import type { ZipMember } from './weight-file.ts'
 import { centralRecord, endRecords, type Header, joinBytes, localHeader } from './zip-records.ts'
 
-/** A stored member to be: known first bytes, then `tail` bytes of tensor data that come later. */
+/** A stored member to be written: known first bytes, then `tail` bytes of tensor data that are written later. */
 export interface PlannedMember {
   readonly name: string
   readonly start: Uint8Array
@@ -15,13 +15,13 @@ export interface PlannedMember {
 export interface ZipPlan {
   readonly size: number
   readonly pieces: readonly Piece[]
-  /** In the order asked for. */
+  /** In the order of the planned members. */
   readonly members: readonly ZipMember[]
 }
 
 /**
- * Lays out a zip archive of stored members without their tensor data: write the pieces, then the data, then `seal`.
- * The same members always give the same bytes. Members from 4 GiB and archives beyond become zip64.
+ * Lays out a zip archive of stored members without their tensor data: write the pieces, then the data, then call `seal`.
+ * Deterministic. Members of 4 GiB or more and archives beyond that size become zip64.
  */
 export const planZip = (planned: readonly PlannedMember[]): ZipPlan => {
   const pieces: Piece[] = []

@@ -2,10 +2,10 @@ import { viewOf } from './sources.ts'
 
 const U32_MAX = 0xffffffff
 const U16_MAX = 0xffff
-/** 1 January 1980, so that the same weights always give the same bytes. */
+/** January 1, 1980: a fixed date, so that the same weights always yield the same bytes. */
 const DOS_DATE = 0x21
 const UTF8 = 0x800
-/** The id torch and Android give to extra fields that only pad. */
+/** The ID that torch and Android use for padding extra fields. */
 const PADDING_ID = 0x4246
 
 type Field = readonly [bytes: 2 | 4 | 8, value: number]
@@ -36,7 +36,7 @@ const record = (fields: readonly Field[], ...rest: readonly Uint8Array[]): Uint8
 
 const narrow = (value: number): number => Math.min(value, U32_MAX)
 
-/** The zip64 extra field for those values that do not fit; empty when all do. */
+/** Builds the zip64 extra field for the values that need one; empty if all fit 32 bits. */
 const wideExtra = (values: readonly number[]): Uint8Array => {
   const wide = values.filter((value) => value >= U32_MAX)
   if (wide.length === 0) return new Uint8Array(0)
@@ -56,7 +56,7 @@ const padding = (at: number, align: number): Uint8Array => {
   )
 }
 
-/** What the local header and the directory both say about a stored member. */
+/** What the local header and the directory record of a stored member have in common. */
 export interface Header {
   readonly name: Uint8Array
   readonly size: number
@@ -67,9 +67,9 @@ export interface Header {
 // Layouts: PKWARE APPNOTE 6.3, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16.
 const version = (wide: boolean): number => (wide ? 45 : 20)
 
-/** A local header whose data, right behind it, begins at a multiple of `align`. */
+/** Builds a local header such that the data after it begins at a multiple of `align`. */
 export const localHeader = ({ name, size, crc, offset }: Header, align: number): Uint8Array => {
-  // In a local header both sizes are wide or none is.
+  // A local header has both sizes in 64 bits, or neither.
   const wide = wideExtra([size, size])
   const extra = padding(offset + 30 + name.length + wide.length, align)
   return record(
@@ -119,7 +119,7 @@ export const centralRecord = ({ name, size, crc, offset }: Header): Uint8Array =
   )
 }
 
-/** The end of an archive, with the zip64 records when a number needs them. */
+/** Builds the end of an archive, with zip64 records if a number needs them. */
 export const endRecords = (count: number, offset: number, size: number): Uint8Array => {
   const end = record([
     [4, 0x06054b50],

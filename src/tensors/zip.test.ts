@@ -17,7 +17,7 @@ const ones = { dtype: 'f32', shape: [2], data: new Uint8Array(new Float32Array([
 const refused = (reason: string) =>
   expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(reason) })
 
-/** The fixed fields that end the only directory record and the archive of `bytes`. */
+/** The offset of the directory, from the archive's last fields. */
 const directoryOf = (bytes: Uint8Array): number => viewOf(bytes).getUint32(bytes.length - 6, true)
 
 const twoArrays = (): Uint8Array =>
@@ -33,7 +33,7 @@ const archive = (...planned: PlannedMember[]): Uint8Array => {
   return bytes
 }
 
-/** A .npz with one member that says it is deflated, of declared size `size`. */
+/** A .npz with one member that is marked as deflated, with declared size `size`. */
 const deflatedNpz = (content: Uint8Array, size: number): Uint8Array => {
   const bytes = archive({ name: 'a.npy', start: deflateRawSync(content), tail: 0, align: 1 })
   const view = viewOf(bytes)
@@ -44,7 +44,7 @@ const deflatedNpz = (content: Uint8Array, size: number): Uint8Array => {
   return bytes
 }
 
-it('lists members with the places of their data and checksums', () => {
+it('lists members with the positions of their data and checksums', () => {
   const bytes = twoArrays()
   const entries = readZip(bytesSource(bytes))
   expect(entries.map(({ name, method, size, compressedSize }) => ({ name, method, size, compressedSize }))).toEqual([
@@ -55,7 +55,7 @@ it('lists members with the places of their data and checksums', () => {
     expect(crcOffsets.map((offset) => viewOf(bytes).getUint32(offset, true))).toEqual([crc, crc])
 })
 
-it('finds the checksum in the descriptor behind streamed data', () => {
+it('finds the checksum in the descriptor after streamed data', () => {
   for (const name of ['net_a.pt', 'cases/streamed.npz']) {
     const source = fixture(name)
     for (const { crc, crcOffsets } of readZip(source)) {
@@ -83,18 +83,18 @@ it.each<[string, (bytes: Uint8Array, view: DataView, directory: number) => void,
   expect(() => readZip(bytesSource(bytes))).toThrow(refused(reason))
 })
 
-it('refuses two members of one name, and members that share bytes', () => {
+it('refuses two members with the same name and members that share bytes', () => {
   const member = { name: 'a.npy', start: writeNpy({ name: '', ...ones }), tail: 0, align: 1 }
   expect(() => readZip(bytesSource(archive(member, member)))).toThrow(refused('two members have the same name'))
   const bytes = twoArrays()
-  // The first member grows over the second one.
+  // The first member grows into the second one.
   const at = directoryOf(bytes)
   viewOf(bytes).setUint32(at + 20, 200, true)
   viewOf(bytes).setUint32(at + 24, 200, true)
   expect(() => readZip(bytesSource(bytes))).toThrow(refused('two members overlap'))
 })
 
-it('reads and refuses deflated arrays by what they declare', () => {
+it('accepts or refuses deflated arrays by what they declare', () => {
   const content = writeNpy({ name: '', dtype: 'u8', shape: [20_000], data: new Uint8Array(20_000) })
   const honest = bytesSource(deflatedNpz(content, content.length))
   expect(readTensorBytes(honest, readWeights(honest).tensors[0]!)).toEqual(new Uint8Array(20_000))
@@ -117,7 +117,7 @@ it('refuses a deflated array that inflates to another size than it declares', ()
   }
 })
 
-it('refuses deflated bytes that are damaged', () => {
+it('refuses damaged deflated bytes', () => {
   const bytes = fixtureBytes('cases/deflated.npz')
   const noise = readZip(bytesSource(bytes)).find(({ name }) => name === 'noise.npy')!
   bytes.fill(0xff, noise.dataOffset + 100, noise.dataOffset + noise.compressedSize)

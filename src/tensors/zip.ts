@@ -4,7 +4,7 @@ import { readExactly, viewOf } from './sources.ts'
 import type { ByteSource, ZipMember } from './weight-file.ts'
 import { type CentralRecord, damaged, findDirectory, readDirectory } from './zip-directory.ts'
 
-/** A member of a zip archive. `size` is what it inflates to; stored members have `compressedSize === size`. */
+/** A member of a zip archive. `size` is its inflated size; stored members have `compressedSize === size`. */
 export interface ZipEntry extends ZipMember {
   readonly method: 'stored' | 'deflated'
   readonly compressedSize: number
@@ -36,7 +36,7 @@ const place = (source: ByteSource, record: CentralRecord): Placed => {
   const localCrc = view.getUint32(14, true)
   const dataOffset = record.headerOffset + 30 + record.rawName.length + view.getUint16(28, true)
   const crcOffsets = [record.crcOffset]
-  // A writer that streams leaves the CRC-32 in the local header zero and repeats it in a descriptor after the data.
+  // A streaming writer sets the CRC-32 in the local header to zero and stores it in a descriptor after the data.
   if (!(streamed && localCrc === 0)) {
     if (localCrc !== record.crc) throw damaged(`${shown} has two different checksums`)
     crcOffsets.push(record.headerOffset + 14)
@@ -55,8 +55,8 @@ const place = (source: ByteSource, record: CentralRecord): Placed => {
 }
 
 /**
- * The members of a zip archive (zip64 included) in directory order. Names are unique, local headers agree with the
- * directory, and no two members share a byte: what we patch or inflate is what every other reader sees.
+ * Reads the members of a zip archive (including zip64) in directory order. Checks that names are unique, that local headers
+ * agree with the directory, and that no two members share a byte, so that every reader sees the bytes we patch or inflate.
  * Throws bad_request.
  */
 export const readZip = (source: ByteSource): ZipEntry[] => {

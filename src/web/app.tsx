@@ -2,32 +2,36 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { Component, lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
 import { queries } from './api/client.ts'
-import { type Session, useSession } from './api/session.ts'
+import { isOpen, type Session, useSession } from './api/session.ts'
+import { sessionLock } from './api/session-lock.ts'
 import { Live } from './live/live.tsx'
 import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
+import { DialogHost } from './parts/dialog.tsx'
 import { Loaded, Problem } from './parts/layout.tsx'
 import { NotFound } from './parts/not-found.tsx'
+import { ShownOnce } from './parts/shown-once.tsx'
 import { errorOf } from './parts/use-action.ts'
 import { nextPage, takeNextPage } from './shell/next-page.ts'
 import { Shell } from './shell/shell.tsx'
-import { takeSignInAddress } from './shell/sign-in-address.ts'
+import { keptInvitation, takeSignInAddress } from './shell/sign-in-address.ts'
 import type { Arrived } from './shell/sign-in-pages.tsx'
 import { useRawLocation, useRawSearch } from './url/raw-address.ts'
 
 const LOADING = <div role="status" aria-label="Loading" />
 
-// Whoever is signed in needs none of this.
+// Loaded only if needed: not for a signed-in user.
 const pages = () => import('./shell/sign-in-pages.tsx')
 const Arrival = lazy(() => pages().then((loaded) => ({ default: loaded.Arrival })))
 const SignInPage = lazy(() => pages().then((loaded) => ({ default: loaded.SignInPage })))
+const SignInCover = lazy(() => pages().then((loaded) => ({ default: loaded.SignInCover })))
 
 interface Fault {
   readonly error: Error | null
   readonly path: string
 }
 
-/** Keeps a fault of one page to its path. A chunk that is gone (the service was updated) is there after a reload. */
+/** Limits an error to the path where it occurred. If a chunk is missing after an update of the service, a reload fixes it. */
 class Boundary extends Component<{ readonly path: string; readonly children: ReactNode }, Fault> {
   override state: Fault = { error: null, path: this.props.path }
 
@@ -65,7 +69,7 @@ const Pages = () => {
   )
 }
 
-/** The page that sent somebody here to sign in, else the dashboard. */
+/** Redirects to the page that required a sign-in, otherwise shows the dashboard. */
 const SignedIn = ({ session }: { readonly session: Session }) => {
   const [next] = useState(nextPage)
   useEffect(() => {
@@ -77,30 +81,42 @@ const SignedIn = ({ session }: { readonly session: Session }) => {
       <Shell session={session} pages={PAGES}>
         <Pages />
       </Shell>
+      <DialogHost />
     </Live>
+  )
+}
+
+/** The page stays mounted when its session ends or needs a confirmation, with the forms and secrets on it. */
+const Inside = ({ session }: { readonly session: Session }) => {
+  const lock = sessionLock.use()
+  return (
+    <>
+      <SignedIn session={session} />
+      {lock !== null && (
+        <Boundary path="">
+          <Suspense fallback={LOADING}>
+            <SignInCover session={lock.session} former={session} isRequested={lock.isRequested} />
+          </Suspense>
+        </Boundary>
+      )}
+    </>
   )
 }
 
 const Gate = ({ arrived }: { readonly arrived: Arrived }) => (
   <Loaded query={useSession()}>
-    {(session) =>
-      session.signed_in && session.person?.restriction == null ? (
-        <SignedIn session={session} />
-      ) : (
-        <SignInPage session={session} arrived={arrived} />
-      )
-    }
+    {(session) => (isOpen(session) ? <Inside session={session} /> : <SignInPage session={session} arrived={arrived} />)}
   </Loaded>
 )
 
-const SIGN_IN_ADDRESS = takeSignInAddress()
+const SIGN_IN_ADDRESS = takeSignInAddress() ?? keptInvitation()
 takeNextPage()
 
 export const App = () => {
   const [way, setWay] = useState(SIGN_IN_ADDRESS)
   const [arrived, setArrived] = useState<Arrived>({})
   useEffect(() => {
-    // A link that is opened where the dashboard is already shown loads nothing anew.
+    // Opening a sign-in link in a tab that shows the dashboard does not reload the page.
     const arrive = (): void => {
       const next = takeSignInAddress()
       if (next !== null) setWay(next)
@@ -118,6 +134,7 @@ export const App = () => {
         <Suspense fallback={LOADING}>
           {way === null ? <Gate arrived={arrived} /> : <Arrival key={JSON.stringify(way)} way={way} onDone={done} />}
         </Suspense>
+        <ShownOnce />
       </Router>
     </QueryClientProvider>
   )

@@ -5,11 +5,13 @@ import './base.css'
 import { preloadSession } from './api/session.ts'
 import { App } from './app.tsx'
 import { loadOthers, preloadArea } from './pages/areas.ts'
+import { keepScrollPlaces } from './url/scroll-place.ts'
 
-// What the first view needs is asked for side by side; what fails is asked for again where it is shown.
+// Fetches the data for the first view in parallel. Failed requests are repeated by the components that need them.
 const session = preloadSession()
 await Promise.allSettled([session, preloadArea(window.location.pathname, session)])
 
+keepScrollPlaces()
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <App />

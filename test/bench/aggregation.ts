@@ -1,4 +1,4 @@
-// 20 updates of 25 million float32, files in -> file out: ours against a plain C loop over the same files.
+// Aggregates 20 updates of 25 million float32 from files to a file, compared with a plain C loop over the same files.
 // Run alone: node --import tsx test/bench/aggregation.ts
 import { spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ const MIB = 1024 * 1024
 
 interface Sample {
   readonly path: string
-  /** Where the float32 values begin. */
+  /** The byte offset of the float32 values. */
   readonly offset: number
   readonly numSamples: number
 }
@@ -36,7 +36,7 @@ const writeSamples = (folder: string, format: 'safetensors' | 'torch-zip', value
     ftruncateSync(file.fd, plan.size)
     writePieces(file, plan)
     const { byteOffset } = plan.file.tensors[0]!
-    // Every file holds the same values rotated by another distance: different data, cheaply.
+    // Every file has the same values, rotated by a different distance: different data at low cost.
     const bytes = new Uint8Array(values.buffer)
     const cut = (k * 4_999_999 * 4) % bytes.length
     file.write(byteOffset, bytes.subarray(cut))
@@ -70,7 +70,7 @@ const runYardstick = (program: string, samples: readonly Sample[], output: strin
   return Number(stdout)
 }
 
-/** 99th percentile of the time a request to a server in this thread takes, in ms, while `work` runs. */
+/** Returns the 99th percentile of request latency in ms, for a server in this thread, while `work` runs. */
 const p99During = async (work: () => Promise<unknown>): Promise<number> => {
   const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -112,7 +112,7 @@ const seconds = (values: readonly number[]): string =>
 const best = (values: readonly number[]): number => Math.min(...values)
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
 
-/** Prints CPU and wall seconds, the ratio to the C loop, peak memory above idle, and what requests notice. */
+/** Prints CPU and wall time in seconds, the ratio to the C loop, peak memory above idle, and request latencies. */
 export const benchAggregation = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-aggregation-'))
   try {

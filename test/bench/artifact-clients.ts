@@ -1,5 +1,5 @@
-// The process behind artifact-download.ts: many connections that read a file and throw it away, into one buffer that is
-// used again and again, so that as little as possible of the two cores goes into reading.
+// The process behind artifact-download.ts: many connections that read a file into one reused buffer, so that reading uses as
+// little as possible of the two cores.
 import { connect } from 'node:net'
 
 export interface Pull {
@@ -12,7 +12,7 @@ export interface Pull {
 
 export interface Pulled {
   readonly seconds: number
-  /** When each connection had all of it. */
+  /** When each connection had received everything. */
   readonly each: readonly number[]
 }
 

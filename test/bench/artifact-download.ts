@@ -1,5 +1,5 @@
-// One artifact of 1 GiB pulled by 20 devices at once, from the service, from nginx that sends the service's files (SERVICE_DOWNLOADS=x-accel), and
-// from nginx serving the same file.
+// 20 devices pull one artifact of 1 GiB at once: from the service, from nginx that sends the service's files
+// (SERVICE_DOWNLOADS=x-accel), and from nginx serving the same file.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { openAsBlob } from 'node:fs'
@@ -30,7 +30,7 @@ const startClients = (cleanUps: CleanUps) => {
   }
 }
 
-/** Prints total MB/s, the ratio to nginx, CPU time for each GB, and the service's memory above what it was at rest. */
+/** Prints total MB/s, the ratio to nginx, CPU time per GB, and the service's memory above idle. */
 export const benchArtifactDownload = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const folder = cleanUps.folder('artifact')

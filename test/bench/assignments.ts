@@ -1,4 +1,4 @@
-// How fast assignments are decided, and what they cost a heartbeat.
+// How fast assignments are computed, and how much they add to a heartbeat.
 import { type AssignedDevice, assignmentsOf, indexAssignments } from '../../src/domain/assignment.ts'
 import { type Offer, type Plan, targetKey } from '../../src/domain/delivery-plan.ts'
 import { buildProgram } from './built-program.ts'
@@ -17,7 +17,7 @@ const SECONDS = 3
 
 const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
 
-/** Rollouts at 5%, 10%, ... 100%, of as many models as asked. */
+/** Rollouts at 5%, 10%, ... 100%, of the given number of models. */
 const indexOf = (models: number) => {
   const plans: Plan[] = []
   const offers = new Map<string, Offer>()
@@ -75,7 +75,7 @@ const call = async (load: LoadGenerator, service: ServiceUnderTest, key: string,
   return JSON.parse(bodies[0]!) as { id: string; rollout_id: string }
 }
 
-/** A model with one uploaded version, rolled out. */
+/** Creates a model with one uploaded version and rolls it out. */
 const rollOut = async (load: LoadGenerator, service: ServiceUnderTest, key: string, n: number): Promise<void> => {
   const name = `model-${n}`
   await call(load, service, key, '/models', { name })
@@ -104,7 +104,7 @@ const tagsOf = async (
   return bodies.map((body) => (JSON.parse(body) as { assignments_tag?: string }).assignments_tag ?? 'none')
 }
 
-/** Prints decisions per second of CPU time, and the CPU time and rate of heartbeats with assignments against without. */
+/** Prints decisions per CPU second, and the CPU time and rate of heartbeats with and without assignments. */
 export const benchAssignments = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     printTable(
@@ -126,7 +126,7 @@ export const benchAssignments = (): Promise<void> =>
     for (const { name, rollouts, tells } of cases) {
       const service = await startProgram(cleanUps, { name, program })
       const fleet = await registerFleet(load, service, DEVICES)
-      // The last ones reach everybody.
+      // The last ones include every device.
       for (let n = ROLLOUTS - rollouts; n < ROLLOUTS; n++) await rollOut(load, service, fleet[0]!.key, n)
       const tags = tells ? await tagsOf(load, service, fleet) : []
       const calls = fleet.map((device, n) => {

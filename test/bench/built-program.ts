@@ -7,21 +7,21 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDER = join(ROOT, 'node_modules/.cache/tributary-bench', `${process.pid}`)
 
 export interface BuiltProgram {
-  /** What `npm start` runs. */
+  /** The program that `npm start` runs. */
   readonly service: string
-  /** The same server and route, answering from memory. */
+  /** The same server and route, responding from memory. */
   readonly baseline: string
 }
 
 let built: BuiltProgram | undefined
 
 /**
- * The program and the baseline, compiled as `npm run build` compiles, in a folder of their own: never a stale dist/,
- * and never one that is rebuilt under a running benchmark. Not through tsx, which wraps every function it makes.
+ * Compiles the program and the baseline like `npm run build`, but in a separate folder: never a stale dist/, and never one that
+ * is rebuilt during a benchmark. Does not use tsx, which wraps every function.
  */
 export const buildProgram = (): BuiltProgram => {
   if (built !== undefined) return built
-  // Two benchmarks may run beside each other.
+  // Two benchmarks may run at the same time.
   process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }))
   mkdirSync(FOLDER, { recursive: true })
   const config = {

@@ -1,4 +1,4 @@
-// Attackers in the fleet: 6 of 20 devices send ten times their change, the other way.
+// Attackers in the fleet: 6 of 20 devices send ten times their change with the opposite sign.
 import { takePart } from '../../src/sdk/take-part.ts'
 import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
 import { type Dataset, splitDataset } from '../../src/sdk/trainers/dataset.ts'
@@ -25,7 +25,7 @@ const CONTESTANTS = [
   { strategy: 'multikrum', options: { byzantine: ATTACKERS } },
 ] as const
 
-/** Rows around ten corners that overlap, the same ten for every device. */
+/** Returns rows around ten overlapping centers, the same for every device. */
 const rowsOf = (seed: number, count: number): Dataset => {
   const corners = seededRandom(1)
   const centres = Float64Array.from({ length: SHAPE.classes * SHAPE.features }, () => corners.normal(0, 0.6))
@@ -51,7 +51,7 @@ const attack = (global: Uint8Array, update: Uint8Array): Uint8Array<ArrayBuffer>
   return encodeModel(tensors, to.dtypes)
 }
 
-/** Prints the accuracy on rows that nobody trained on, with and without the attackers' attack, as a markdown table. */
+/** Prints the accuracy on unseen rows, with and without the attack, as a Markdown table. */
 export const benchByzantine = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const { port } = await startProgram(cleanUps, { name: 'service', program: buildProgram().service })

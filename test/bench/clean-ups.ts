@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What a benchmark has started and written, undone in reverse order when it ends, fails or is interrupted. */
+/** Undoes what a benchmark has started and written, in reverse order, when it ends, fails, or is interrupted. */
 export interface CleanUps {
   add(undo: () => void | Promise<void>): void
-  /** A folder that is removed at the end. */
+  /** Creates a folder that is removed at the end. */
   folder(name: string): string
 }
 

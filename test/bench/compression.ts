@@ -19,7 +19,7 @@ const randomFrom = (seed: number) => {
   }
 }
 
-/** How the question is related to the sentence that answers it. */
+/** The relation between the question and the sentence that answers it. */
 const KINDS = {
   'same words': (name: string, thing: string) => [`${name} has ${thing}.`, `What does ${name} have?`],
   'answer one sentence later': (name: string, thing: string) => [
@@ -34,7 +34,7 @@ interface Task {
   readonly thing: string
 }
 
-/** Sentences about animals and others, one that answers the question among them, then small talk, then the question. */
+/** Sentences about animals and others, including one that answers the question, then small talk, then the question. */
 const taskOf = (kind: keyof typeof KINDS, seed: number, sentences: number): Task => {
   const pick = randomFrom(seed)
   const [name, thing] = [pick(NAMES), pick(THINGS)]
@@ -84,7 +84,7 @@ const survival = async (engine: Engine, kind: keyof typeof KINDS, share: number)
     milliseconds.push(performance.now() - started)
     saved.push(1 - (done?.report.tokensAfter ?? before) / before)
     if (done?.messages.some(({ content }) => content.includes(thing))) survived++
-    // What cutting off the beginning would have left, as servers do that only shift the context.
+    // What remains when the beginning is cut off, as on servers that only shift the context.
     const context = messages[0]!.content
     if (context.slice(Math.ceil(context.length * (1 - share))).includes(thing)) survivedCut++
   }
@@ -99,7 +99,7 @@ const survival = async (engine: Engine, kind: keyof typeof KINDS, share: number)
   ]
 }
 
-/** How often a small real model says the same as it says to the whole prompt. */
+/** How often a small real model gives the same answer as for the whole prompt. */
 const answersAgree = async (engine: Engine, share: number): Promise<readonly string[]> => {
   const signal = new AbortController().signal
   const agreements: number[] = []
@@ -121,7 +121,7 @@ const answersAgree = async (engine: Engine, share: number): Promise<readonly str
   return [`${share * 100}%`, `${((100 * equal) / TASKS).toFixed(0)}%`, mean.toFixed(2), median(times).toFixed(2)]
 }
 
-/** What compression saves, and what it costs: whether the one sentence that matters survives, and whether answers change. */
+/** The savings and costs of compression: whether the one relevant sentence survives, and whether answers change. */
 export const benchCompression = async (): Promise<void> => {
   const engine = await openLlamaEngine({
     name: 'starter',

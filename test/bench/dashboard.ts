@@ -1,4 +1,4 @@
-// The dashboard in a browser: how soon the first page is there, how soon a round's point, and a list of 100,000 devices.
+// The dashboard in a browser: time to the first page, to a round's point on a curve, and to a list of 100,000 devices.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -20,7 +20,7 @@ const WEB_SCRIPT = fileURLToPath(new URL('../../scripts/web.mjs', import.meta.ur
 const VISITS = 5
 const CPU_SLOWDOWN = 4
 const ROUNDS = 5
-/** Before those that are measured, so that the code is compiled. */
+/** Run before the measured rounds, so that the code is compiled. */
 const WARM_UP_ROUNDS = 1
 const SHAPE = { features: 60, classes: 10 }
 const TRAINEES = 3
@@ -31,13 +31,13 @@ const NOTHING_LOADS = ':not(:has([role=status][aria-label=Loading]))'
 const HOME = `main${NOTHING_LOADS} a[href^="/training/rounds/"]`
 
 interface Seen {
-  /** Since 1970. */
+  /** Milliseconds since 1970. */
   readonly atMs: number
-  /** Since the navigation began. */
+  /** Milliseconds since the navigation began. */
   readonly sinceStartMs: number
 }
 
-/** When the page first draws a frame with what the selector names. */
+/** Resolves when the page first draws a frame with a match of the selector. */
 const whenSeen = (page: Page, selector: string): Promise<Seen> =>
   page.evaluate(
     async ({ wanted, longestMs }) => {
@@ -51,7 +51,7 @@ const whenSeen = (page: Page, selector: string): Promise<Seen> =>
     { wanted: selector, longestMs: MAX_MS },
   )
 
-/** Prints medians, with the range they come from, beside the goals. */
+/** Prints medians, with their ranges, next to the goals. */
 export const benchDashboard = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const chromium = findBrowser()
@@ -85,7 +85,7 @@ const milliseconds = (times: readonly number[]): [string, string] => [
   `${Math.min(...times).toFixed(0)} – ${Math.max(...times).toFixed(0)}`,
 ]
 
-/** The home page in a profile that has never seen it: from the navigation until its content is drawn and nothing loads. */
+/** Measures the home page in a new profile: from the navigation until its content is drawn and nothing is loading. */
 const firstPages = async (browser: Browser, baseUrl: string) => {
   const times: number[] = []
   let bytes = 0
@@ -109,7 +109,7 @@ const compressedBytes = async (urls: readonly string[]): Promise<number> => {
   return files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0)
 }
 
-/** From `completed_at` of each round of a job until the job's page describes its curve with that round. */
+/** Measures from each round's `completed_at` until the job's page shows the round in its curve. */
 const pointDelays = async (browser: Browser, port: number): Promise<readonly number[]> => {
   const baseUrl = `http://127.0.0.1:${port}`
   const operator = await operate(port, 'curve')
@@ -149,7 +149,7 @@ const pendingRound = async ({ device }: Trainee): Promise<string> => {
   }
 }
 
-/** When the page gets the next event of this kind, in the browser's own clock; ask before it happens. */
+/** Returns when the page gets the next event of this kind, by the browser's clock. Call it before the event. */
 const nextEvent = async (page: Page, type: string): Promise<() => Promise<number>> => {
   await page.evaluate((kind) => {
     window.addEventListener(kind, () => Object.assign(window, { seenAt: Date.now() }), { capture: true, once: true })
@@ -157,7 +157,7 @@ const nextEvent = async (page: Page, type: string): Promise<() => Promise<number
   return () => page.evaluate(() => (window as unknown as { seenAt: number }).seenAt)
 }
 
-/** From a click on Devices until the first rows are drawn, and from a search's last key until the one row that it finds is. */
+/** Measures from a click on Devices to the first rows, and from a search's last key to its only row. */
 const deviceLists = async (browser: Browser, baseUrl: string) => {
   const pages: number[] = []
   const searches: number[] = []

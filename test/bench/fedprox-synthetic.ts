@@ -18,7 +18,7 @@ const STRAGGLERS = 9
 const ROUNDS = 60
 const EPOCHS = 20
 const SHAPE = { features: 60, classes: 10 }
-/** The recipe's lognormal has a very long tail, whose devices would take most of the time. */
+/** The recipe's lognormal distribution has a very long tail; those devices would take most of the time. */
 const MAX_ROWS = 500
 
 const CONTESTANTS = [
@@ -27,7 +27,7 @@ const CONTESTANTS = [
   { name: 'FedProx, mu = 1', strategy: 'fedprox', options: { mu: 1 } },
 ] as const
 
-/** Loss on the rows trained on and accuracy on the held-out ones, over all devices. */
+/** Computes the loss on training rows and the accuracy on held-out rows, over all devices. */
 const judge = ({ tensors }: Model, fleet: readonly Split[]) => {
   const sum = { loss: 0, rows: 0, right: 0, heldOut: 0 }
   for (const { train, heldOut } of fleet) {
@@ -39,7 +39,7 @@ const judge = ({ tensors }: Model, fleet: readonly Split[]) => {
   return { loss: sum.loss / sum.rows, accuracy: sum.right / sum.heldOut }
 }
 
-/** Prints loss and accuracy of FedAvg and FedProx, each seed and their mean, as a markdown table. */
+/** Prints loss and accuracy of FedAvg and FedProx, per seed and averaged, as a Markdown table. */
 export const benchFedproxSynthetic = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const { port } = await startProgram(cleanUps, { name: 'service', program: buildProgram().service })
@@ -63,7 +63,7 @@ export const benchFedproxSynthetic = (): Promise<void> =>
         let round = 0
         const done = await playRounds(operator, job, fleet, async (index, roundId, chosen) => {
           if (index === chosen[0]) round++
-          // The same for all contestants: how many, and how much of their work they get done.
+          // The same for all contestants: the number of stragglers, and how much of their work they complete.
           const random = seededRandom(seedFrom(`${seed} ${round} ${chosen.indexOf(index)}`))
           const isStraggler = chosen.indexOf(index) < STRAGGLERS
           const epochs = isStraggler ? 1 + Math.floor(random.uniform() * EPOCHS) : EPOCHS

@@ -1,4 +1,4 @@
-/** The value below which the given share (0 to 1) of the values lies; NaN of none. */
+/** Returns the value below which the given share (0 to 1) of the values lies; NaN if there are none. */
 export const quantile = (values: readonly number[], share: number): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
@@ -6,11 +6,11 @@ export const quantile = (values: readonly number[], share: number): number => {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-/** The ratios of two series measured alternately: each round's pair met the same foreign load, so pairs are compared. */
+/** Returns the ratios of two series measured alternately. Pairs are compared because both saw the same background load. */
 export const pairwise = (above: readonly number[], below: readonly number[]): number[] =>
   above.map((value, round) => value / below[round]!)
 
-/** A Markdown table, its columns padded for the terminal, ready to be pasted into docs/benchmarks.md. */
+/** Prints a Markdown table for docs/benchmarks.md, with columns padded for the terminal. */
 export const printTable = (header: readonly string[], rows: readonly (readonly string[])[]): void => {
   const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column]!.length)))
   const line = (cells: readonly string[]): string =>

@@ -1,4 +1,4 @@
-// Whether the dashboard's list of 100,000 devices answers each page, search, filter and order in 200 ms.
+// Whether the dashboard's list of 100,000 devices returns each page, search, filter, and order within 200 ms.
 import { buildProgram } from './built-program.ts'
 import { type CleanUps, withCleanUps } from './clean-ups.ts'
 import { median, printTable, quantile } from './figures.ts'
@@ -28,7 +28,7 @@ const SEARCHES: Readonly<Record<string, string>> = {
   'filter by status': 'status=active',
 }
 
-/** Prints median and 95th percentile of the time of each kind of request, on both databases. */
+/** Prints the median and 95th percentile of each kind of request, on both databases. */
 export const benchFleetSearch = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const load = startLoadGenerator(cleanUps)
@@ -67,7 +67,7 @@ const measure = async (
   printTable([`${database}, ms`, 'median', 'p95'], rows)
 }
 
-/** Where the list goes on after half of the devices. */
+/** Returns the cursor after half of the devices. */
 const cursorBehind = async (service: ServiceUnderTest, key: string, query: string): Promise<string> => {
   let after = ''
   for (let page = 0; page < DEEP_PAGES; page++) {

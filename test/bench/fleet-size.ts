@@ -1,4 +1,4 @@
-// Whether 100,000 registered devices slow down what 1,000 do not: two services, asked in turn.
+// Whether 100,000 registered devices slow down what 1,000 do not: two services, measured alternately.
 import { buildProgram } from './built-program.ts'
 import { type CleanUps, withCleanUps } from './clean-ups.ts'
 import { median, pairwise, printTable, quantile } from './figures.ts'
@@ -11,11 +11,11 @@ import { startRound } from './started-round.ts'
 const SMALL = 1000
 const LARGE = 100_000
 const ROUNDS = 15
-/** Requests of a kind to one service before it is the other's turn. */
+/** Requests of one kind to one service before switching to the other. */
 const TURN = 20
 /** Turns before the measurement, so that the code is compiled. */
 const WARM_UP = 5
-/** Round starts a turn: each waits for its round to end. */
+/** Round starts per turn: each waits for its round to end. */
 const STARTS = 3
 const PAGE = 100
 
@@ -24,7 +24,7 @@ interface Side {
   readonly fleet: readonly FleetDevice[]
 }
 
-/** Prints the median latency of each kind of request with either fleet, and their ratio, on both databases. */
+/** Prints the median latency of each kind of request with either fleet, and the ratio, on both databases. */
 export const benchFleetSize = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const load = startLoadGenerator(cleanUps)
@@ -50,7 +50,7 @@ const compare = async (
     const started = performance.now()
     const fleet = await registerFleet(load, service, size)
     const registered = performance.now()
-    // All devices are active then, the tables look as in a fleet that lives, and both services have worked as much.
+    // Makes all devices active and the tables like those of a live fleet, and gives both services the same amount of work.
     const beats = Array.from({ length: LARGE }, (_, n) => heartbeatOf(fleet[n % size]!))
     await load.run({ port: service.port, connections: 256, calls: beats })
     const beaten = performance.now()
@@ -90,7 +90,7 @@ const compare = async (
   printTable([`${database}: median ms`, '1,000 devices', '100,000 devices', 'ratio', 'quartile', 'quartile'], rows)
 }
 
-/** Each sends requests of one kind to one service and returns their median latency in ms. */
+/** Each function sends requests of one kind to one service and returns their median latency in ms. */
 const measurements = (load: LoadGenerator): Record<string, (side: Side) => Promise<number>> => {
   const oneByOne = (callOf: (side: Side, n: number) => Call) => async (side: Side) => {
     const calls = Array.from({ length: TURN }, (_, n) => callOf(side, n))

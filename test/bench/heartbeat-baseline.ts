@@ -1,5 +1,5 @@
-// The yardstick of the heartbeat benchmark: the very same server, route, validation, rate limit and log, whose service
-// answers from memory. What it is faster by is what the durable write costs.
+// The baseline of the heartbeat benchmark: the same server, route, validation, rate limit, and log, with a service that
+// responds from memory. The difference is the cost of the durable write.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { heartbeatsRoutes } from '../../src/control/fleet/heartbeats/heartbeats.routes.ts'
 import type { HeartbeatsService } from '../../src/control/fleet/heartbeats/heartbeats.service.ts'

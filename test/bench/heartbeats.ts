@@ -1,4 +1,4 @@
-// Heartbeats per second with the durable write, against the same server answering from memory.
+// Heartbeats per second with the durable write, compared with the same server responding from memory.
 import { buildProgram } from './built-program.ts'
 import { withCleanUps } from './clean-ups.ts'
 import { median, pairwise, printTable, quantile } from './figures.ts'
@@ -8,7 +8,7 @@ import { startCluster } from './postgres-cluster.ts'
 import { type ServiceUnderTest, startProgram } from './service-under-test.ts'
 
 const CONNECTIONS = 256
-/** Ten devices take turns on each connection, so that keys are looked up again and again, as in a fleet. */
+/** Ten devices take turns on each connection, so that keys are looked up repeatedly, as in a fleet. */
 const DEVICES = 10 * CONNECTIONS
 const ROUNDS = 7
 const SECONDS = 4
@@ -22,7 +22,7 @@ interface Contestant {
   readonly cpuMicroseconds: number[]
 }
 
-/** Prints requests per second, their ratio to the baseline, latencies, and CPU time of the service's own process. */
+/** Prints requests per second, the ratio to the baseline, latencies, and CPU time of the service's process. */
 export const benchHeartbeats = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const program = buildProgram()
@@ -42,7 +42,7 @@ export const benchHeartbeats = (): Promise<void> =>
       contestants.push({ service, fleet, perSecond: [], p50: [], p99: [], cpuMicroseconds: [] })
     }
 
-    // The first round warms everybody up.
+    // The first round is a warm-up.
     for (let round = 0; round <= ROUNDS; round++) {
       for (const contestant of contestants) {
         const { service, fleet } = contestant

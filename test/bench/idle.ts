@@ -1,4 +1,4 @@
-// Processor time and memory of the built service (npm run build) until it is ready, and of the idle one.
+// CPU time and memory of the built service (npm run build) until it is ready, and when idle.
 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,10 @@ const PROGRAM = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const ROUNDS = 5
 const IDLE_MS = 10_000
 
-/** Prints what a start takes on a new data folder and on an existing one, there also with the memory setting of `svc up`, in turns. */
+/**
+ * Prints the cost of a start with a new data folder and an existing one, the latter also with the memory setting of `svc up`.
+ * Alternates between them.
+ */
 export const benchIdle = (): Promise<void> =>
   withCleanUps(async (data) => {
     const ways: Readonly<Record<string, Readonly<Record<string, string>>>> = {

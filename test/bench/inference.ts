@@ -1,6 +1,6 @@
-// `svc serve` beside llama.cpp's own server (LLAMA_SERVER=<path of llama-server>; without it ours alone), on the same file,
-// threads and context. BENCH_MODELS names GGUF files, separated by commas; BENCH_THREADS how many threads; BENCH_ROUNDS how
-// many rounds.
+// Compares `svc serve` with llama.cpp's own server (LLAMA_SERVER=<path of llama-server>; without it, runs ours alone), with the
+// same file, threads, and context. BENCH_MODELS lists GGUF files, separated by commas; BENCH_THREADS is the number of threads;
+// BENCH_ROUNDS the number of rounds.
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median, pairwise, printTable } from './figures.ts'
@@ -15,7 +15,7 @@ const ANSWER = 64
 const STARTER = fileURLToPath(new URL('../../models/starter.gguf', import.meta.url))
 
 let lastPrompt = 0
-/** About `words` * 3 tokens that no prompt before began with. */
+/** About `words` * 3 tokens, with a beginning that no earlier prompt had. */
 const text = (words: number): string => {
   lastPrompt += 1
   return `${lastPrompt} ${process.pid} ${Array.from({ length: words }, (_, index) => `item ${(lastPrompt * 7919 + index * 31) % 997}`).join(', ')}`
@@ -94,14 +94,14 @@ const MEASURES: readonly Measure[] = [
 
 interface Series {
   readonly values: number[]
-  /** Processor time of each round, in milliseconds. */
+  /** CPU time of each round, in milliseconds. */
   readonly busy: number[]
 }
 
 const measureOn = async (measure: Measure, servers: readonly ModelServer[]): Promise<Series[]> => {
   const series: Series[] = servers.map(() => ({ values: [], busy: [] }))
   for (let round = 0; round < ROUNDS + 1; round++) {
-    // The first round warms up; who goes first alternates.
+    // The first round is a warm-up; the order of the servers alternates.
     const order = [...servers.keys()]
     if (round % 2 === 1) order.reverse()
     for (const index of order) {
@@ -131,7 +131,7 @@ const benchModel = async (model: string, threads: number, rival: string | undefi
     const rows: string[][] = []
     for (const measure of MEASURES) {
       rows.push(rowOf(measure, await measureOn(measure, servers)))
-      // A row takes minutes: it is worth seeing before the table.
+      // A row takes minutes, so it is printed before the table.
       console.error(rows.at(-1)!.join(' | '))
     }
     console.log(`\n${basename(model)}, ${threads} thread(s)\n`)

@@ -1,4 +1,4 @@
-// The process behind load.ts. Raw sockets and ready-made requests: an HTTP client would need more CPU than the service.
+// The process behind load.ts. Uses raw sockets and prepared requests: an HTTP client would need more CPU than the service.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Load, LoadResult } from './load.ts'
@@ -13,7 +13,7 @@ const bytesOf = ({ method, path, key, body }: Call): Buffer => {
 
 const lengthOf = (head: string): number => Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
 
-/** Sends one request and resolves with the answer's body; one at a time on a socket. */
+/** Sends one request and resolves with the response's body; one at a time per socket. */
 const exchange = (socket: Socket, request: Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     let received = ''
@@ -44,8 +44,8 @@ const run = async ({ port, connections, calls, seconds, perSecond, keepBodies }:
   const latenciesMs: number[] = []
   const count = Math.min(connections, calls.length)
   const sockets = await Promise.all(Array.from({ length: count }, () => open(port)))
-  // A server accepts one connection each time it looks around, so that the last of many comes late: the clock starts
-  // when all have been served once.
+  // A server accepts one connection per turn of its event loop, so the last of many comes late. The clock starts when all have
+  // been served once.
   if (seconds !== undefined) await Promise.all(sockets.map((socket, n) => exchange(socket, requests[n]!)))
   const started = performance.now()
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : started + seconds * 1000

@@ -10,32 +10,32 @@ export interface Call {
   readonly body?: unknown
 }
 
-/** Every connection sends one request after another: the calls at its own places in the list, round and round. */
+/** Every connection sends one request after another: its share of the calls, repeatedly. */
 export interface Load {
   readonly port: number
   readonly connections: number
   readonly calls: readonly Call[]
-  /** How long to go on; without it every call is sent once. */
+  /** How long to run; if undefined, every call is sent once. */
   readonly seconds?: number
-  /** Starts so many requests a second in all, evenly, instead of as many as there can be. */
+  /** Starts this many requests per second in total, evenly spaced, instead of as many as possible. */
   readonly perSecond?: number
-  /** Whether the bodies of the answers are wanted, in the calls' order. */
+  /** Whether to return the response bodies, in the order of the calls. */
   readonly keepBodies?: boolean
 }
 
 export interface LoadResult {
   readonly seconds: number
-  /** Of each answered request, in no order. */
+  /** Of each response, in no particular order. */
   readonly latenciesMs: readonly number[]
   readonly bodies: readonly string[]
 }
 
 export interface LoadGenerator {
-  /** Rejects when an answer is not of the 2xx kind. */
+  /** Rejects if a response is not 2xx. */
   run(load: Load): Promise<LoadResult>
 }
 
-/** A process of its own that puts load on a service, so that making requests does not slow down what is measured here. */
+/** Starts a separate process that puts load on a service, so that sending requests does not slow down this one. */
 export const startLoadGenerator = (cleanUps: CleanUps): LoadGenerator => {
   const child: ChildProcess = fork(fileURLToPath(new URL('load-generator.ts', import.meta.url)), {
     execArgv: ['--import', 'tsx'],

@@ -1,4 +1,4 @@
-// `npm run bench` runs all benchmarks one after another, `npm run bench -- heartbeats transfers` only those named.
+// `npm run bench` runs all benchmarks one after another; `npm run bench -- heartbeats transfers` runs only those.
 import { benchAggregation } from './aggregation.ts'
 import { benchArtifactDownload } from './artifact-download.ts'
 import { benchAssignments } from './assignments.ts'

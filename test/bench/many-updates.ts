@@ -1,5 +1,5 @@
-// One round with 20, 1,000 and 10,000 updates of 1 MB: the time to aggregate, memory, and how fast the round is shown.
-// BENCH_UPDATES=20,1000 BENCH_UPDATE_MB=100 measures other sizes; above 10 MB stored files become sparse (Linux, `fallocate`).
+// One round with 20, 1,000, and 10,000 updates of 1 MB: aggregation time, memory, and how fast the round is shown.
+// BENCH_UPDATES=20,1000 BENCH_UPDATE_MB=100 sets other sizes; above 10 MB, stored files become sparse (Linux, `fallocate`).
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const SIZES = (process.env.BENCH_UPDATES ?? '20,1000,10000').split(',').map(Numb
 const MEGABYTES = Number(process.env.BENCH_UPDATE_MB ?? 1)
 const SPARSE_ABOVE_MB = 10
 
-/** Makes the files stored since the last call sparse: as long as before, and their zeros take no room on the disk. */
+/** Makes the files stored since the last call sparse: they keep their length, but zeros take no disk space. */
 const sparsely = (blobs: string) => {
   const done = new Set<string>()
   return (): void => {

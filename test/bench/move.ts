@@ -1,4 +1,4 @@
-// An installation of 10,000 devices and 10 GB of models, moved by `svc migrate` to PostgreSQL and S3 (Swift), and compared.
+// Moves an installation of 10,000 devices and 10 GB of models to PostgreSQL and S3 (Swift) with `svc migrate`, and compares.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ const DEVICES = 10_000
 const FILES = Number(process.env.BENCH_MOVE_FILES ?? 100)
 const FILE_BYTES = 6 * 16 * 1024 * 1024
 
-/** Each file as a version of one model; returns their hashes. */
+/** Uploads each file as a version of one model; returns their hashes. */
 const upload = async (service: ServiceUnderTest, key: string, cleanUps: CleanUps): Promise<string[]> => {
   const at = `http://127.0.0.1:${service.port}/api/v1/models`
   const authorization = `Bearer ${key}`
@@ -68,7 +68,7 @@ const timed = async <T>(work: () => Promise<T>): Promise<[result: T, seconds: nu
   return [await work(), (performance.now() - began) / 1000]
 }
 
-/** Needs `npm run build`, PostgreSQL, Swift, and three times the files' size on the disk. */
+/** Requires `npm run build`, PostgreSQL, Swift, and disk space for three times the files' size. */
 export const benchMove = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const cluster = await startCluster(cleanUps)

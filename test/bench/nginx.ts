@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CleanUps } from './clean-ups.ts'
 
 export interface Nginx {
-  /** Where it serves the file, at /artifact. */
+  /** Serves the file here, at /artifact. */
   readonly port: number
-  /** Where it is in front of the service, as deploy/nginx has it. */
+  /** Proxies the service here, as in deploy/nginx. */
   readonly frontPort: number
-  /** CPU seconds used so far, of all its processes. */
+  /** CPU seconds used so far by all its processes. */
   cpuSeconds(): number
 }
 
@@ -36,8 +36,8 @@ const isListening = (port: number): Promise<boolean> =>
 const FRONT = new URL('../../deploy/nginx/tributary.conf', import.meta.url)
 
 /**
- * nginx with sendfile, as a package installs it, serving one file at /artifact, and in front of the service whose files are below
- * `blobs`. Null when there is none: NGINX or PATH.
+ * Starts nginx with sendfile, as installed by a package, serving one file at /artifact, and as a proxy for the service whose
+ * files are in `blobs`. Uses NGINX or the PATH; null if not found.
  */
 export const startNginx = async (
   cleanUps: CleanUps,

@@ -1,4 +1,4 @@
-/** Most resident memory while `work` runs, in bytes. */
+/** Returns the peak resident memory while `work` runs, in bytes. */
 export const peakDuring = async (work: () => Promise<unknown>): Promise<number> => {
   let peak = process.memoryUsage.rss()
   const timer = setInterval(() => {

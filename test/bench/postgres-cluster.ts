@@ -8,11 +8,11 @@ import { freePort, postgresBinaries, unprivilegedUser } from '../postgres-progra
 import type { CleanUps } from './clean-ups.ts'
 
 export interface PostgresCluster {
-  /** The URL of a new, empty database. */
+  /** Creates an empty database and returns its URL. */
   newDatabase(): Promise<string>
 }
 
-/** A throw-away server as its package sets it up, fsync and all; null where there are no binaries. */
+/** Starts a temporary server with the package's defaults, including fsync; null if there are no binaries. */
 export const startCluster = async (cleanUps: CleanUps): Promise<PostgresCluster | null> => {
   const binaries = postgresBinaries()
   if (binaries === undefined) {

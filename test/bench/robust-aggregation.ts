@@ -1,5 +1,5 @@
-// Median, trimmed mean and Krum over 20 updates of 25 million float32, files in -> file out: ours against Flower's own
-// code on the same files. Flower runs where FLWR_PYTHON (default: python3) can import flwr; else that is said.
+// Median, trimmed mean, and Krum over 20 updates of 25 million float32, from files to a file, compared with Flower's own code
+// on the same files. Flower runs if FLWR_PYTHON (default: python3) can import flwr; otherwise, a message says so.
 // Run alone: node --import tsx test/bench/robust-aggregation.ts
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
@@ -42,7 +42,7 @@ const runFlower = (rule: string, samples: readonly Sample[], output: string): { 
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
 
-/** Largest difference between our file's values and Flower's, read piece by piece. */
+/** Returns the largest difference between our values and Flower's, reading the files in pieces. */
 const largestDifference = (ours: string, offset: number, theirs: string): number => {
   const [a, b] = [openSync(ours, 'r'), openSync(theirs, 'r')]
   const [x, y] = [new Float32Array(MIB / 4), new Float32Array(MIB / 4)]
@@ -58,7 +58,7 @@ const largestDifference = (ours: string, offset: number, theirs: string): number
   return largest
 }
 
-/** Prints CPU and wall seconds and peak memory of each rule, and how many times more Flower takes: in turns, medians. */
+/** Prints CPU and wall time in seconds, peak memory of each rule, and the ratios to Flower: medians of alternating runs. */
 export const benchRobustAggregation = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-robust-'))
   const withFlower = flowerIsThere()
@@ -82,7 +82,7 @@ export const benchRobustAggregation = async (): Promise<void> => {
           privacy: null,
           outputPath,
         })
-      // The first run starts the thread and compiles: it counts for memory, not for time.
+      // The first run starts the thread and compiles; it counts for memory, not for time.
       const peak = await peakDuring(aggregate)
       const plain = join(folder, 'flower')
       const runs: { cpu: number; wall: number; flower: number; flowerPeak: number }[] = []

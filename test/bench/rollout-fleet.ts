@@ -1,4 +1,4 @@
-// A rollout over a whole fleet of agents to completion, and once more while many of them restart at random.
+// Runs a rollout to completion over a fleet of agents, and then another while many of them restart at random.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildProgram } from './built-program.ts'
 import { withCleanUps } from './clean-ups.ts'
@@ -48,7 +48,7 @@ const upload = (service: ServiceUnderTest, key: string, version: string) => {
   return ask(service, key, 'POST', '/models/m/versions/upload', form)
 }
 
-/** Rolls a version out and waits until every agent says that it runs; each agent that is to restart does so once. */
+/** Rolls a version out and waits until every agent reports it as active; each agent to be restarted restarts once. */
 const rollOut = async (
   service: ServiceUnderTest,
   agents: readonly SimulatedAgent[],
@@ -95,7 +95,7 @@ const rollOut = async (
   }
 }
 
-/** Prints how long two rollouts took, and that nobody was lost or is on a wrong version. */
+/** Prints the durations of two rollouts, and verifies that no agent is lost or has a wrong version. */
 export const benchRolloutFleet = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const { service: program } = buildProgram()

@@ -28,7 +28,7 @@ const PROMPTS: readonly (readonly [name: string, messages: readonly ChatMessage[
   ['40 turns', [...turns(40), { role: 'user', content: 'And why is that?' }]],
 ]
 
-/** What a decision costs before a request for the model `auto` can start, in microseconds. */
+/** The cost of routing a request for the model `auto`, in microseconds. */
 export const benchRouting = async (): Promise<void> => {
   const rows = PROMPTS.map(([name, messages]) => {
     const question = { messages, responseFormat: { type: 'text' } } as const

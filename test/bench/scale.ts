@@ -1,4 +1,4 @@
-// How latencies grow from 1,000 to 1,000,000 devices on PostgreSQL. BENCH_DEVICES=1000,100000 names other sizes.
+// How latencies grow from 1,000 to 1,000,000 devices on PostgreSQL. BENCH_DEVICES=1000,100000 sets other sizes.
 import { createHash, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { composeKey } from '../../src/domain/api-key.ts'
@@ -15,7 +15,7 @@ const REQUESTS = 40
 /** Requests before the measurement, so that the code is compiled and the pages are read. */
 const WARM_UP = 5
 const ROUNDS = 40
-/** Devices whose keys are known here, spread over the fleet. */
+/** Devices whose keys are known here, evenly distributed over the fleet. */
 const SPREAD = 20_000
 const HEARTBEAT_SECONDS = 5
 const TURNS = 3
@@ -27,7 +27,7 @@ interface Side {
   readonly group: string
 }
 
-/** Prints the 95th percentile of each kind of request and heartbeats per second, for each size of the fleet. */
+/** Prints the 95th percentile of each kind of request, and heartbeats per second, for each fleet size. */
 export const benchScale = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const load = startLoadGenerator(cleanUps)
@@ -58,7 +58,7 @@ const any = (fleet: readonly FleetDevice[]): FleetDevice => fleet[Math.floor(Mat
 const formatTimes = (times: readonly number[]): string =>
   `${median(times).toFixed(1)}, ${quantile(times, 0.95).toFixed(1)}`
 
-/** Rows as registration writes them, of devices that were heard from within the last minute. */
+/** Writes rows like those of a registration, for devices with a heartbeat within the last minute. */
 const prepare = async (cleanUps: CleanUps, cluster: PostgresCluster, devices: number): Promise<Side> => {
   const url = await cluster.newDatabase()
   const service = await startProgram(cleanUps, {
@@ -111,7 +111,7 @@ const prepare = async (cleanUps: CleanUps, cluster: PostgresCluster, devices: nu
 const heartbeats = async (load: LoadGenerator, sides: readonly Side[]): Promise<void> => {
   const perSecond = sides.map((): number[] => [])
   const p99 = sides.map((): number[] => [])
-  // The first turn warms everybody up.
+  // The first turn is a warm-up.
   for (let turn = 0; turn <= TURNS; turn++) {
     for (const [at, { service, fleet }] of sides.entries()) {
       const calls = fleet.map(heartbeatOf)

@@ -20,7 +20,7 @@ const chain = (length: number, make: (next: object) => object): object => ({
 })
 const array = (minItems: number, items: object): object => ({ type: 'array', minItems, items })
 
-/** `salt` makes schemas differ: all of them, or 40, 50 or 100; null: no schema. */
+/** `salt` varies the schemas: all of them, or 40, 50, or 100; null: no schema. */
 const ATTACKS: readonly (readonly [name: string, schema: ((salt: number) => object) | null])[] = [
   ['no schema', null],
   ['1900 x 1900 strings', (salt) => array(1900, array(1900, { type: 'string', minLength: 50 + (salt % 40) }))],
@@ -67,10 +67,10 @@ interface Seen {
   readonly gaps: readonly number[]
 }
 
-/** More than the server remembers: where as many schemas differ, it compiles each one again when its turn comes again. */
+/** More than the server caches: if all schemas differ, it compiles each one again on every turn. */
 const BODIES = 200
 
-/** Beside the attackers, a client that asks for /health and one that reads the streams of a chat. */
+/** In addition to the attackers, one client requests /health and one reads streamed chats. */
 const observe = async ({ port, model }: ModelServer, schema: ((salt: number) => object) | null): Promise<Seen> => {
   const base = { model, temperature: 1, messages: [{ role: 'user', content: PROMPT }] }
   const bodies = many(BODIES, (salt) =>
@@ -114,7 +114,7 @@ const observe = async ({ port, model }: ModelServer, schema: ((salt: number) => 
   return { attackers: await attackers, health, first, gaps }
 }
 
-/** What schemas made to be slow cost everybody else of `svc serve`, in milliseconds. */
+/** What adversarial schemas cost other clients of `svc serve`, in milliseconds. */
 export const benchSchemas = async (): Promise<void> => {
   const server = await startOurs({ model: STARTER, threads: 1, slots: ATTACKERS + 1, contextTokens: 2048 })
   try {

@@ -31,7 +31,7 @@ const timed = async <T>(work: () => T | Promise<T>): Promise<[T, number]> => {
 const bytesOf = (message: unknown) => JSON.stringify(message).length
 const seconds = (value: number) => value.toFixed(3)
 
-/** What a round of 20 devices and a million parameters costs each side, in processor time and bytes; no network. */
+/** The cost of a round with 20 devices and a million parameters for each side, in CPU time and bytes; without a network. */
 export const benchSecureAggregation = async (): Promise<void> => {
   const settings = secureSettings({ devices: DEVICES })
   const names = Array.from({ length: DEVICES }, (_, i) => `device-${String(i).padStart(2, '0')}`)

@@ -8,10 +8,10 @@ import type { CleanUps } from './clean-ups.ts'
 export interface ServiceUnderTest {
   readonly name: string
   readonly port: number
-  /** CPU seconds used so far, of all threads. */
+  /** CPU seconds used so far by all threads. */
   cpuSeconds(): number
   residentBytes(): number
-  /** The highest resident memory since the last call of `forgetPeak`. */
+  /** Peak resident memory since the last call of `forgetPeak`. */
   peakBytes(): number
   forgetPeak(): void
 }
@@ -20,8 +20,8 @@ const CLOCK_TICKS_PER_SECOND = 100
 const START_MS = 120_000
 
 /**
- * Starts a program that says "listening on <address>", in a process of its own with its log in a file, as users do.
- * BENCH_CPU_PROFILES names a folder for CPU profiles of its threads, when it is to be known where the time goes.
+ * Starts a program that prints "listening on <address>", in a separate process with its log in a file, as users do. Set
+ * BENCH_CPU_PROFILES to a folder to save CPU profiles of its threads.
  */
 export const startProgram = async (
   cleanUps: CleanUps,

@@ -14,7 +14,7 @@ interface Answer {
   readonly bytes: Buffer
 }
 
-/** What survives a restart of an agent. */
+/** The data that survives an agent's restart. */
 export interface Disk {
   version: string | null
   activations: number
@@ -23,14 +23,14 @@ export interface Disk {
 export interface SimulatedAgent {
   readonly device: FleetDevice
   readonly disk: Disk
-  /** Kills it wherever it is, and starts it again with its disk. */
+  /** Kills it at any point and starts it again with its disk. */
   restart(): void
   stop(): Promise<void>
 }
 
 const WAIT_SECONDS = 20
 
-/** A device that does what it is told in its heartbeats: fetches, compares the hash, activates, reports each state. */
+/** A device that follows its heartbeats' assignments: downloads, verifies the hash, activates, and reports each state. */
 export const startAgent = (
   port: number,
   sockets: Agent,
@@ -81,7 +81,7 @@ export const startAgent = (
   }
 
   async function live(signal: AbortSignal): Promise<void> {
-    // Restarted agents come back at different times.
+    // Restarted agents return at different times.
     await sleep(Math.random() * 500)
     for (let known = ''; !signal.aborted; ) {
       try {

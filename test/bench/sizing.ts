@@ -1,4 +1,4 @@
-// What fleets of several sizes take of a machine: every device sends a heartbeat a minute.
+// The resources that fleets of several sizes need; every device sends one heartbeat per minute.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildProgram } from './built-program.ts'
@@ -13,7 +13,7 @@ const SIZES = [1_000, 10_000, 100_000]
 const SECONDS = 60
 const CONNECTIONS = 64
 
-/** Prints processor time, memory and disk of the service, with the embedded database, over a minute of each fleet. */
+/** Prints CPU time, memory, and disk space of the service with the embedded database, over one minute for each fleet. */
 export const benchSizing = async (): Promise<void> => {
   const program = buildProgram()
   const rows: string[][] = []

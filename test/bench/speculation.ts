@@ -1,5 +1,6 @@
-// What guessing ahead gains, and whether the text stays the same: each way against the plain one, interleaved, on text that
-// repeats what is in its prompt and text that does not. BENCH_MODELS names GGUF files, separated by commas; BENCH_THREADS how many threads.
+// The speedup of speculative decoding, and whether the text stays the same: each kind alternating with plain decoding, on text
+// that repeats its prompt and text that does not. BENCH_MODELS lists GGUF files, separated by commas; BENCH_THREADS is the
+// number of threads.
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +15,7 @@ const STARTER = fileURLToPath(new URL('../../models/starter.gguf', import.meta.u
 const LARGER = fileURLToPath(new URL('../fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
 const FIRST_BLOCK = fileURLToPath(new URL('../fixtures/models/tiny-chat-first1-q8_0.gguf', import.meta.url))
 
-/** The starter model knows these kinds of questions. */
+/** Questions that the starter model knows. */
 const QUESTIONS = ['Tell me a story.', 'Count from 3 to 22.', 'Give me JSON for Mia who lives in Sweden.']
 
 type Messages = ChatRequest['messages']
@@ -53,25 +54,25 @@ const write = async (engine: Engine, messages: Messages, temperature: number): P
   throw new Error('An answer did not finish.')
 }
 
-/** Other work on the machine only ever makes a round slower. */
+/** Background load can only slow a round down. */
 const fastest = (speeds: readonly number[]): number => Math.max(...speeds)
 
-/** Of one stream. */
+/** Tokens per second of one stream. */
 const speed = (all: readonly Written[]): number =>
   (all.reduce((sum, { tokens }) => sum + tokens, 0) / all.reduce((sum, each) => sum + each.milliseconds, 0)) * 1000
 
-/** Also says how many batches that took, which no other work on the machine changes. */
+/** Also returns the number of batches, which background load does not change. */
 const writeAll = async (engine: Engine, texts: readonly Messages[], temperature: number, streams: number) => {
   const before = engine.figures().batches_total ?? 0
   const all: Written[] = []
   for (const text of texts)
     all.push(...(await Promise.all(Array.from({ length: streams }, () => write(engine, text, temperature)))))
-  // The last figures come just after the last text.
+  // The last figures arrive shortly after the last text.
   await sleep(50)
   return { all, batches: engine.figures().batches_total! - before }
 }
 
-/** New questions, and the same ones asked again behind their answers, as when a text is to be changed in one place. */
+/** New questions, and the same ones asked again after their answers, as when a text is to be edited in one place. */
 const textsFor = async (plain: Engine): Promise<Readonly<Record<string, readonly Messages[]>>> => {
   const once = QUESTIONS.map((content) => [{ role: 'user', content } as const])
   const again: Messages[] = []
@@ -106,7 +107,7 @@ export const benchSpeculation = async (): Promise<void> => {
     const texts = await textsFor(plain)
     const rows: string[][] = []
     for (const [name, draft] of Object.entries(DRAFTS)) {
-      // The draft model at hand is of the family of these.
+      // The available draft model belongs to the same family as these.
       if (draft.kind === 'draft-model' && ![STARTER, LARGER].includes(path)) continue
       const engine = await open(draft)
       for (const [kind, asked] of Object.entries(texts))
@@ -121,7 +122,7 @@ export const benchSpeculation = async (): Promise<void> => {
           for (let round = 0; round <= ROUNDS; round++) {
             const expected = await writeAll(plain, asked, temperature, streams)
             const written = await writeAll(engine, asked, temperature, streams)
-            // The first round warms up.
+            // The first round is a warm-up.
             if (round === 0) continue
             without.push(speed(expected.all))
             withIt.push(speed(written.all))

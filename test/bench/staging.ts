@@ -1,5 +1,5 @@
-// A round of 20 updates of 100 MB whose files are in S3 (Swift over loopback), beside the same round with files in the folder and
-// plain GETs of the same objects, each whole and eight at a time, in turns. The service's copies are given up before: all are fetched.
+// A round of 20 updates of 100 MB with files in S3 (Swift over loopback), alternating with the same round with local files, and
+// with plain GETs of the whole objects, eight at a time. The service's copies are deleted first, so that all are fetched.
 import { spawnSync } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
@@ -28,10 +28,10 @@ const updateObjects = async ({ client, bucket }: SwiftStore): Promise<string[]> 
   return keys.slice(0, UPDATES)
 }
 
-/** What was uploaded is on the disk before anything is measured, so that writing it does not take the disk's time. */
+/** Flushes uploads to the disk before the measurement, so that writing them does not compete for it. */
 const writeOut = (): void => void spawnSync('sync')
 
-/** Seconds for all objects into files. */
+/** Returns the seconds to download all objects to files. */
 const plainGets = async (
   { client, bucket }: SwiftStore,
   keys: readonly string[],
@@ -50,7 +50,7 @@ const plainGets = async (
   return (performance.now() - began) / 1000
 }
 
-/** Needs Swift and 15 GB on the disk. */
+/** Requires Swift and 15 GB of disk space. */
 export const benchStaging = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const store = await startSwiftStore(cleanUps)
@@ -60,7 +60,7 @@ export const benchStaging = (): Promise<void> =>
       const service = await startProgram(cleanUps, { name, program, settings: { ...quiet, ...settings } })
       const load = startLoadGenerator(cleanUps)
       const fleet = await registerFleet(load, service, UPDATES)
-      // A round takes devices that are active, and the other turns last minutes.
+      // A round selects active devices, and the other turns last minutes.
       const beat = () => load.run({ port: service.port, connections: UPDATES, calls: fleet.map(heartbeatOf) })
       return { service, fleet, beat }
     }

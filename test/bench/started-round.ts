@@ -5,8 +5,8 @@ import type { ServiceUnderTest } from './service-under-test.ts'
 const ROUNDS = '/api/v1/training/rounds'
 
 /**
- * Starts a round and returns how long the start took, in ms. Then the starter submits an update, so that the round ends
- * (the service runs without a straggler grace) and the next may start; resolves when it has ended.
+ * Starts a round and returns the duration of that request in ms. Then the starter submits an update, so that the round ends
+ * (the service has no grace period) and the next one can start. Resolves when it has ended.
  */
 export const startRound = async (service: ServiceUnderTest, key: string, targetDevices: number): Promise<number> => {
   const ask = async (method: string, path: string, body?: object | FormData): Promise<Record<string, unknown>> => {

@@ -1,5 +1,6 @@
-// From the start of the process to the answer to the first request: `svc serve` beside llama.cpp's own server (LLAMA_SERVER=<path of
-// llama-server>; without it ours alone), in turns, on one file (BENCH_MODELS), each with what it does by default. Needs `npm run build`.
+// Time from the start of the process to the response to the first request: `svc serve` and llama.cpp's own server
+// (LLAMA_SERVER=<path of llama-server>; without it, ours alone), alternating, on one file (BENCH_MODELS), with their default
+// settings. Requires `npm run build`.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,7 +24,7 @@ const firstAnswer = async (child: ChildProcess, port: number): Promise<void> => 
     const answer =
       model !== undefined &&
       (await fetch(`${at}/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
-    // llama-server answers 503 until its model is loaded.
+    // llama-server responds with 503 until its model is loaded.
     if (answer && answer.status === 200) return void (await answer.text())
     await sleep(20)
   }

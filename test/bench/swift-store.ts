@@ -9,13 +9,13 @@ const SWIFT = fileURLToPath(new URL('../fixtures/swift/serve.py', import.meta.ur
 const BUCKET = 'weights'
 
 export interface SwiftStore {
-  /** What a service keeps its files there with: its storage (prefix `bench`) and its keys. */
+  /** The settings with which a service stores its files there: its storage (prefix `bench`) and its keys. */
   readonly settings: Readonly<Record<string, string>> & { readonly SERVICE_STORAGE_URL: string }
   readonly client: S3Client
   readonly bucket: string
 }
 
-/** A store of its own, as tests have it (Debian's swift packages), over loopback. */
+/** Starts a separate store over loopback, as in the tests (Debian's swift packages). */
 export const startSwiftStore = async (cleanUps: CleanUps): Promise<SwiftStore> => {
   const port = await freePort()
   const child = spawn('/usr/bin/python3', [SWIFT, cleanUps.folder('swift'), `${port}`], {

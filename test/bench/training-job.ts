@@ -1,4 +1,4 @@
-// A training job of 50 rounds with 200 simulated devices: rounds per minute, and what part of it is the devices' own training.
+// A training job of 50 rounds with 200 simulated devices: rounds per minute, and the share of the devices' own training.
 import { takePart } from '../../src/sdk/take-part.ts'
 import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
 import { syntheticDevices } from '../../src/sdk/trainers/synthetic.ts'
@@ -12,7 +12,7 @@ const DEVICES = 200
 const ROUNDS = 50
 const SHAPE = { features: 60, classes: 10 }
 
-/** Devices wait for their rounds as agents do, by long polling, all in this process; the service is one of its own. */
+/** Devices in this process wait for rounds by long polling, as agents do; the service is a separate process. */
 export const benchTrainingJob = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const service = await startProgram(cleanUps, { name: 'service', program: buildProgram().service })

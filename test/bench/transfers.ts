@@ -1,4 +1,4 @@
-// One file of 1 GiB up and down, against a shell that hashes and copies it.
+// Uploads and downloads one file of 1 GiB, compared with a shell that hashes and copies it.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -18,7 +18,7 @@ const SIZE = 1024 * MIB
 const ROUNDS = 5
 const CHUNK = { highWaterMark: MIB }
 
-/** Prints MB/s, ratios to the shell, and the highest memory above the service's own at rest. */
+/** Prints MB/s, ratios to the shell, and peak memory above the service's idle memory. */
 export const benchTransfers = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const folder = cleanUps.folder('transfers')

@@ -7,11 +7,11 @@ const LOOKS = 9
 
 export interface UpdateRound {
   readonly uploadSeconds: number
-  /** From the answer to the last update until the round is completed. */
+  /** From the response to the last update until the round is completed. */
   readonly aggregateSeconds: number
   readonly bytesBefore: number
   readonly peakBytes: number
-  /** What the round's page asks for, each look. */
+  /** Durations of the requests that the round's page sends. */
   readonly looksMs: readonly number[]
 }
 
@@ -24,7 +24,7 @@ const asker = (service: ServiceUnderTest) => async (key: string, method: string,
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
     })
   let response = await send()
-  // As devices do: a store may be too slow for eight uploads at once.
+  // Retries as devices do: a store may be too slow for eight uploads at once.
   while (response.status === 503) {
     await sleep(1000 * Number(response.headers.get('retry-after') ?? 1))
     response = await send()
@@ -34,7 +34,7 @@ const asker = (service: ServiceUnderTest) => async (key: string, method: string,
   return JSON.parse(text) as Record<string, unknown>
 }
 
-/** Weights of its own for each device: float32 zeros behind its number, so that no two files have the same bytes. */
+/** Unique weights for each device: float32 zeros after its number, so that no two files are equal. */
 const updateOf = (index: number, zeros: Uint8Array<ArrayBuffer>): FormData => {
   const form = new FormData()
   form.append('file', new Blob([new Float32Array([index + 1]), zeros]), 'update.bin')
@@ -54,8 +54,8 @@ const inTurns = async (
 }
 
 /**
- * A round to which every device submits an update of this many bytes, up to its end. `uploaded` is called after each update that
- * was answered, `beforeLast` when one is missing.
+ * Runs a round to which every device submits an update of this size, until it ends. Calls `uploaded` after each update, and
+ * `beforeLast` when one is missing.
  */
 export const runUpdateRound = async (
   service: ServiceUnderTest,
@@ -84,7 +84,7 @@ export const runUpdateRound = async (
   while (status !== 'completed') {
     status = (await ask(key, 'GET', `/${id}/status`)).status
     if (status === 'failed') throw new Error(`The round of ${size} failed.`)
-    // Within a fiftieth of the time, so that asking takes none of it.
+    // Polls at intervals of at least a fiftieth of the elapsed time, so that polling costs little.
     await sleep(Math.max(20, (performance.now() - submitted) / 50))
   }
   const aggregateSeconds = (performance.now() - submitted) / 1000

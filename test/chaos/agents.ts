@@ -13,7 +13,7 @@ import { count, type Records, violation } from './records.ts'
 
 export const SHAPE = { features: 5, classes: 3 } as const
 const REPEATED = 0.2
-/** Faults follow each other faster than agents come back from them by themselves. */
+/** Faults occur more often than agents recover from them by themselves. */
 const MAX_WAIT_MS = 1500
 
 export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -26,7 +26,7 @@ interface AgentWork {
   readonly signal: AbortSignal
 }
 
-/** What it was given to run is fetched, compared with its hash, and reported; each once. */
+/** Downloads each assigned version, verifies its hash, and reports it; each once. */
 const runAssignments = async ({ name, device, records, signal, random }: AgentWork): Promise<void> => {
   for (const given of await device.assignments({ signal })) {
     const { planId, versionNumber, file, version } = given
@@ -49,7 +49,7 @@ const train = async (work: AgentWork, roundId: string, trainer: ReturnType<typeo
   records.updates.push({ roundId, device: name, sha256: sha256Of(weights) })
   count(records, plan.private ? 'private updates' : 'updates')
   if (random() > REPEATED) return
-  // Of what was acknowledged, as if the answer had been lost.
+  // Repeats an acknowledged submission, as if its response had been lost.
   const again = await device.submit(roundId, weights, report, { signal }).catch((error: unknown) => {
     if (isPassing(error) || (error instanceof ApiError && error.status === 409)) return null
     throw error
@@ -67,7 +67,7 @@ const runAgent = async (work: AgentWork, trainer: ReturnType<typeof localTrainer
       else if (isDelivered) await runAssignments(work)
     } catch (error) {
       if (signal.aborted) return
-      // A round that ended without it, or a service that is away for long: it comes again.
+      // A round that ended without this agent, or a service that is down for long: the agent tries again.
       const why = error instanceof ApiError ? `${error.status}` : (error as Error).name
       count(records, `agents met ${why}`)
       if (error instanceof ApiError && [401, 403].includes(error.status)) {
@@ -78,14 +78,14 @@ const runAgent = async (work: AgentWork, trainer: ReturnType<typeof localTrainer
   }
 }
 
-/** Devices of the SDK that train and run what they are given, until the signal; resolves when all have ended. */
+/** Runs SDK devices that train and run their assigned versions until the signal; resolves when all have ended. */
 export const runAgents = async (options: {
   readonly url: string
   readonly keys: ReadonlyMap<string, string>
   readonly seed: number
   readonly records: Records
   readonly signal: AbortSignal
-  /** Whether they are given versions to run. */
+  /** Whether they are assigned versions. */
   readonly isDelivered: boolean
 }): Promise<void> => {
   const { url, keys, seed, records, signal, isDelivered } = options

@@ -10,9 +10,9 @@ import type { StoreTrouble } from './proxies.ts'
 interface Kind {
   /** How often it is drawn, relative to the others. */
   readonly weight: number
-  /** The longest that it lasts. */
+  /** Its maximum duration. */
   readonly holdMs: number
-  /** Whether processes are killed by it. */
+  /** Whether it kills processes. */
   readonly kills: boolean
 }
 
@@ -39,12 +39,12 @@ type FaultKind = keyof typeof KINDS
 export interface Fault {
   readonly step: number
   readonly kind: FaultKind
-  /** Which service, of those that can be hit; in [0, 1). */
+  /** Selects the service among those that can be hit; in [0, 1). */
   readonly target: number
   readonly holdMs: number
-  /** A clock's jump. */
+  /** The jump of a clock. */
   readonly seconds: number
-  /** Until the next one begins. */
+  /** Pause until the next fault. */
   readonly pauseMs: number
 }
 
@@ -53,7 +53,7 @@ export const MAX_JUMP_SECONDS = 120
 
 export const isKill = ({ kind }: Fault): boolean => KINDS[kind].kills
 
-/** Which faults follow each other, and when: a function of the seed alone. */
+/** Yields the sequence of faults and their times, determined by the seed alone. */
 export function* scheduleOf(seed: number): Generator<Fault, never> {
   const random = seededRandom(seed)
   const kinds = Object.entries(KINDS) as [FaultKind, Kind][]
@@ -98,7 +98,7 @@ const fillDisk = async (folder: string, holdMs: number): Promise<void> => {
   }
 }
 
-/** Does it, and resolves when it is over. False where this installation has nothing of the kind. */
+/** Injects a fault and resolves when it is over. Returns false if this installation does not support it. */
 export const inject = async (to: Installation, { kind, target, holdMs, seconds }: Fault): Promise<boolean> => {
   const service = to.services[Math.floor(target * to.services.length)]!
   const trouble = async (name: StoreTrouble): Promise<boolean> => {

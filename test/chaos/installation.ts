@@ -18,7 +18,7 @@ const STORE_KEYS = { AWS_ACCESS_KEY_ID: 'test:tester', AWS_SECRET_ACCESS_KEY: 't
 const DISK = '300m'
 const READY_MS = 120_000
 
-/** What can be done to an installation depends on the machine it runs on. */
+/** A fault that cannot be injected on this machine. */
 export interface Lacking {
   readonly what: string
   readonly why: string
@@ -26,28 +26,28 @@ export interface Lacking {
 
 export interface Service extends Program {
   readonly url: string
-  /** Puts its clock forward or back; 0: right again. */
+  /** Shifts its clock forward or back; 0 resets it. */
   setClock(seconds: number): void
 }
 
 export interface Installation {
-  /** Where agents and operators go. */
+  /** The address for agents and operators. */
   readonly url: string
-  /** Past everything that disturbs: for checks. */
+  /** Bypasses all faults: for checks. */
   readonly databaseUrl: string
   readonly services: readonly Service[]
-  /** Null where the server belongs to somebody else. */
+  /** null if the server is not ours. */
   readonly postgres: Program | null
   readonly store: { readonly program: Program; readonly proxy: StoreProxy } | null
   readonly balancer: Program | null
   readonly toDatabase: ResettingProxy
   readonly toService: ResettingProxy
-  /** A file system of its own, which can be filled; null where it is the machine's. */
+  /** A separate file system that can be filled; null if it is the machine's. */
   readonly disk: string | null
   readonly hasClocks: boolean
   readonly lacking: readonly Lacking[]
   readonly logs: string
-  /** Resolves when every process answers that it is ready. */
+  /** Resolves when every process reports that it is ready. */
   ready(): Promise<void>
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ const startPostgres = async (root: string): Promise<{ program: Program; port: nu
   const initdb = spawnSync(join(binaries, 'initdb'), options, { ...user, cwd: folder, encoding: 'utf8' })
   if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.stderr || initdb.error}`)
   const port = await freePort()
-  // Its processes are killed, not the machine: what the system has been given is not lost.
+  // Only processes are killed, not the machine, so data passed to the system is not lost.
   const settings = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
   const program = superviseProgram({
     name: 'PostgreSQL',
@@ -133,7 +133,7 @@ const startBalancer = (root: string, ports: readonly number[], port: number): Pr
   })
 }
 
-/** A file system in memory as the data folder, so that it can be full. */
+/** Mounts an in-memory file system as the data folder, so that it can be filled. */
 const mountDisk = (folder: string): boolean => {
   mkdirSync(folder)
   return process.getuid?.() === 0 && canRun('mount', '-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', folder)
@@ -142,13 +142,13 @@ const mountDisk = (folder: string): boolean => {
 export interface InstallationOptions {
   readonly processes: number
   readonly seed: number
-  /** A database that is there already; without an object store and a balancer then, which take as long to start as all the rest. */
+  /** An existing database. Then there is no object store or balancer, which take as long to start as everything else. */
   readonly databaseUrl?: string | undefined
-  /** Another built service than that of these sources. */
+  /** A built service other than that of these sources. */
   readonly program?: string
 }
 
-/** PostgreSQL, an object store, so many processes and a balancer before them: what is missing here is left out, and said. */
+/** Starts PostgreSQL, an object store, the given number of processes, and a balancer; reports what is not available here. */
 export const startInstallation = async ({
   processes,
   seed,
@@ -156,7 +156,7 @@ export const startInstallation = async ({
   program: other,
 }: InstallationOptions): Promise<Installation> => {
   const root = mkdtempSync(join(tmpdir(), 'tributary-chaos-'))
-  // PostgreSQL runs as another user, in a folder of it.
+  // PostgreSQL runs as a different user, in a folder inside this one.
   chmodSync(root, 0o711)
   const lacking: Lacking[] = []
   const has = (what: string, isThere: boolean, why: string): boolean => {

@@ -5,15 +5,15 @@ import type { Installation } from './installation.ts'
 import { type Records, violation } from './records.ts'
 import type { Workload } from './workload.ts'
 
-// What holds at the end of a run, when everything is up again. The database is asked past the service.
+// What must hold at the end of a run, when everything is up again. Queries bypass the service.
 
 type Query = (statement: string, values?: unknown[]) => Promise<Record<string, string>[]>
 
-/** Rounds last a minute, a clock was ahead by two, and leases end within a half. */
+/** Rounds last one minute, a clock was two minutes ahead, and leases end within half a minute. */
 const SETTLED_MS = 240_000
 const ANSWER_MS = 60_000
 
-/** What still waits for something, by the state that it is in; each has a deadline. */
+/** Objects that still wait for something, by state; each has a deadline. */
 const UNSETTLED = {
   rounds: `select id, status from rounds where status in ('active', 'aggregating')`,
   jobs: `select id, status from training_jobs where status in ('pending', 'running')`,
@@ -38,7 +38,7 @@ const settle = async (query: Query, records: Records): Promise<void> => {
   }
 }
 
-/** Rows that contradict an invariant, each as one violation. */
+/** Rows that contradict an invariant; each is one violation. */
 const FORBIDDEN = {
   'one aggregate a round, and one only where it was completed': `
     select r.id, r.status, count(m.id) as models from rounds r left join models m on m.round_id = r.id
@@ -100,7 +100,7 @@ const checkEvents = async (query: Query, records: Records): Promise<void> => {
   const deadline = Date.now() + SETTLED_MS
   while (records.received.size === 0 && Date.now() < deadline) await wait(500)
   if (records.received.size === 0) return violation(records, 'deliveries at least once', 'no event has arrived')
-  // Those before it are older than the integration.
+  // Earlier events are older than the integration.
   const first = Math.min(...records.received)
   const pending = async (): Promise<number[]> => {
     const rows = await query('select id from events_outbox where id >= $1 order by id', [first])
@@ -111,13 +111,13 @@ const checkEvents = async (query: Query, records: Records): Promise<void> => {
   for (const id of waiting) violation(records, 'deliveries at least once', `event ${id}`)
 }
 
-/** Every stored version through the service, and rounds aggregated again. */
+/** Downloads every stored version through the service, and replays rounds. */
 const checkFiles = async (query: Query, { operator, records }: Workload, rounds: number): Promise<void> => {
   const versions = await query('select model_id, version, sha256 from model_versions order by uploaded_at')
   for (const { model_id, version, sha256 } of versions) {
     const path = `/models/${model_id}/versions/${version}/download`
     const deadline = Date.now() + ANSWER_MS
-    // The last fault may still be felt: a connection that is gone, a store that starts.
+    // The last fault may still have effects: a lost connection, or a store that is starting.
     let file = await operator.bytes(path)
     for (; file === null && Date.now() < deadline; file = await operator.bytes(path)) await wait(500)
     if (file === null || file.status !== 200) {
@@ -135,7 +135,7 @@ const checkFiles = async (query: Query, { operator, records }: Workload, rounds:
   }
 }
 
-/** Waits until everything has come to its end, and checks what must hold; what does not is among the violations. */
+/** Waits until everything has ended and checks the invariants; adds failures to the violations. */
 export const checkInvariants = async (
   installation: Installation,
   workload: Workload,

@@ -17,7 +17,7 @@ const { values } = parseArgs({
 
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`ended by ${name}`)))
-/** A run that is ended early has said how it went so far. */
+/** So that a run ended early has reported its progress. */
 const TELL_EVERY_MS = 10 * 60_000
 let violations = 0
 let kills = 0

@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: Record<string, unknown>
 }
 
-/** No definite answer came until the work was over. */
+/** No definite response came before the run was over. */
 export class GivenUp extends Error {
   override readonly name = 'GivenUp'
 }
@@ -17,15 +17,15 @@ export type Body = object | FormData | Uint8Array
 
 export interface Operator {
   readonly key: string
-  /** Once; null where no answer came, or one that may be another the next time. */
+  /** Sends a request once; null if there is no response or a transient one. */
   once(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Answer | null>
-  /** Again until there is a definite answer, as clients do that want to be sure. */
+  /** Repeats the request until there is a definite response, like careful clients. */
   ask(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Answer>
-  /** The bytes of a file; null where they did not come whole. */
+  /** Returns the bytes of a file; null if they did not arrive completely. */
   bytes(path: string): Promise<{ readonly status: number; readonly bytes: Buffer } | null>
 }
 
-/** Somebody with a key, whom errors do not stop. */
+/** A client with a key that retries after errors. */
 export const createOperator = (url: string, key: string, records: Records, isOver: () => boolean): Operator => {
   const send = (method: string, path: string, body?: Body, headers: Record<string, string> = {}) => {
     const isRaw = body instanceof FormData || body instanceof Uint8Array

@@ -11,11 +11,11 @@ export interface ProgramOptions {
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
   readonly cwd: string
   readonly log: string
-  /** Whether it ends when its standard input does, and so needs one. */
+  /** True if it exits when its standard input closes, and therefore needs one. */
   readonly hasInput?: boolean
 }
 
-/** A program that is started again a second after it has ended, as systemd does it, unless it is held down. */
+/** Runs a program that is restarted one second after it exits, like systemd, unless it is held down. */
 export const superviseProgram = (options: ProgramOptions) => {
   const { name, command, argv, env, user, cwd, log, hasInput = false } = options
   let child: ChildProcess | null = null
@@ -46,14 +46,14 @@ export const superviseProgram = (options: ProgramOptions) => {
 
   const isRunning = (): boolean => child !== null && child.exitCode === null && child.signalCode === null
 
-  /** Ends it by this signal, and starts it again after so long. */
+  /** Ends it with this signal, and starts it again after this time. */
   const endBy = async (signal: NodeJS.Signals, downMs: number): Promise<void> => {
     isHeld = true
     try {
       if (isRunning()) {
         const ended = once(child!, 'exit')
         child!.kill(signal)
-        // One that is stopped would not hear it.
+        // A stopped process would not receive the signal.
         child?.kill('SIGCONT')
         await ended
       }
@@ -71,7 +71,7 @@ export const superviseProgram = (options: ProgramOptions) => {
     endBy,
     pid: () => child?.pid ?? null,
     isRunning,
-    /** Times that it has ended by itself. */
+    /** The number of times that it exited by itself. */
     exits: () => exits,
     starts: () => starts,
     signal: (signal: NodeJS.Signals): void => void child?.kill(signal),

@@ -10,12 +10,12 @@ const listening = async (server: Server): Promise<number> => {
 
 export interface ResettingProxy {
   readonly port: number
-  /** Ends every connection through it with a reset, in the middle of whatever it carries. */
+  /** Resets every connection through it, regardless of what it carries. */
   reset(): void
   close(): void
 }
 
-/** Passes connections on to a port of this machine. */
+/** Forwards connections to a port on this machine. */
 export const startTcpProxy = async (target: number): Promise<ResettingProxy> => {
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (near) => {
@@ -46,12 +46,12 @@ export const startTcpProxy = async (target: number): Promise<ResettingProxy> => 
 
 export type StoreTrouble = 'none' | 'away' | 'slow' | 'errors' | 'torn'
 
-/** Before an object store: passes requests on, or is what `trouble` says. */
+/** A proxy in front of an object store: forwards requests, or causes the faults in `trouble`. */
 export const startStoreProxy = async (target: number, random: Random) => {
   const proxy = { port: 0, trouble: 'none' as StoreTrouble, close: (): void => undefined }
   const waiting = new Set<NodeJS.Timeout>()
 
-  /** Half of the answer, and no more. */
+  /** Sends half of the response, then closes the connection. */
   const tear = (response: ServerResponse, bytes: Buffer): void => {
     response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
   }
@@ -71,7 +71,7 @@ export const startStoreProxy = async (target: number, random: Random) => {
         answer.pipe(response)
       })
       onward.on('error', () => response.destroy())
-      // Of a request that is torn the store gets a part.
+      // The store gets part of a torn request.
       if (trouble === 'torn' && isHit && method === 'PUT') {
         request.once('data', (bytes: Buffer) => {
           onward.write(bytes.subarray(0, bytes.length >> 1), () => onward.destroy())

@@ -7,7 +7,7 @@ interface Batch {
   readonly events: readonly { readonly id: string }[]
 }
 
-/** What an integration sends to: it often answers 500, and remembers what it has taken. */
+/** An integration's receiver: often responds with 500, and records the events that it accepted. */
 export const startReceiver = async (random: Random, records: Records) => {
   let isHealed = false
   const server = createServer(async (request, response) => {

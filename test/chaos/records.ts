@@ -1,22 +1,22 @@
-/** What was acknowledged, by whom: the workload's own account, which nothing of the service touches. */
+/** The workload's own record of acknowledged writes, independent of the service. */
 export const createRecords = () => ({
   groups: new Map<string, string>(),
-  /** By label: hash and place of an uploaded version. */
+  /** By label: hash and version number of an uploaded version. */
   versions: new Map<string, { readonly sha256: string; readonly version: number }>(),
   updates: [] as { readonly roundId: string; readonly device: string; readonly sha256: string }[],
   /** The version of each plan. */
   rollouts: new Map<string, string>(),
   privateRounds: new Set<string>(),
-  /** What devices were given to run. */
+  /** The versions assigned to devices. */
   given: new Map<
     string,
     { readonly device: string; readonly planId: string; readonly version: number; readonly sha256: string }
   >(),
-  /** Ids of the events that the receiver of the integration has taken. */
+  /** Ids of the events that the integration's receiver accepted. */
   received: new Set<number>(),
-  /** What must not happen, as it is seen. */
+  /** Violations, as they are detected. */
   violations: [] as string[],
-  /** How often something was acknowledged, and how requests failed. */
+  /** Counts of acknowledged writes and failed requests. */
   counts: new Map<string, number>(),
 })
 

@@ -6,28 +6,28 @@ import { checkInvariants } from './invariants.ts'
 import { type Records, violation } from './records.ts'
 import { startWorkload } from './workload.ts'
 
-/** Faults that last overlap with the next ones. */
+/** Long faults overlap with the next ones. */
 const AT_ONCE = 2
 
 export interface RunOptions {
   readonly seed: number
   readonly processes: number
   readonly agents: number
-  /** Ends after so many kills, or so many minutes, whichever comes first. */
+  /** Ends after this many kills or minutes, whichever comes first. */
   readonly kills: number
   readonly minutes: number
-  /** A database that is there already, see `startInstallation`. */
+  /** An existing database; see `startInstallation`. */
   readonly databaseUrl?: string
-  /** Faults last no longer. */
+  /** The maximum duration of a fault. */
   readonly maxHoldMs?: number
-  /** Rounds that are aggregated again at the end. */
+  /** The number of rounds to replay at the end. */
   readonly replays: number
-  /** No faults: only the workload. */
+  /** Runs the workload without faults. */
   readonly isQuiet?: boolean
-  /** Ends the run, without checks. */
+  /** Ends the run without checks. */
   readonly signal?: AbortSignal
   readonly log: (line: string) => void
-  /** Called every ten seconds, as long as faults are injected. */
+  /** Called every ten seconds while faults are injected. */
   readonly onTick?: (installation: Installation) => void
 }
 
@@ -36,11 +36,11 @@ export interface RunResult {
   readonly faults: ReadonlyMap<string, number>
   readonly violations: readonly string[]
   readonly counts: ReadonlyMap<string, number>
-  /** Times that a process ended by itself. */
+  /** The number of times that a process exited by itself. */
   readonly exits: number
 }
 
-/** What the runtime says of an error that nobody has caught. */
+/** The runtime's messages about uncaught errors. */
 const crashesIn = ({ services }: Installation): string[] =>
   services.flatMap(({ name, log }) => {
     const lines = readFileSync(log, 'utf8').split('\n')
@@ -49,7 +49,7 @@ const crashesIn = ({ services }: Installation): string[] =>
     )
   })
 
-/** Errors in the logs of the services, each with its number. */
+/** Errors in the services' logs, with their counts. */
 const errorsIn = (installation: Installation): ReadonlyMap<string, number> => {
   const errors = new Map<string, number>()
   for (const { log } of installation.services) {
@@ -105,7 +105,7 @@ const injectAll = async (
   return { faults, killed, tell }
 }
 
-/** One seeded run: an installation, what goes on in it, faults, and at the end everything that must hold. */
+/** One seeded run: an installation, its workload, faults, and at the end the checks of all invariants. */
 export const runChaos = async (options: RunOptions): Promise<RunResult> => {
   const { seed, processes, agents, replays, databaseUrl, log } = options
   const installation = await startInstallation({ processes, seed, databaseUrl })

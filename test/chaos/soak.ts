@@ -6,7 +6,7 @@ interface Sample {
   readonly descriptors: number
 }
 
-/** Least squares: how much more each minute. */
+/** Least-squares slope: the growth per minute. */
 const slope = (samples: readonly Sample[], of: (sample: Sample) => number): number => {
   const mean = (value: (sample: Sample) => number) =>
     samples.reduce((sum, each) => sum + value(each), 0) / samples.length
@@ -15,7 +15,7 @@ const slope = (samples: readonly Sample[], of: (sample: Sample) => number): numb
   return samples.reduce((sum, each) => sum + (each.minutes - x) * (of(each) - y), 0) / spread
 }
 
-/** Memory and descriptors of each process over time. The first third is left out of slopes: caches fill in it. */
+/** Tracks memory and descriptors of each process over time. Slopes exclude the first third, in which caches fill up. */
 export const createSoak = () => {
   const began = performance.now()
   const samples = new Map<string, Sample[]>()

@@ -31,14 +31,14 @@ interface Role {
   readonly federation: string
 }
 
-/** What was acknowledged is repeated now and then, as if the answer had been lost. */
+/** Repeats some acknowledged writes, as if the response had been lost. */
 const isRepeated = ({ random }: Role): boolean => random.uniform() < 0.2
 
 const makeGroup = async (role: Role, n: number): Promise<void> => {
   const { operator, records } = role
   const body = { org_id: 'default', name: `group ${n}` }
   const { status, body: group } = await operator.ask('POST', '/device-groups', body)
-  // A conflict: it was made by a request whose answer did not come.
+  // A conflict: an earlier request created it, but its response was lost.
   if (status !== 201 && status !== 409) return violation(records, 'groups are made', `${status}: ${group.message}`)
   if (status === 409) return
   records.groups.set(body.name, String(group.id))
@@ -48,7 +48,7 @@ const makeGroup = async (role: Role, n: number): Promise<void> => {
   if (again.status !== 409) violation(records, 'a repeated write is one write', `group ${n}: ${again.status}`)
 }
 
-/** In pieces, each wherever the balancer sends it; again from where the service is when a piece did not arrive. */
+/** Uploads in pieces, each to any process behind the balancer. If a piece is lost, resumes from the service's offset. */
 const sendPieces = async ({ operator }: Role, sha256: string, file: Uint8Array): Promise<boolean> => {
   const path = `/uploads/${sha256}`
   for (let offset = 0; offset < file.length; ) {
@@ -60,7 +60,7 @@ const sendPieces = async ({ operator }: Role, sha256: string, file: Uint8Array):
     if (status === 204) offset = Number(body.offset ?? offset + PIECE)
     else {
       const head = await operator.ask('HEAD', `${path}?size=${file.length}`)
-      // Another process may have the writer's lease for a while.
+      // Another process may hold the writer's lease for a while.
       if (head.status !== 200 && head.status !== 204) return false
       offset = Number(head.body.offset ?? 0)
       await wait(500)
@@ -135,7 +135,7 @@ const startPrivateRound = async ({ operator, records, federation }: Role): Promi
   count(records, 'private rounds')
 }
 
-/** One of the things that were acknowledged, as it is now. */
+/** Reads back one of the acknowledged objects. */
 const readBack = async ({ operator, random, records }: Role): Promise<void> => {
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(random.uniform() * items.length)]
   const group = pick([...records.groups])
@@ -162,10 +162,10 @@ const must = async (asked: Promise<{ status: number; body: Record<string, unknow
   return body
 }
 
-/** Models, a federation with a budget, and devices, before anything goes wrong; returns the devices' keys. */
+/** Creates models, a federation with a budget, and devices, before any faults; returns the devices' keys. */
 const prepare = async (operator: Operator, receiver: string) => {
   for (const body of [{ name: 'app' }, { name: 'net', framework: 'pytorch' }]) {
-    // On a busy machine the first answer may come too late: then it is there already.
+    // On a busy machine, the first response may come too late: then the model already exists.
     const { status } = await operator.ask('POST', '/models', body)
     if (status !== 201 && status !== 409) throw new Error(`the workload cannot begin: ${status} at model ${body.name}`)
   }
@@ -188,7 +188,7 @@ const register = async (operator: Operator, names: readonly string[], org_id: st
   return keys
 }
 
-/** Everything that goes on in an installation while faults are injected, and the account of what was acknowledged. */
+/** All activity in an installation while faults are injected, and the record of acknowledged writes. */
 export const startWorkload = async (url: string, seed: number, size: { readonly agents: number }) => {
   const records = createRecords()
   const starting = new AbortController()
@@ -208,7 +208,7 @@ export const startWorkload = async (url: string, seed: number, size: { readonly 
 
   const loops: Promise<void>[] = []
   let drawn = seed
-  /** Again and again until nothing new is to be started. */
+  /** Repeats the work until nothing new is to be started. */
   const repeat = (everyMs: number, work: (role: Role, n: number) => Promise<void>): void => {
     const role = { operator, records, federation, random: seededRandom(++drawn) }
     const run = async (): Promise<void> => {
@@ -237,7 +237,7 @@ export const startWorkload = async (url: string, seed: number, size: { readonly 
     records,
     operator,
     federation,
-    /** Starts nothing new; what is under way goes on. */
+    /** Starts nothing new; work in progress continues. */
     settle: async (): Promise<void> => {
       starting.abort()
       receiver.heal()

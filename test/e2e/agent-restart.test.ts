@@ -9,7 +9,7 @@ import { createClient, unwrap } from '../../src/client/client.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { runService, until } from './service-process.ts'
 
-it('an agent ends its round although the service is killed while it trains', async () => {
+it('an agent completes its round although the service is killed while it trains', async () => {
   const [dataDir, folder] = await Promise.all([freshDataDir(), emptyFolder()])
   const first = await runService(dataDir)
   const settings = { SERVICE_PORT: new URL(first.baseUrl).port }
@@ -55,7 +55,7 @@ it('an agent ends its round although the service is killed while it trains', asy
   )
 
   await first.kill()
-  // Trained while nobody is there to take the update.
+  // Training ends while the service is down.
   await writeFile(go, '')
   await until(
     async () => said,

@@ -12,12 +12,12 @@ import { builtFile } from './built-program.ts'
 
 const PATIENCE_MS = 120_000
 
-/** A device that has no rounds to take part in. */
+/** A device that takes part in no rounds. */
 export interface Agent {
   readonly said: string[]
-  /** Resolves with the first line that contains the text; `from` counts lines already said. */
+  /** Resolves with the first line that contains the text; `from` is the number of lines to skip. */
   line(text: string, from?: number): Promise<string>
-  /** What a model's hook wrote into the agent's folder. */
+  /** Lines that a model's hook wrote to the agent's folder. */
   notes(): Promise<string[]>
   readonly folder: string
 }
@@ -40,11 +40,11 @@ const agentOf = (said: string[], folder: string): Agent => ({
 })
 
 export interface AgentProcess extends Agent {
-  /** As a power cut would: no handler runs. */
+  /** Like a power failure: no handler runs. */
   kill(): Promise<void>
 }
 
-/** `svc agent` as a user runs it, with a home and a working directory of its own. */
+/** Runs `svc agent` as a user does, with its own home and working directory. */
 export const runAgentProcess = async (
   baseUrl: string,
   argv: readonly string[],
@@ -72,7 +72,7 @@ export const runAgentProcess = async (
   return { ...agentOf(said, folder), kill }
 }
 
-/** A hook in this program's own language: it has `version`, `read(path)` and `note(text)` at hand. */
+/** Returns a hook command in JavaScript; it can use `version`, `read(path)`, and `note(text)`. */
 export const hookProgram = (body: string): string =>
   `"${process.execPath}" -e '
     const fs = require("fs")
@@ -81,7 +81,7 @@ export const hookProgram = (body: string): string =>
     const note = (text) => fs.appendFileSync("notes", text + "\\n")
     ${body}'`
 
-/** Many agents of this process, each with a folder of its own; they end with the test. */
+/** Starts many agents in this process, each with its own folder; they end with the test. */
 export const startAgents = (
   baseUrl: string,
   names: readonly string[],

@@ -7,13 +7,13 @@ import { onTestFinished } from 'vitest'
 
 export interface Bundle {
   readonly code: string
-  /** Every file and package that went into it. */
+  /** All files and packages in the bundle. */
   readonly inputs: readonly string[]
-  /** What it would still have to import when it runs. */
+  /** What it would still have to import at run time. */
   readonly imports: readonly string[]
 }
 
-/** These modules as one script for browsers, whose exports are `globalThis[name]`. Fails where it meets a Node built-in. */
+/** Bundles these modules as one script for browsers, with their exports in `globalThis[name]`. Fails on a Node built-in. */
 export const bundleForBrowsers = async (modules: readonly string[], name: string): Promise<Bundle> => {
   const { outputFiles, metafile } = await build({
     stdin: {
@@ -37,7 +37,7 @@ export const bundleForBrowsers = async (modules: readonly string[], name: string
   }
 }
 
-/** The address of a page with this script, served until the test ends. */
+/** Returns the address of a page with this script, served until the test ends. */
 export const servePage = async (code: string): Promise<string> => {
   const server = createServer((request, response) => {
     const [type, body] =

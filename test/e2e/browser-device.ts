@@ -5,7 +5,7 @@ import { takePart } from '../../src/sdk/take-part.ts'
 import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
 import { type SyntheticOptions, syntheticDevices } from '../../src/sdk/trainers/synthetic.ts'
 
-// A web page's own code: it is bundled for the browser and called from the test. What crosses over is plain JSON.
+// The code of a web page, bundled for the browser and called from the test. Only plain JSON is exchanged.
 
 export const DATA: SyntheticOptions = {
   alpha: 1,
@@ -24,17 +24,17 @@ const registered = (): Device => {
   return device
 }
 
-/** The device's internal id. */
+/** Returns the device's internal id. */
 export const register = async (baseUrl: string, deviceId: string): Promise<string> => {
   device = createDevice({ baseUrl, deviceId, platform: 'browser', capabilities: { agent: navigator.userAgent } })
   return (await device.register()).id
 }
 
-/** Waits at the service until a round wants this device. */
+/** Waits until a round selects this device. */
 export const awaitRound = async (): Promise<string | null> =>
   (await registered().heartbeat({ visible: !document.hidden }, { waitSeconds: 50 })).pendingRoundId
 
-/** Trains on the rows of the device number `rows`. */
+/** Trains on the rows of device number `rows`. */
 export const work = async (roundId: string, rows: number) => {
   const { deviceId } = registered()
   const { weights, report, submission, globalModel } = await takePart(registered(), roundId, (global, plan, signal) =>
@@ -43,7 +43,7 @@ export const work = async (roundId: string, rows: number) => {
   return { weights: [...weights], report, submission, globalModel }
 }
 
-/** The round's model, of which the first `have` bytes are there already. */
+/** Downloads the round's model, starting with the first `have` bytes already present. */
 export const resumeDownload = async (roundId: string, have: number): Promise<number[]> => {
   const plan = await registered().plan(roundId)
   const whole = await registered().model(plan)
@@ -53,7 +53,7 @@ export const resumeDownload = async (roundId: string, have: number): Promise<num
   return [...sink.bytes()]
 }
 
-/** How the service refuses a stranger, as the page sees it. */
+/** Returns the service's error for an unknown key, as seen by the page. */
 export const refusal = async (baseUrl: string): Promise<unknown> => {
   const stranger = createDevice({ baseUrl, deviceId: 'stranger', apiKey: 'sk_live_nobody' })
   const error: unknown = await stranger.heartbeat().catch((thrown: unknown) => thrown)

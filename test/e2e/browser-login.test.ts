@@ -9,12 +9,12 @@ import { hasBrowser, openTab, type Tab } from './browser.ts'
 
 interface Login extends Tab {
   readonly home: string
-  /** The address that svc asked the browser to open. */
+  /** The address that svc opened in the browser. */
   readonly address: URL
   readonly ran: Promise<Ran>
 }
 
-/** `svc login`, and a browser with nothing open yet. */
+/** Starts `svc login` with a new browser tab. */
 const startLogin = async (world: World): Promise<Login> => {
   const tab = await openTab()
   const home = join(await emptyFolder(), 'svc')
@@ -49,7 +49,7 @@ const keyOf = async (world: World, fields: object): Promise<string> => {
 }
 
 describe.skipIf(!hasBrowser())('svc login in a browser', () => {
-  it('under open enrollment one click signs the command line in', async () => {
+  it('under open enrollment, one click signs in the command line', async () => {
     const world = await startWorld()
     const login = await startLogin(world)
     await login.page.goto(login.address.href)
@@ -63,13 +63,13 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     const kept = (await keptBy(login)) as { api_key: string }
     expect(kept).toEqual({ mode: '600', api_key: kept.api_key, org_id: null, api_base: world.baseUrl })
     expect((await world.request('GET', '/api/v1/keys', { key: kept.api_key })).status).toBe(200)
-    // The key went to the command line only; the address that the browser keeps holds a code that was used.
+    // Only the command line got the key; the browser's address contains a used code.
     expect(await login.page.content()).not.toContain('sk_live_')
     expect(login.page.url()).not.toContain('sk_live_')
     expect(login.problems).toEqual([])
   })
 
-  it('a double click signs in as one click does', async () => {
+  it('a double click signs in like a single click', async () => {
     const login = await startLogin(await startWorld())
     await login.page.goto(login.address.href)
     await approve(login).dblclick()
@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     await heading(login).getByText('Signed in', { exact: true }).waitFor()
   })
 
-  it('under token enrollment a pasted key approves, and the command line gets one for its organization', async () => {
+  it('under token enrollment, a pasted key approves the login, and the command line gets a key for its organization', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const login = await startLogin(world)
     const key = await keyOf(world, { name: 'mine', org_id: 'acme', scopes: ['models:read'] })
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(login.problems).toEqual([])
   })
 
-  it('the page says what is wrong with a key, and takes the right one after it', async () => {
+  it('the page explains what is wrong with a key, and then accepts the right one', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const login = await startLogin(world)
     await login.page.goto(login.address.href)
@@ -124,7 +124,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await keptBy(login)).toMatchObject({ mode: '600', org_id: null })
   })
 
-  it('the page says so when the service has gone away, and can be used again', async () => {
+  it('the page reports an unreachable service, and works again afterwards', async () => {
     const world = await startWorld()
     const login = await startLogin(world)
     await login.page.goto(login.address.href)
@@ -136,7 +136,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await login.ran).toMatchObject({ exitCode: 0 })
   })
 
-  it('the page of another login, approved, signs nobody in', async () => {
+  it('approving the page of another login does not sign in', async () => {
     const world = await startWorld()
     const login = await startLogin(world)
     const forged = new URL(login.address)
@@ -152,7 +152,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await keptBy(login)).toBeNull()
   })
 
-  it('a page whose code was made for another verifier signs nobody in', async () => {
+  it("approving a page with another verifier's challenge does not sign in", async () => {
     const world = await startWorld()
     const login = await startLogin(world)
     const forged = new URL(login.address)
@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
   })
 
   it.each(['https://example.org/callback', 'javascript:alert(1)'])(
-    'a page that would carry the code to %s says no and goes nowhere',
+    'a page that would send the code to %s refuses and goes nowhere',
     async (redirect_uri) => {
       const world = await startWorld()
       const tab = await openTab()
@@ -182,10 +182,10 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     },
   )
 
-  it('a login that is denied in the browser ends without a key', async () => {
+  it('a login denied in the browser ends without a key', async () => {
     const world = await startWorld()
     const login = await startLogin(world)
-    // What a dashboard with a "no" sends the browser to (RFC 6749, section 4.1.2.1).
+    // Where a dashboard with a "no" button would redirect (RFC 6749, section 4.1.2.1).
     const denied = new URL(login.address.searchParams.get('redirect_uri')!)
     denied.searchParams.set('error', 'access_denied')
     denied.searchParams.set('state', login.address.searchParams.get('state')!)
@@ -199,7 +199,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await keptBy(login)).toBeNull()
   })
 
-  it('no other page can frame the login page and steal the click', async () => {
+  it('no other page can frame the login page to steal a click', async () => {
     const world = await startWorld()
     const tab = await openTab()
     await tab.page.goto(`${world.baseUrl}/api/v1/health`)
@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
   })
 })
 
-it('svc login --api-key takes the key from a pipe, and says what to do where there is nobody to ask', async () => {
+it('svc login --api-key reads the key from a pipe, and says what to do without an input', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const home = join(await emptyFolder(), 'svc')
   const env = { SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl }

@@ -29,7 +29,7 @@ beforeAll(async () => {
   script = (await bundleForBrowsers(['./test/e2e/browser-device.ts'], 'tributary')).code
 })
 
-/** A service that lets this page in, and the page. */
+/** Opens a page that the service allows by CORS. */
 const openPage = async (): Promise<Tab & { readonly world: World }> => {
   const origin = await servePage(script)
   const world = await startWorld({ config: { corsOrigins: [origin] } })
@@ -58,7 +58,7 @@ const startRound = async (world: World, key: string, fields: object) => {
   return unwrap(client.POST('/api/v1/training/rounds/start', { body }))
 }
 
-/** A page, registered as the device `tab`, whose waiting heartbeat was answered with a round for it and two devices here. */
+/** Opens a page registered as the device `tab`, with a waiting heartbeat that returns a round for it and two devices here. */
 const joinRound = async (fields: object = {}) => {
   const opened = await openPage()
   const { world, page } = opened
@@ -79,7 +79,7 @@ const workInNode = (device: Device, roundId: string, index: number) =>
     trainLocally(global, rows[index]!, plan, { deviceId: device.deviceId, signal }),
   )
 
-/** Method and path of every request to the service, in order. */
+/** Records the method and path of every request to the service, in order. */
 const requestsOf = (page: Page, baseUrl: string): string[] => {
   const seen: string[] = []
   page.on('request', (request: Request) => {
@@ -108,7 +108,7 @@ const meanOf = (updates: readonly { weights: Uint8Array; samples: number }[]): R
   )
 }
 
-it('the whole SDK bundles for browsers: nothing of Node is in it, and nothing is left to import', async () => {
+it('the whole SDK bundles for browsers, without Node modules or remaining imports', async () => {
   const files = readdirSync(SDK, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
     .map((name) => `./${SDK}/${name}`)
@@ -121,7 +121,7 @@ it('the whole SDK bundles for browsers: nothing of Node is in it, and nothing is
 })
 
 describe.skipIf(!hasBrowser())('in a browser', () => {
-  it('a page takes part in a round beside two devices in Node, and its training counts as theirs does', async () => {
+  it('a page takes part in a round with two devices in Node, and its training counts equally', async () => {
     const { world, page, problems, id, others, key, roundId, requests } = await joinRound()
     const { body: registered } = await world.request('GET', '/api/v1/devices/tab', { key })
     expect(registered).toMatchObject({ id, device_id: 'tab', platform: 'browser', status: 'active' })
@@ -167,7 +167,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  it('a page takes part in a round whose service learns the sum of the updates only', async () => {
+  it('a page takes part in a round in which the service learns only the sum of the updates', async () => {
     const { world, page, problems, others, key, roundId } = await joinRound({ secure_aggregation: {} })
     const [inPage, ...inNode] = await Promise.all([
       page.evaluate((round) => tributary.work(round, 0), roundId),
@@ -191,7 +191,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  it('a page trains to the numbers that Node trains to, on the same rows', async () => {
+  it('a page trains to the same numbers as Node on the same rows', async () => {
     const { page, roundId } = await joinRound()
     const { weights, report, globalModel } = await page.evaluate((round) => tributary.work(round, 0), roundId)
     const local = { roundId, hyperparameters }
@@ -214,7 +214,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     })
   })
 
-  it('a page goes on with an interrupted download where it stopped', async () => {
+  it('a page resumes an interrupted download where it stopped', async () => {
     const { page, problems, roundId } = await joinRound()
     const rest = page.waitForResponse((response) => response.request().headers().range !== undefined)
     const whole = await page.evaluate((round) => tributary.resumeDownload(round, 100), roundId)
@@ -226,7 +226,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  it('a page is told by the service itself why it is refused', async () => {
+  it("a page gets the service's reason for a refusal", async () => {
     const { world, page } = await openPage()
     await world.register('stranger')
     expect(await page.evaluate((baseUrl) => tributary.refusal(baseUrl), world.baseUrl)).toEqual({

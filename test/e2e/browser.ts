@@ -13,7 +13,7 @@ export const hasBrowser = (): boolean => program !== null
 
 let running: Promise<Browser> | null = null
 
-/** One for each test process, which takes it along when it ends. */
+/** One browser per test process, which ends with it. */
 const launch = async (): Promise<Browser> => {
   if (program === null) throw new Error('There is no browser.')
   if (running !== null && !(await running).isConnected()) running = null
@@ -23,11 +23,11 @@ const launch = async (): Promise<Browser> => {
 export interface Tab {
   readonly page: Page
   readonly context: BrowserContext
-  /** What the page reported: console errors, thrown errors, requests that got no answer. */
+  /** The page's console errors, thrown errors, and requests without a response. */
   readonly problems: readonly string[]
 }
 
-/** A page in a profile of its own, closed when the test ends. */
+/** Opens a page in a new profile, closed when the test ends. */
 export const openTab = async (): Promise<Tab> => {
   const context = await (await launch()).newContext()
   const page = await context.newPage()
@@ -39,7 +39,7 @@ export const openTab = async (): Promise<Tab> => {
     }
     await context.close()
   })
-  // Before the test's own limit, to say what was awaited in vain.
+  // Shorter than the test's own timeout, to report what was awaited.
   context.setDefaultTimeout(120_000)
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text())

@@ -19,7 +19,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const isBuilt = (name: string): boolean => /\.(tsx?|css|html|svg)$/.test(name) && !/\.(test|fixture)\.ts$/.test(name)
 const isOfProgram = (name: string): boolean => name.endsWith('.ts') && !name.startsWith('src/web/')
 
-/** Which sources and packages there are, and when each was last written. */
+/** A hash of the names and modification times of all sources and packages. */
 const stampOf = (names: readonly string[]): string => {
   const hash = createHash('sha256')
   for (const name of [...names, 'package-lock.json', ...ASSETS, ...BUILDERS]) {
@@ -61,7 +61,7 @@ const compile = (names: readonly string[], folder: string) =>
     plugins: [fileByFile],
   })
 
-/** A folder that is there complete or not at all, whatever else builds it or reads from it at the same time. */
+/** Creates a folder atomically, even if other processes build or read it at the same time. */
 export const buildOnce = async (folder: string, fill: (unfinished: string) => Promise<unknown>): Promise<void> => {
   if (existsSync(folder)) return
   const unfinished = `${folder}-${process.pid}`
@@ -70,7 +70,7 @@ export const buildOnce = async (folder: string, fill: (unfinished: string) => Pr
   try {
     renameSync(unfinished, folder)
   } catch (error) {
-    // Another process of the tests was faster; its build is as good.
+    // Another test process was faster; its build is equivalent.
     if (!existsSync(folder)) throw error
     rmSync(unfinished, { recursive: true })
   }
@@ -89,8 +89,8 @@ const prepare = async (names: readonly string[], folder: string): Promise<void> 
 const builds = new Map<string, Promise<void>>()
 
 /**
- * A file of the program, such as `main.js`: built as `npm run build` builds it, but compiled by esbuild, which takes
- * a second where tsc takes twenty. One build serves all tests, and all runs until a source changes.
+ * Returns the path of a program file, such as `main.js`, built like `npm run build`, but compiled by esbuild, which takes one
+ * second instead of tsc's twenty. One build serves all tests and runs until a source changes.
  */
 export const builtFile = async (name: string): Promise<string> => {
   const names = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[])

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { Ran } from '../../src/cli/in-process.fixture.ts'
 import { builtFile } from './built-program.ts'
 
-/** `svc` as a built program, for commands that start the service's own program: from the sources it takes three times as long. */
+/** Runs `svc` as a built program, for commands that start the service: from source, they take three times as long. */
 export const runBuilt = async (argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> => {
   const child = spawn(process.execPath, ['--liftoff-only', await builtFile('cli/main.js'), ...argv], {
     env: { PATH: process.env.PATH, ...env },

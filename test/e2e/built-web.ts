@@ -7,11 +7,11 @@ import { buildOnce, builtFile } from './built-program.ts'
 const SCRIPT = fileURLToPath(new URL('../../scripts/web.mjs', import.meta.url))
 const BUILD = 'const [script, folder] = process.argv.slice(1); await (await import(script)).buildWeb(folder)'
 
-/** The dashboard, built where the program from `builtFile` looks for it; the folder. */
+/** Builds the dashboard where the program from `builtFile` looks for it; returns the folder. */
 export const buildDashboard = async (): Promise<string> => {
   const folder = join(dirname(await builtFile('main.js')), 'web')
   await buildOnce(folder, (unfinished) =>
-    // In a process of its own: Vite builds what `NODE_ENV` says, and here that is `test`.
+    // In a separate process: Vite's build depends on `NODE_ENV`, which is `test` here.
     promisify(execFile)(process.execPath, ['--input-type=module', '-e', BUILD, SCRIPT, unfinished], {
       env: { PATH: process.env.PATH },
     }),

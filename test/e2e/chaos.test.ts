@@ -5,7 +5,7 @@ import { freshPostgresUrl, hasPostgres } from '../databases.ts'
 // The short form of `npm run chaos`, on the tests' own PostgreSQL server, which is not killed.
 
 it.skipIf(!hasPostgres())(
-  'nothing that was acknowledged is lost when two processes are killed again and again',
+  'loses nothing that was acknowledged although two processes are killed repeatedly',
   async () => {
     const said: string[] = []
     const result = await runChaos({

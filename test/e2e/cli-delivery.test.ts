@@ -7,7 +7,7 @@ import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
 
-it('push, deploy at 10%, watch it climb; a failing version comes back by itself; rollback takes the good one back too', async () => {
+it('push, deploy at 10%, watch it climb; a failing version rolls back automatically; rollback withdraws the good one too', async () => {
   const service = await runService(await freshDataDir())
   const operator = await operatorOf(() => service.baseUrl)
   const cwd = await emptyFolder()
@@ -44,7 +44,7 @@ it('push, deploy at 10%, watch it climb; a failing version comes back by itself;
   await allRun('2.0.0')
 
   await push('bad', '3.0.0')
-  // Health is judged by three reports and more: so many are inside from the start, whatever the id of the rollout is.
+  // Health needs at least three reports: with 90%, enough devices are included from the start, whatever the rollout's id.
   expect(await svc('deploy', 'm', '--rollout', '90', '--step', '1', '--interval', '1', '--yes')).toMatchObject({
     exitCode: 0,
   })

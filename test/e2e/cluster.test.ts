@@ -5,7 +5,7 @@ import { call, startCluster } from './cluster.ts'
 import { until } from './service-process.ts'
 
 it.skipIf(!hasPostgres())(
-  'three processes on one PostgreSQL server start one round, hear of it everywhere, and aggregate it once',
+  'three processes on one PostgreSQL server start one round, learn of it everywhere, and aggregate it once',
   async () => {
     const members = await startCluster(3)
     const url = (n: number) => members[n % 3]!.url

@@ -8,7 +8,7 @@ export interface Member {
   readonly url: string
 }
 
-/** Services that share one PostgreSQL server and one folder of files. They end with the test. */
+/** Starts services that share one PostgreSQL server and one folder of files. They end with the test. */
 export const startCluster = async (size: number): Promise<Member[]> => {
   const config = {
     ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '100000' }),

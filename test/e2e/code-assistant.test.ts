@@ -30,7 +30,7 @@ afterAll(async () => {
 interface Assistant {
   readonly url: string
   readonly input: PassThrough
-  /** All that was printed so far. */
+  /** Everything printed so far. */
   readonly printed: () => string
   readonly ran: Promise<Ran>
   stop(): Promise<Ran>
@@ -70,7 +70,7 @@ const start = async (...argv: string[]): Promise<Assistant> => {
 }
 
 describe('the code assistant in the terminal', () => {
-  it('answers what is typed, remembers, begins again, and ends', async () => {
+  it('answers questions, remembers the conversation, starts a new one, and ends', async () => {
     const assistant = await start('--url', server.url)
     assistant.input.write(`${QUESTION}\n`)
     await expect.poll(assistant.printed).toContain(`${ANSWER}\n\n`)
@@ -84,7 +84,7 @@ describe('the code assistant in the terminal', () => {
     await expect(fetch(assistant.url)).rejects.toThrow()
   })
 
-  it('goes on as a page alone where there is nobody to type', async () => {
+  it('keeps serving the page if there is no terminal input', async () => {
     const assistant = await start('--url', `${server.url}/v1`)
     assistant.input.end()
     const page = await fetch(assistant.url)
@@ -97,7 +97,7 @@ describe('the code assistant in the terminal', () => {
     expect((await assistant.stop()).exitCode).toBe(130)
   })
 
-  it('answers this machine only', async () => {
+  it('is available on this machine only', async () => {
     const assistant = await start('--url', server.url)
     const { port } = new URL(assistant.url)
     const ask = async (headers: string): Promise<string> => {
@@ -114,7 +114,7 @@ describe('the code assistant in the terminal', () => {
     ]).toEqual(['HTTP/1.1 200 OK', 'HTTP/1.1 403 Forbidden', 'HTTP/1.1 403 Forbidden'])
   })
 
-  it('says when there is no server and it may start none', async () => {
+  it('reports that there is no server and that it may not start one', async () => {
     const url = `http://127.0.0.1:${await freePort()}`
     const argv = ['demo', 'code-assistant', '--port', '0', '--no-auto-start', '--url', url]
     expect(await runInProcess(argv, { env: { SERVICE_HOME: await emptyFolder() } })).toEqual({
@@ -126,7 +126,7 @@ describe('the code assistant in the terminal', () => {
     })
   })
 
-  it('starts a server of its own where none runs, which ends with it', async () => {
+  it('starts its own server if there is none, and stops it at the end', async () => {
     const env = { ...process.env, SERVICE_HOME: await emptyFolder() }
     const argv = [await builtFile('cli/main.js'), 'demo', 'code-assistant', '--port', '0', '--model', 'starter']
     const child = spawn(process.execPath, argv, { env, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     return { ...tab, assistant, field, answers }
   }
 
-  it('answers a question as it comes, and keeps the conversation', async () => {
+  it('streams the answer to a question, and keeps the conversation', async () => {
     const { page, field, answers, problems } = await open()
     expect(await page.title()).toBe('Code assistant: starter')
     const hint = page.getByText('What shall we write?')
@@ -202,7 +202,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  it('an answer can be stopped, and an error is told', async () => {
+  it('an answer can be stopped, and errors are shown', async () => {
     const { page, field, answers } = await open()
     await page.route('**/v1/chat/completions', (route) =>
       route.fulfill({ status: 503, json: { error: { message: 'The queue is full.' } } }),
@@ -219,7 +219,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     expect(await page.getByRole('button', { name: 'Send' }).isVisible()).toBe(true)
   })
 
-  it('is light or dark as the system is, until it is told otherwise', async () => {
+  it("follows the system's light or dark mode until the user chooses", async () => {
     const { page } = await open()
     const color = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     await page.emulateMedia({ colorScheme: 'light' })

@@ -34,7 +34,7 @@ const roundOf = (service: RunningService, apiKey: string, round: string) =>
     }),
   )
 
-/** One whole round of three devices, interrupted by `interrupt` before step 0 to 3; returns the path of its result. */
+/** Runs a round with three devices, calling `interrupt` before steps 0 to 3; returns the path of the result. */
 const playRound = async (
   interrupt: (step: number, service: RunningService) => Promise<RunningService>,
 ): Promise<string> => {
@@ -60,7 +60,7 @@ const playRound = async (
 }
 
 describe('a service that is killed', () => {
-  it('at any step of a round ends it with the bytes it would have had', async () => {
+  it('at any step of a round completes it with the same bytes', async () => {
     const restart = async (dataDir: string, service: RunningService): Promise<RunningService> => {
       await service.kill()
       return runService(dataDir)
@@ -77,7 +77,7 @@ describe('a service that is killed', () => {
     expect(disturbed).toBe(undisturbed)
   })
 
-  it('in the middle of an upload keeps nothing of it, and takes it again', async () => {
+  it('in the middle of an upload keeps nothing of it, and accepts it again', async () => {
     const dataDir = await freshDataDir()
     let service = await runService(dataDir)
     const key = await register(service, 'device-a')
@@ -105,7 +105,7 @@ describe('a service that is killed', () => {
 })
 
 describe('a service that is asked to stop', () => {
-  it('finishes what is in flight, refuses nothing it has taken, and exits with 0', async () => {
+  it('finishes what is in progress, drops nothing that it accepted, and exits with 0', async () => {
     const service = await runService(await freshDataDir())
     const beats = Array.from({ length: 20 }, (_, n) => register(service, `device-${n}`))
     await Promise.race(beats)
@@ -117,7 +117,7 @@ describe('a service that is asked to stop', () => {
 })
 
 describe('a start that cannot succeed', () => {
-  it('says what is wrong, shows no password, and ends with 1', async () => {
+  it('says what is wrong, shows no password, and exits with 1', async () => {
     const settings = { SERVICE_DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }
     const failure = await runService(await freshDataDir(), settings).then(
       () => 'it started',

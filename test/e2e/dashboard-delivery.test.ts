@@ -10,7 +10,7 @@ import { startDelivered } from './delivery-world.ts'
 
 let webFolder = ''
 
-/** Four devices of the SDK, and a model with two versions. */
+/** Four SDK devices, and a model with two versions. */
 const startFleet = async () => {
   const world = await startWorld({ webFolder })
   const devices = await Promise.all(
@@ -26,7 +26,7 @@ const startFleet = async () => {
   return { world, devices, key, tab, page: tab.page }
 }
 
-/** What a person does who has no mouse. */
+/** Actions of a person without a mouse. */
 const keyboardOf = (page: Page) => {
   const press = async (name: string, within: { getByRole: Page['getByRole'] } = page) => {
     await within.getByRole('button', { name, exact: true }).focus()
@@ -43,7 +43,7 @@ const keyboardOf = (page: Page) => {
       await page.keyboard.press('Control+A')
       await page.keyboard.type(text)
     },
-    /** Says yes to the dialog that asks; it names what it will do. */
+    /** Confirms a dialog after checking its text. */
     confirm: async (verb: string, said: RegExp, name?: string) => {
       const dialog = page.getByRole('dialog')
       await dialog.getByText(said).waitFor()
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('show what was trained and what devices run, to everybody: axe finds nothing in light and dark, and nothing scrolls sideways', async () => {
+  it('show what was trained and what devices run; axe finds nothing in light and dark mode, and nothing scrolls sideways', async () => {
     const { world, paths } = await startDelivered(webFolder)
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it('bring a version to devices by the keyboard alone, say how many before, and follow what they report', async () => {
+  it('deploy a version by keyboard alone, state the number of devices first, and follow their reports', async () => {
     const { world, devices, tab, page, key } = await startFleet()
     const { press, follow, type, confirm } = keyboardOf(page)
     await follow('my-model')
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it('make groups, policies and pairing codes by the keyboard alone', async () => {
+  it('create groups, policies, and pairing codes by keyboard alone', async () => {
     const { world, tab, page } = await startFleet()
     const { press, follow, type, confirm } = keyboardOf(page)
     await page.getByRole('link', { name: 'my-model' }).waitFor()
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const claimed = await world.request('POST', '/api/v1/pairings/claim', { body: { code, device_id: 'phone' } })
     expect(claimed.status).toBe(200)
     await page.getByText('phone is paired.').waitFor()
-    // The browser itself reports the policy that the page asks about before there is one.
+    // The browser itself logs the missing policy that the page requests first.
     expect(tab.wrong().filter((problem) => !problem.includes('404'))).toEqual([])
   })
 })

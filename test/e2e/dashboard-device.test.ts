@@ -16,7 +16,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     webFolder = await buildDashboard()
   })
 
-  it('shows by time what it ran, which rounds it took part in and why not in others, and the groups that hold it', async () => {
+  it('shows a timeline of its versions, its rounds, why it missed others, and its groups', async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     const other = await world.register('d1')
@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it('is reached whatever the device is called, and says what is gone', async () => {
+  it("is reachable whatever the device's name is, and says if the device is gone", async () => {
     const world = await startWorld({ webFolder })
     const names = ['a%41', '50% off', 'a/b', 'a%2Fb', '%', 'ü?#&']
     const { key } = await world.register('..')

@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('are made, started and completed by the keyboard, and show estimates with their intervals and the decision', async () => {
+  it('are created, started, and completed by keyboard, and show estimates with intervals and the decision', async () => {
     const { world, devices, ask } = await startFleet()
     const tab = await openDashboard(world.baseUrl, '/experiments')
     const { page } = tab

@@ -13,7 +13,7 @@ let webFolder = ''
 
 const WEIGHTS = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 
-/** A federation of acme, beta and tiny, whose devices told their battery and took part in one private round. */
+/** A federation of acme, beta, and tiny, whose devices reported their battery and took part in one private round. */
 const startFederation = async () => {
   const world = await startWorld({ webFolder })
   const devices = []
@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('show members, the budget with its forecast and shared models; organizations are invited and removed there', async () => {
+  it('show members, the budget with its forecast, and shared models; invite and remove organizations', async () => {
     const { world, id } = await startFederation()
     const tab = await openDashboard(world.baseUrl, '/federations')
     const { page } = tab

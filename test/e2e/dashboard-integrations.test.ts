@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 let webFolder = ''
 
-/** Answers every request with the status that was set last. */
+/** Responds to every request with the current status in `state`. */
 const startReceiver = async () => {
   const state = { status: 204 }
   const server = createServer((request, response) => {
@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('are made by a form of their type, tried, paused, and their dead letters sent again', async () => {
+  it('are created with a form for their type, tested, and paused; their dead letters are replayed', async () => {
     const world = await startWorld({ webFolder })
     const receiver = await startReceiver()
     const { page, wrong } = await openDashboard(world.baseUrl, '/integrations')
@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     const { key } = await world.register('laptop')
     await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
     await world.request('POST', '/api/v1/federations', { key, body: { name: 'f', org_id: 'acme' } })
-    // Each pass sets one event aside.
+    // Each pass moves one event to the dead letters.
     for (let pass = 0; pass < 4; pass++) await world.advance(2)
     await page.getByRole('region', { name: 'Dead letters' }).getByText('The receiver answered 422').first().waitFor()
     await expectAccessible(page)

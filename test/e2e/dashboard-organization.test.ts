@@ -14,7 +14,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('invites people, and creates, rotates and revokes keys', async () => {
+  it('invites people, and creates, rotates, and revokes keys', async () => {
     const world = await startWorld({ webFolder })
     const { page, wrong, visit } = await openDashboard(world.baseUrl, '/organization')
     const dialog = page.getByRole('dialog')
@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await dialog.getByLabel('Name').fill(' ci ')
     await expectAccessible(page)
     await page.mouse.click(5, 5)
-    // While it is sent, and while a secret is shown, Esc does not close the dialog.
+    // While the form is being sent, and while a secret is shown, Esc does not close the dialog.
     await page.route('**/api/v1/keys', async (route) => {
       await page.keyboard.press('Escape')
       await page.keyboard.press('Escape')
@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await page.unroute('**/api/v1/keys')
     for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
     const old = await shown.textContent()
-    // As on plain http, where the browser has no clipboard to give.
+    // As on plain HTTP, where the browser offers no clipboard.
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
     await page.getByRole('button', { name: 'Copy key' }).click()
     await page.getByRole('button', { name: 'Copied key' }).waitFor()

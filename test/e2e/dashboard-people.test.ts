@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 const PASSWORD = 'four unrelated words here'
 
-/** What the app shows at a moment. */
+/** The authenticator app's code at a given time. */
 const codeOf = (secret: string, at: Date): string => generateSync({ secret, epoch: Math.floor(at.getTime() / 1000) })
 
 let webFolder = ''
@@ -31,7 +31,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('an invited admin joins by the link, signs in by password, and sees the team', async () => {
+  it('an invited admin joins by the link, signs in with a password, and sees the team', async () => {
     const { world, invite } = await start()
     const link = await invite('ada@acme.example', 'admin')
     const { page, wrong } = await openDashboard(link, '')
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     expect(wrong()).toEqual([])
   })
 
-  it('who must have a second factor sets it up, signs in with it, and sees their account', async () => {
+  it('a person who must have a second factor sets it up, signs in with it, and sees their account', async () => {
     const { world, invite } = await start()
     const link = await invite('ada@acme.example', 'admin')
     const key = world.service.firstAdminKey!
@@ -103,7 +103,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByText('ada@acme.example · acme').waitFor()
   })
 
-  it('svc login leads to the identity provider and back, which signs in whoever is invited', async () => {
+  it('svc login goes to the identity provider and back, which signs in invited people', async () => {
     const provider = await startProvider()
     const world = await startWorld({ webFolder, config: { enrollment: 'token', oidc: provider.settings } })
     await provider.open(world.baseUrl)
@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     const useProvider = page.getByRole('button', { name: 'Use 127.0.0.1:' })
     await useProvider.click()
     await page.getByRole('heading', { name: 'Not signed in' }).waitFor()
-    await page.getByText('Nobody has invited ada@acme.example').waitFor()
+    await page.getByText('There is no invitation for ada@acme.example').waitFor()
     expect(page.url()).toBe(`${world.baseUrl}/`)
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Back' }).click()
@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByText('ada@acme.example · acme').waitFor()
   })
 
-  it('a passkey is set up where a second factor is required, signs in, confirms, and is renamed and removed', async () => {
+  it('a passkey is set up if a second factor is required, signs in, confirms, and is renamed and removed', async () => {
     const { world, invite } = await start()
     const key = world.service.firstAdminKey!
     const link = (await invite('ada@acme.example', 'admin')).replace('127.0.0.1', 'localhost')
@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
 
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
-    // Without the user verified it opens nothing.
+    // Without user verification, the passkey does not sign in.
     const passkey = page.getByRole('button', { name: 'Use a passkey' })
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
     await passkey.click()
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('cell', { name: 'Key ring', exact: true }).waitFor({ state: 'detached' })
   })
 
-  it('a viewer sees the fleet, and is told that the team is for admins', async () => {
+  it('a viewer sees the fleet, but not the team, which is for admins', async () => {
     const { invite } = await start()
     const { page } = await openDashboard(await invite('vic@acme.example', 'viewer'), '')
     await page.getByLabel('Password').fill(PASSWORD)

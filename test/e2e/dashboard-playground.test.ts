@@ -20,7 +20,7 @@ let webFolder = ''
 let engine: Engine
 let server: TestInference
 
-/** An embedder whose vectors are known. */
+/** An embedding server with known vectors. */
 const startEmbedder = async (): Promise<string> => {
   const other = createServer((request, response) => {
     const list = { object: 'list', data: [{ id: 'embedder' }], model: 'embedder' }
@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await engine?.close()
   })
 
-  it('chats with two models side by side by keyboard, and tells time and speed', async () => {
+  it('chats with two models side by side by keyboard, and shows time and speed', async () => {
     const { page, wrong } = await open(server.url)
     await page.getByLabel('Compare with').selectOption('starter')
     await page.getByLabel('Temperature').fill('0')
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     expect(wrong()).toEqual([])
   })
 
-  it('stops a reply, and the server with it', async () => {
+  it('stops a reply, including its generation on the server', async () => {
     const { page, wrong } = await open(server.url, '/playground?tokens=100000')
     await page.getByLabel('Message').fill('Tell me a story about everything.')
     await page.route('**/chat/completions', async (route) => {
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     expect(wrong()).toEqual([])
   })
 
-  it('says why where the server refuses or is gone, and how to set one up where there is none', async () => {
+  it('explains a refusal, an unreachable server, and how to set one up', async () => {
     const gone = await serveForTest(engine)
     const down = await open(gone.url)
     await down.page.getByLabel('Message').waitFor()
@@ -129,7 +129,7 @@ describe.skipIf(!hasBrowser())('the playground', () => {
   })
 })
 
-/** A reply that takes thousands of tokens. */
+/** A reply of thousands of tokens. */
 const NUMBERS = {
   type: 'json_schema',
   json_schema: { name: 'numbers', schema: { type: 'array', items: { type: 'integer' }, minItems: 1000 } },

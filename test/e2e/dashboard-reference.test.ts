@@ -11,7 +11,7 @@ describe.skipIf(!hasBrowser())('the reference of the API', () => {
     webFolder = await buildDashboard()
   })
 
-  it('is found by search, shows how programs call an operation, and tries it with the session', async () => {
+  it('finds operations by search, shows how programs call them, and tries them with the session', async () => {
     const world = await startWorld({ webFolder })
     await world.register('pixel-7')
     const { page, wrong } = await openDashboard(world.baseUrl, '/docs')
@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser())('the reference of the API', () => {
     expect(wrong()).toEqual([])
   })
 
-  it('sends bodies, says what is wrong with them, and follows names to schemas', async () => {
+  it('sends bodies, reports what is wrong with them, and links names to schemas', async () => {
     const world = await startWorld({ webFolder })
     const { page, wrong, visit } = await openDashboard(world.baseUrl, '/docs/createModel')
     const body = page.getByLabel('Body', { exact: true })

@@ -17,7 +17,7 @@ const start = async () => {
   return { world, key: (body as { api_key: string }).api_key }
 }
 
-/** Where `svc dashboard` sends the browser. */
+/** Returns the address that `svc dashboard` opens in the browser. */
 const linkOf = async ({ baseUrl }: World, key: string) => {
   const opened: string[] = []
   const ran = await runInProcess(['dashboard'], {
@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await again.page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
   })
 
-  it('a link works where the dashboard is already shown, and a session that has ended asks to sign in at once', async () => {
+  it('a link works in a tab that already shows the dashboard, and an ended session asks to sign in immediately', async () => {
     const { world, key } = await start()
     const { page, visit } = await openDashboard(world.baseUrl, '/devices')
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor({ timeout: 5000 })
   })
 
-  it('asks for nothing that the key may not see', async () => {
+  it('requests nothing that the key may not see', async () => {
     const { world } = await start()
     for (const [scope, shown, refused] of [
       ['models:read', 'Nothing needs attention', /v1\/(training|federations|fleet|status)/],

@@ -7,7 +7,7 @@ import { openTab, type Tab } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Said of whatever a page asked for and let go of when it was left. */
+/** Reported for requests that a page aborted when it was left. */
 const NO_ANSWER = / got no answer$/
 
 const watchPolicy = (context: BrowserContext): Promise<unknown> =>
@@ -18,14 +18,14 @@ const watchPolicy = (context: BrowserContext): Promise<unknown> =>
   )
 
 export interface DashboardTab extends Tab {
-  /** What the page or its policy complained of, and requests that failed but were not given up by the page. */
+  /** Errors of the page or its policy, and failed requests that the page did not abort. */
   wrong(): readonly string[]
   heading(): Promise<string | null>
-  /** Goes to another path as a link does, without loading the page anew. */
+  /** Goes to another path like a link, without a reload. */
   visit(path: string): Promise<void>
 }
 
-/** A browser of its own with the dashboard at a path. What its policy blocks is a problem. */
+/** Opens the dashboard at a path in a new profile. Anything blocked by its policy counts as a problem. */
 export const openDashboard = async (baseUrl: string, path = '/'): Promise<DashboardTab> => {
   const tab = await openTab()
   await watchPolicy(tab.context)
@@ -43,13 +43,13 @@ export const openDashboard = async (baseUrl: string, path = '/'): Promise<Dashbo
   }
 }
 
-/** What differs between light and dark is colors only. */
+/** Light and dark mode differ only in colors. */
 const SCHEMES = [
   ['light', {}],
   ['dark', { runOnly: ['color-contrast', 'link-in-text-block'] }],
 ] as const
 
-/** Fails with what axe finds on the page as it is: by all rules in light, by those about colors in dark too. */
+/** Fails if axe finds anything on the current page: with all rules in light mode, with the color rules also in dark mode. */
 export const expectAccessible = async (page: Page): Promise<void> => {
   const found: string[] = []
   await page.locator('h1').first().waitFor()
@@ -67,7 +67,7 @@ export const expectAccessible = async (page: Page): Promise<void> => {
   expect(found).toEqual([])
 }
 
-/** Fails with what reaches beyond the right edge of a phone. */
+/** Fails if anything extends beyond the right edge of a phone. */
 export const expectNoSidewaysScroll = async (page: Page): Promise<void> => {
   await page.setViewportSize({ width: 390, height: 844 })
   const overflowing = () =>

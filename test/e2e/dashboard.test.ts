@@ -20,7 +20,7 @@ interface Started {
   readonly id: string
 }
 
-/** Three devices that trained a model of their own in a job of so many rounds. */
+/** Three devices that trained their own model in a job with this many rounds. */
 const startTrained = async (rounds = 3) => {
   const world = await startServed()
   const fleet = await startFleet(world, 3)
@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     webFolder = await buildDashboard()
   })
 
-  it('shows what devices did on every page, to everybody: axe finds nothing in light and dark, and nothing scrolls sideways', async () => {
+  it('shows what devices did on every page; axe finds nothing in light and dark mode, and nothing scrolls sideways', async () => {
     const { world, fleet, key, id } = await startTrained()
     const job = await play(world, id, fleet)
     expect(job).toMatchObject({ status: 'completed', rounds_completed: 3 })
@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it("draws a job's next point when its round ends, and what devices send while it runs", async () => {
+  it("draws a job's next point when its round ends, and shows what devices send while it runs", async () => {
     const { world, fleet, id } = await startTrained()
     const tab = await openDashboard(world.baseUrl, `/training/jobs/${id}`)
     await tab.page.getByText('No round has reported a loss yet').waitFor()
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it('asks for a key under token enrollment, keeps none of it, and shows only what is of its organization', async () => {
+  it("asks for a key under token enrollment, stores none of it, and shows only its organization's data", async () => {
     const world = await startServed({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey!
     const keyOf = async (org_id: string) => {
@@ -151,7 +151,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await field.waitFor()
   })
 
-  it('tells devices of one name in two organizations apart, and says what a person must see to', async () => {
+  it('distinguishes devices with the same name in two organizations, and says what needs attention', async () => {
     const { world, send, admin, keyOf } = await openLeague({ webFolder })
     for (const org of ['acme', 'beta'])
       await send(await keyOf(org), 'POST', '/devices/register', { device_id: 'phone' })
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     expect(new URL(tab.page.url()).search).toBe('?org=beta')
   })
 
-  it('is used with the keyboard alone', async () => {
+  it('is usable by keyboard alone', async () => {
     const { world } = await startTrained()
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
@@ -229,7 +229,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it('needs one stream for two tabs, which the second takes over when the first is closed', async () => {
+  it('needs one stream for two tabs; the second takes it over when the first is closed', async () => {
     const world = await startServed()
     await world.register('d0')
     const tab = await openDashboard(world.baseUrl, '/devices')
@@ -254,7 +254,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await shows(second, 'd2')
   })
 
-  it('goes on by itself in two browsers when the service is killed and started again during the round that they watch', async () => {
+  it('recovers in two browsers when the service is killed and restarted during the round that they show', async () => {
     const dataDir = await freshDataDir()
     let service = await runService(dataDir)
     const { baseUrl } = service
@@ -268,7 +268,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     const api = createClient({ baseUrl, apiKey: devices[0]!.key })
     const body = { target_devices: 3, min_devices: 3 }
     const round = await unwrap(api.POST('/api/v1/training/rounds/start', { body }))
-    // All have fetched the plan before the service is killed; each sends its update when it is told.
+    // All have fetched the plan before the service is killed; each sends its update when told to.
     const weights = new Uint8Array(new Float32Array(4).buffer)
     const parts = devices.map(({ device }) => {
       let finish = (): void => undefined

@@ -13,7 +13,7 @@ interface Decision {
   readonly promotion_rollout_id: string | null
 }
 
-/** Trains by writing one number, which the hooks take for the accuracy. */
+/** Trains by writing one number, which the hooks report as the accuracy. */
 const trainerOf = (accuracy: number): AgentTrainer => ({
   train: async ({ folder }) => {
     const weights = join(folder, 'update.bin')
@@ -30,7 +30,7 @@ it.each([
   const operator = await operatorOf(() => service.baseUrl)
   await operator.upload(new Uint8Array(new Float32Array([0.9]).buffer))
   const names = Array.from({ length: 6 }, (_, n) => `edge-${n}`)
-  // Devices differ a little, as their data do.
+  // Devices differ slightly, like their data.
   const hook = (name: string) =>
     hookProgram(`
       const accuracy = fs.readFileSync(path).readFloatLE(0) + 0.001 * ${Number(name.slice(-1)) % 3}
@@ -48,7 +48,7 @@ it.each([
   const promotion = { increment_step: 50, step_interval_minutes: 1 / 60 }
   await operator.ask('PUT', '/models/m/policy', { ...policy, ...promotion })
   const { id: model } = await operator.ask<{ id: string }>('GET', '/models/m')
-  // Whoever starts a round is drawn too; this one has nothing to bring, and is waited for no longer than the grace.
+  // The starter of the round is selected too, but submits nothing; the round waits for it only during the grace period.
   await operator.ask('POST', '/training/rounds/start', { target_devices: 3, min_devices: 2, global_model_id: model })
 
   const decisions = async () =>

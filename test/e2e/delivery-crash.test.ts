@@ -7,14 +7,14 @@ import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
 
-/** Bytes of the unfinished download in an agent's folder. */
+/** The size of the unfinished download in an agent's folder. */
 const partSize = async (folder: string): Promise<number> => {
   const names = await readdir(folder, { recursive: true })
   const part = names.find((name) => name.endsWith('.part'))
   return part === undefined ? 0 : (await stat(join(folder, part))).size
 }
 
-it('an agent that is killed while it downloads, and while its hook runs, goes on where it was', async () => {
+it('an agent that is killed during a download, and again during its hook, resumes where it was', async () => {
   const service = await runService(await freshDataDir())
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
@@ -22,7 +22,7 @@ it('an agent that is killed while it downloads, and while its hook runs, goes on
   await operator.upload(Buffer.alloc(size, 'old '))
   await operator.upload(Buffer.alloc(size, 'new '))
   const folder = await emptyFolder()
-  // The first activation of the second version never ends.
+  // The first activation of the second version hangs.
   const hook = hookProgram(`
     note(version + " " + read(path).slice(0, 4).trim())
     if (version === "2.0.0" && !fs.existsSync("go")) { fs.writeFileSync("go", ""); setTimeout(() => {}, 30_000) }`)
@@ -31,7 +31,7 @@ it('an agent that is killed while it downloads, and while its hook runs, goes on
   await operator.ask('POST', '/models/m/rollouts', { version: '1.0.0', rollout_percentage: 100 })
   await first.line('Model m: version 1.0.0 is active.')
 
-  // Half of the second version comes, and then nothing more.
+  // Half of the second version arrives, then nothing more.
   let held = (): void => undefined
   const isHeld = new Promise<void>((resolve) => {
     held = resolve
@@ -44,7 +44,7 @@ it('an agent that is killed while it downloads, and while its hook runs, goes on
   const everywhere = { version: '2.0.0', rollout_percentage: 100 }
   const rollout = await operator.ask<Rollout>('POST', '/models/m/rollouts', everywhere)
   await isHeld
-  // What the agent has in its hands is lost with it; what it has written is what the next one goes on from.
+  // Data in the agent's memory is lost; the next agent resumes from what was written.
   await until(
     () => partSize(folder),
     (bytes) => bytes > 0,
@@ -70,7 +70,7 @@ it('an agent that is killed while it downloads, and while its hook runs, goes on
   )
 })
 
-it('a rollout goes on over a service that is killed in the middle of its steps, and reaches everybody', async () => {
+it('a rollout continues after the service is killed in the middle of its steps, and reaches every device', async () => {
   const dataDir = await freshDataDir()
   let service = await runService(dataDir)
   const operator = await operatorOf(() => service.baseUrl)
@@ -89,6 +89,6 @@ it('a rollout goes on over a service that is killed in the middle of its steps, 
   service = await runService(dataDir, { SERVICE_PORT: new URL(service.baseUrl).port })
   const done = await until(look, ({ status, reports }) => status === 'completed' && reports.active === 6)
   expect(done).toMatchObject({ status: 'completed', percentage: 100, reports: { active: 6, failed: 0 } })
-  // Nobody went back in between, nobody was told twice.
+  // No device went back in between or activated a version twice.
   for (const agent of agents) expect(await agent.notes()).toEqual(['1.0.0 first', '2.0.0 second'])
 })

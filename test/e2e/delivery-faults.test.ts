@@ -9,7 +9,7 @@ interface Affected {
   readonly devices: readonly { readonly device_id: string; readonly state: string; readonly reason: string | null }[]
 }
 
-it('an agent behind a machine that damages bytes says so, keeps what runs, and mends itself when the way is clear', async () => {
+it('an agent that receives corrupted bytes reports it, keeps the running version, and recovers when the fault is gone', async () => {
   const service = await runService(await freshDataDir())
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
@@ -39,13 +39,13 @@ it('an agent behind a machine that damages bytes says so, keeps what runs, and m
   expect(await again.notes()).toEqual(['1.0.0 first', '2.0.0 second'])
 })
 
-it('what was reported while the service was away arrives when it is back, also over a restart of the agent', async () => {
+it('reports made while the service was down arrive when it is back, even after a restart of the agent', async () => {
   const service = await runService(await freshDataDir())
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
   await operator.upload('first')
   const folder = await emptyFolder()
-  // The service goes away just when the version is about to run.
+  // The service goes down just before the version starts to run.
   const argv = ['--device-id', 'edge-1', '--on-model', hookProgram('note(version); setTimeout(() => {}, 1500)')]
   const agent = await runAgentProcess(proxy.baseUrl, argv, folder)
   const wanted = { version: '1.0.0', rollout_percentage: 100 }
@@ -62,11 +62,11 @@ it('what was reported while the service was away arrives when it is back, also o
   expect(await reports()).toMatchObject({ active: 0 })
   proxy.isAway = false
   await until(reports, ({ active }) => active === 1)
-  // It ran already; nothing was done twice.
+  // It was already running; nothing was done twice.
   expect(await again.notes()).toEqual(['1.0.0'])
 })
 
-it('a clock that jumps by days, to and fro, changes nothing', async () => {
+it('a clock that jumps back and forth by days changes nothing', async () => {
   const service = await runService(await freshDataDir())
   const operator = await operatorOf(() => service.baseUrl)
   const proxy = await startProxy(service.baseUrl)

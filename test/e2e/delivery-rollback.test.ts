@@ -12,7 +12,7 @@ interface Fleet {
   readonly downloads: () => number
 }
 
-/** Agents that run the first of two versions. Their hooks refuse the content `bad`. */
+/** Starts agents that run the first of two versions. Their hooks refuse the content `bad`. */
 const startFleet = async (second: string, size: number): Promise<Fleet> => {
   const service = await runService(await freshDataDir())
   const proxy = await startProxy(service.baseUrl)
@@ -33,7 +33,7 @@ const startFleet = async (second: string, size: number): Promise<Fleet> => {
 it.each([
   [false, 'paused'],
   [true, 'rolled_back'],
-])('a version that its canary cannot load stops by itself (auto_rollback %s: %s)', async (auto_rollback, status) => {
+])('stops a rollout if its canary cannot load the version (auto_rollback %s: %s)', async (auto_rollback, status) => {
   const { operator, agents, names } = await startFleet('bad', 5)
   const { id: group } = await operator.ask<{ id: string }>('POST', '/device-groups', { org_id: 'acme', name: 'canary' })
   await operator.ask('POST', `/device-groups/${group}/devices`, { device_ids: names.slice(0, 3) })
@@ -51,7 +51,7 @@ it.each([
   }
 })
 
-it('a rollback is instant: every device runs the version before, and nothing is downloaded for it', async () => {
+it('a rollback is instant: every device runs the previous version without a download', async () => {
   const { operator, agents, names, downloads } = await startFleet('worse', 4)
   const aim = { model_name: 'm', model_version: '2', devices: names, strategy: 'immediate' }
   const { deployment_id: id } = await operator.ask<{ deployment_id: string }>('POST', '/deploy/execute', aim)

@@ -16,7 +16,7 @@ export interface Delivered {
   readonly fleet: readonly FleetDevice[]
   readonly key: string
   readonly ask: (method: string, path: string, body?: unknown) => Promise<Started>
-  /** What the devices were given, and how each came with it: `undefined` says nothing. */
+  /** Reports the state of each assigned device; `undefined` reports nothing. */
   readonly report: (
     planId: string,
     stateOf: (index: number) => DeliveryState | undefined,
@@ -26,7 +26,7 @@ export interface Delivered {
   readonly paths: Readonly<Record<string, string>>
 }
 
-/** Devices of the SDK that trained a model and run its versions, with one of everything that delivery has. */
+/** SDK devices that trained a model and run its versions, with one object of every kind in delivery. */
 export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   const world = await startWorld({ webFolder })
   const fleet = await startFleet(world, 12, true)
@@ -78,7 +78,7 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   await report(paused.rollout_id, (index) => (index < 4 ? 'active' : index < 6 ? 'failed' : undefined), 'out of memory')
   const running = await ask('POST', '/models/my-model/rollouts', {
     version: '1.1.0',
-    // Which devices are inside is by chance: of twelve, there are always some.
+    // Which of the twelve devices are included is random, but some always are.
     rollout_percentage: 60,
     increment_step: 20,
     step_interval_minutes: 20,

@@ -9,11 +9,11 @@ import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished } from 'vitest'
 import { builtFile } from './built-program.ts'
 
-// More requests for a night: SOAK_REQUESTS=200000.
+// To run longer: SOAK_REQUESTS=200000.
 const REQUESTS = Number(process.env.SOAK_REQUESTS ?? 2000)
 const AT_ONCE = 12
 const SLOTS = 4
-/** A heap that is as large as ever after its first thousands of requests still moves by so much. */
+/** After thousands of requests, a heap that no longer grows still fluctuates by this much. */
 const BREATHING_BYTES = 48 * 2 ** 20
 
 /** mulberry32: small, seeded, good enough to mix requests. */
@@ -27,7 +27,7 @@ const randomFrom = (seed: number) => {
   }
 }
 
-/** `svc serve starter` in a process of its own. */
+/** Starts `svc serve starter` as a separate process. */
 const startServer = async () => {
   const home = mkdtempSync(join(tmpdir(), 'soak-'))
   const options = ['--port', '0', '--host', '127.0.0.1', '--threads', '1', '--slots', String(SLOTS), '--no-announce']
@@ -68,7 +68,7 @@ interface Answer {
   readonly body: string
 }
 
-/** `leaveAfter`: milliseconds after which the client hangs up. */
+/** `leaveAfter`: milliseconds after which the client disconnects. */
 const post = (port: number, agent: Agent, body: string, leaveAfter: number | null): Promise<Answer | 'left'> =>
   new Promise((resolve, reject) => {
     const path = '/v1/chat/completions'
@@ -85,7 +85,7 @@ const post = (port: number, agent: Agent, body: string, leaveAfter: number | nul
     if (leaveAfter !== null) setTimeout(() => asked.destroy(), leaveAfter)
   })
 
-/** Half a request, and gone. */
+/** Sends half a request and disconnects. */
 const hangUp = (port: number): Promise<'left'> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -111,7 +111,7 @@ let turnedAway = 0
 
 const isChat = (answer: Answer | 'left', check: (content: string) => void = () => {}): void => {
   if (answer === 'left') throw new Error('Nobody hung up, but the connection ended.')
-  // A full queue is an answer, too.
+  // A full queue is a valid response, too.
   if (answer.status === 503) {
     turnedAway++
     return
@@ -120,7 +120,7 @@ const isChat = (answer: Answer | 'left', check: (content: string) => void = () =
   for (const { message } of JSON.parse(answer.body).choices) check(message.content)
 }
 
-it(`has after ${REQUESTS} mixed requests what it had before: memory, sockets and free slots`, {
+it(`after ${REQUESTS} mixed requests, has the same memory, sockets, and free slots as before`, {
   timeout: 0,
 }, async () => {
   const { child, port, output } = await startServer()
@@ -153,7 +153,7 @@ it(`has after ${REQUESTS} mixed requests what it had before: memory, sockets and
         await post(
           port,
           agent,
-          // With less than the shortest answer takes, the request would be refused.
+          // With fewer tokens than the shortest answer takes, the request would be refused.
           chat({ max_tokens: 12 + random(12), response_format: { type: 'json_schema', json_schema: SCHEMA } }),
           null,
         ),
@@ -199,7 +199,7 @@ it(`has after ${REQUESTS} mixed requests what it had before: memory, sockets and
     return Object.fromEntries(lines)
   }
 
-  /** Once nothing runs any more. */
+  /** Waits until nothing is running. */
   const atRest = async () => {
     agent.destroy()
     for (;;) {
@@ -210,7 +210,7 @@ it(`has after ${REQUESTS} mixed requests what it had before: memory, sockets and
     }
   }
 
-  // What grows at first, caches and compiled code, has grown then.
+  // Caches and compiled code have grown by then.
   await soak(Math.max(400, REQUESTS / 5))
   const before = await atRest()
   await soak(REQUESTS - Math.max(400, REQUESTS / 5))
@@ -226,7 +226,7 @@ it(`has after ${REQUESTS} mixed requests what it had before: memory, sockets and
   expect(grown('process_open_fds')).toBeLessThanOrEqual(2)
   expect(grown('process_resident_memory_bytes')).toBeLessThan(BREATHING_BYTES)
   expect(after.engineBytes - before.engineBytes).toBeLessThan(BREATHING_BYTES)
-  // Few are turned away, so that it was the engine that worked.
+  // Few requests are refused, so the engine did the work.
   expect(turnedAway).toBeLessThan(REQUESTS / 20)
   if (process.env.SOAK_REQUESTS !== undefined)
     console.log({
@@ -240,7 +240,7 @@ it(`has after ${REQUESTS} mixed requests what it had before: memory, sockets and
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
-/** Of the processes that it started, where the system tells. */
+/** The memory of its child processes; 0 on systems other than Linux. */
 const engineBytes = (pid: number): number => {
   if (process.platform !== 'linux') return 0
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)

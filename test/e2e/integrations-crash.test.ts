@@ -17,7 +17,7 @@ interface Shown {
 const groupsIn = (text: string): string[] =>
   (JSON.parse(text) as Sent).events.filter(({ type }) => type === 'group.changed').map(({ subject }) => subject.id)
 
-it('a receiver is slow, answers 429 and 500, and is down while the service is killed: every event arrives, in order', async () => {
+it('a receiver is slow, responds with 429 and 500, and is down while the service is killed: all events arrive in order', async () => {
   const dataDir = await freshDataDir()
   let service = await runService(dataDir)
   const operator = await operatorOf(() => service.baseUrl)
@@ -37,12 +37,12 @@ it('a receiver is slow, answers 429 and 500, and is down while the service is ki
       ({ last_error }) => last_error?.startsWith(error) === true,
     )
   const groups: string[] = []
-  /** Answered, whatever the receiver does meanwhile. */
+  /** Succeeds regardless of the receiver. */
   const create = async (name: string): Promise<void> => {
     groups.push((await operator.ask<{ id: string }>('POST', '/device-groups', { org_id: 'o', name })).id)
   }
 
-  // Slow: it answers only when the requests are done.
+  // Slow: it responds only after the requests are done.
   const held = new Promise<() => void>((resolve) => {
     receiver.answer = (_request, response) =>
       resolve(() => response.writeHead(429, { 'retry-after': '3' }).end('too many'))

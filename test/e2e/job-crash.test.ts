@@ -19,7 +19,7 @@ const clientOf = ({ baseUrl }: RunningService, apiKey: string) => createClient({
 const register = async ({ baseUrl }: RunningService, deviceId: string): Promise<string> =>
   (await unwrap(createClient({ baseUrl }).POST('/api/v1/devices/register', { body: { device_id: deviceId } }))).api_key
 
-/** A job of three rounds under Adam, killed and started again at the marked places; returns what its rounds have made. */
+/** Runs a job of three rounds with Adam, killing and restarting the service at the given points; returns the results. */
 const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> => {
   const dataDir = await freshDataDir()
   let service = await runService(dataDir)
@@ -72,7 +72,7 @@ const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> 
       params: { path: { job_id: id }, query: { limit: 10, offset: 0 } },
     }),
   )
-  // Each round is there once, as a version of the model that it trained, with the round's own bytes.
+  // Each round appears once, as a version of the trained model, with the round's own bytes.
   const { versions } = await unwrap(
     clientOf(service, key).GET('/api/v1/models/{model_id}', { params: { path: { model_id: 'm' } } }),
   )
@@ -88,13 +88,13 @@ const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> 
   return rounds.rounds.map((one) => one.aggregated_model_path)
 }
 
-it('a service that is killed during a job goes on with it, and every round has the bytes it would have had', async () => {
+it('a service that is killed during a job continues it, and every round has the same bytes', async () => {
   const undisturbed = await playJob([])
   expect(new Set(undisturbed).size).toBe(ROUNDS)
   expect(await playJob(['before round 0', 'in round 1 before device 1', 'after round 1'])).toEqual(undisturbed)
 })
 
-/** A job of one round whose devices offer to evaluate its model, killed at the marked places of that step; what they found. */
+/** Runs a one-round job whose devices evaluate its model, killing the service at the given points; returns the evaluation. */
 const playEvaluation = async (killedAt: readonly string[]) => {
   const dataDir = await freshDataDir()
   let service = await runService(dataDir)
@@ -149,7 +149,7 @@ const playEvaluation = async (killedAt: readonly string[]) => {
   return { status: done.status, ended_by: done.ended_by, evaluation: done.history[0]!.evaluation }
 }
 
-it('a service that is killed while devices evaluate keeps the deadline and what they found', async () => {
+it('a service that is killed while devices evaluate keeps the deadline and their results', async () => {
   const undisturbed = await playEvaluation([])
   expect(undisturbed).toMatchObject({ status: 'completed', evaluation: { devices: DEVICES, num_samples: 6 } })
   expect(await playEvaluation(['before device 1', 'after the last'])).toEqual(undisturbed)

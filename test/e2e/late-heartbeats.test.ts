@@ -8,7 +8,7 @@ interface Device {
   readonly metrics: Readonly<Record<string, number>>
 }
 
-it('kill -9 loses the time of a heartbeat that changed nothing else, at most, and nothing that was read or changed', async () => {
+it('kill -9 loses at most the time of a heartbeat that changed nothing else, and nothing that was read or changed', async () => {
   const dataDir = await freshDataDir()
   let service = await runService(dataDir)
   const request = async <Body>(method: string, path: string, key?: string, body?: object): Promise<Body> => {

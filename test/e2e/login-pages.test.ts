@@ -21,7 +21,7 @@ const start = async () => {
     const answer = await world.request('POST', '/api/v1/login/device/token', { body: { device_code } })
     return [answer.status, (answer.body as { error?: string }).error]
   }
-  /** A tab at a path; where it says so, signed in with the key. */
+  /** Opens a tab at a path, optionally signed in with the key. */
   const open = async (path: string, signedIn = false) => {
     const tab = await openDashboard(world.baseUrl, '/api/v1/health')
     if (signedIn) {
@@ -42,7 +42,7 @@ const start = async () => {
 }
 
 describe.skipIf(!hasBrowser())('the pages that sign in programs', () => {
-  it('a code is approved with a key, denied with a session, and said to be wrong or over', async () => {
+  it('a code can be approved with a key or denied with a session, and a wrong or expired one is reported', async () => {
     const { world, key, begin, poll, open } = await start()
     const started = await begin()
     const page = await open('/login/device')
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser())('the pages that sign in programs', () => {
     await other.getByRole('alert').getByText('older than 10 minutes').waitFor()
   })
 
-  it('svc login is approved with a session, and a key that is none is refused', async () => {
+  it('svc login can be approved with a session, and an invalid key is refused', async () => {
     const { world, open } = await start()
     const query = new URLSearchParams({
       code_challenge: CHALLENGE,

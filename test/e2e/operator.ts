@@ -1,10 +1,10 @@
 import { until } from './service-process.ts'
 
-/** Whoever steers deliveries, through the API as it is on the wire. */
+/** Controls deliveries through the plain API. */
 export interface Operator {
   readonly key: string
   ask<T>(method: string, path: string, body?: object): Promise<T>
-  /** A new version of model `m`, which is made when it is missing. */
+  /** Uploads a new version of model `m`; creates the model if it is missing. */
   upload(content: string | Uint8Array, model?: string): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export interface Rollout {
   readonly reports: Readonly<Record<string, number>>
 }
 
-/** Signs in as a device does under open enrollment. `baseUrl` is asked anew each time: services restart. */
+/** Registers as a device under open enrollment. Calls `baseUrl` each time, because services restart. */
 export const operatorOf = async (baseUrl: () => string): Promise<Operator> => {
   let key = ''
   const ask: Operator['ask'] = async (method, path, body) => {
@@ -48,7 +48,7 @@ export const operatorOf = async (baseUrl: () => string): Promise<Operator> => {
   }
 }
 
-/** Waits until the device is known to the service. */
+/** Waits until the service knows the devices. */
 export const registered = (operator: Operator, names: readonly string[]): Promise<unknown> =>
   until(
     () => Promise.allSettled(names.map((name) => operator.ask('GET', `/devices/${name}`))),

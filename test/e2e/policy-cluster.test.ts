@@ -12,7 +12,7 @@ interface Decision {
 const floats = (...values: number[]) => formOf(new Uint8Array(new Float32Array(values).buffer))
 
 it.skipIf(!hasPostgres())(
-  'two processes on one PostgreSQL server take up a round once, and decide on it once',
+  'two processes on one PostgreSQL server pick up a round once, and decide on it once',
   async () => {
     const members = await startCluster(2)
     const [one, other] = members.map(({ url }) => url) as [string, string]
@@ -33,7 +33,7 @@ it.skipIf(!hasPostgres())(
     const update = floats(3, 4)
     update.set('num_samples', '1')
     expect((await call(other, 'POST', `/training/rounds/${round.id}/updates`, key, update)).status).toBe(201)
-    /** Both do what is due, at the same moment, several times over. */
+    /** Both run due tasks at the same time, several times. */
     const settle = () => Promise.all([...members, ...members, ...members].map(({ service }) => service.runDueTasks()))
     const decisions = async (url: string) =>
       (await call(url, 'GET', '/models/m/policy/decisions', key)).body.decisions as Decision[]
@@ -54,7 +54,7 @@ it.skipIf(!hasPostgres())(
       const { body } = await call(url, 'GET', `/devices/${names[n]}/assignments`, keys[n])
       return (body.assignments as { plan_id: string; version: string }[])[0]!
     }
-    // The process that did not begin the canary learns of it a moment later.
+    // The process that did not start the canary learns of it a moment later.
     await until(
       () => Promise.all(names.map((_, n) => given(n, n % 2 === 0 ? one : other))),
       (all) => all.filter(({ version }) => version === '1.1.0').length >= 3,

@@ -10,7 +10,7 @@ import { runBuilt } from './built-svc.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
-/** An HTTP proxy that finds every host on this machine, and what it was asked for. */
+/** Starts an HTTP proxy that resolves every host to this machine, and records the requests. */
 const startProxy = async () => {
   const requests: string[] = []
   const proxy = createServer((asked, answer) => {
@@ -47,7 +47,7 @@ const TOKEN = `Basic ${Buffer.from('user:p@ss').toString('base64')}`
 it.each([
   ['http', null],
   ['https', { cert: fixture('first.pem'), key: fixture('first.key') }],
-] as const)('svc reaches a service through the proxy of the environment (%s)', async (scheme, certificate) => {
+] as const)('svc reaches a service through the proxy in its environment (%s)', async (scheme, certificate) => {
   const world = await startWorld({ config: { enrollment: 'token', certificate } })
   const proxy = await startProxy()
   const folder = await emptyFolder()
@@ -73,7 +73,7 @@ it.each([
   expect(proxy.requests.filter((line) => !line.endsWith(TOKEN))).toEqual([])
   if (scheme === 'http') expect(proxy.requests).toContainEqual(expect.stringContaining('POST /api/v1/models/'))
 
-  // Neither what NO_PROXY names nor this machine is behind it.
+  // Neither the hosts in NO_PROXY nor this machine are reached through the proxy.
   const asked = proxy.requests.length
   expect(await svc(['keys', 'list'], { NO_PROXY: 'invalid' })).toMatchObject({
     exitCode: 1,

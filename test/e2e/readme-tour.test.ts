@@ -8,7 +8,7 @@ import { emptyFolder } from '../databases.ts'
 import { builtFile } from './built-program.ts'
 import { until } from './service-process.ts'
 
-/** The shell blocks of the README's first hour, in order. */
+/** Returns the shell blocks of the README's first hour, in order. */
 const blocksOfFirstHour = async (): Promise<string[]> => {
   const readme = await readFile('README.md', 'utf8')
   const tour = /\n## The first hour\n(.*?)\n## /s.exec(readme)![1]!
@@ -24,14 +24,14 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** What leaves its terminal busy, and what it prints once others can go on. */
+/** Commands that keep their terminal busy, and what they print once the next ones can run. */
 const STAYS: readonly (readonly [command: RegExp, ready: RegExp])[] = [
   [/^npx svc up$/m, /Dashboard:/],
   [/^npx svc agent /m, /waits for rounds/],
   [/^npx svc serve /m, /Queue:/],
 ]
 
-/** `npx svc` of a package that was just installed, here of the built program. */
+/** Installs `npx svc` like a newly installed package, but with the built program. */
 const installed = async (): Promise<string> => {
   const folder = await emptyFolder()
   const script = async (name: string, text: string): Promise<void> => {
@@ -42,7 +42,7 @@ const installed = async (): Promise<string> => {
   return folder
 }
 
-it("the README's first hour works when its blocks are pasted one after the other on a fresh machine", async () => {
+it("the README's first hour works when its blocks are pasted one after another on a fresh machine", async () => {
   const [service, inference] = [await freePort(), await freePort()]
   const home = join(await emptyFolder(), 'home')
   await mkdir(home)
@@ -63,7 +63,7 @@ it("the README's first hour works when its blocks are pasted one after the other
 
   const run = (script: string): { readonly child: ChildProcess; readonly output: () => string } => {
     const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { cwd, env, detached: true, stdio: 'pipe' })
-    // Asked, not killed: `svc up` then stops the service, which is not of its process group.
+    // SIGTERM, not SIGKILL: `svc up` then stops the service, which is not in its process group.
     onTestFinished(async () => {
       if (child.exitCode !== null) return
       process.kill(-child.pid!, 'SIGTERM')
@@ -75,7 +75,7 @@ it("the README's first hour works when its blocks are pasted one after the other
   }
 
   const outputs: string[] = []
-  // What one block sets in its terminal, the next ones find there.
+  // Variables that one block sets in its terminal are available to the next ones.
   const variables = join(home, 'variables')
   await writeFile(variables, '')
   for (const block of await blocksOfFirstHour()) {

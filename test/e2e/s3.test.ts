@@ -26,7 +26,7 @@ const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(byte
 const locationOf = (endpoint: string, prefix: string): S3Location =>
   parseStorageUrl(`s3://weights/${prefix}?endpoint=${endpoint}`) as S3Location
 
-/** Between a store and its server: passes requests on, or does as `disturb` says with them. */
+/** A proxy between a store and its server: forwards requests, or handles them with `disturb`. */
 const startProxy = async (port: number) => {
   let disturb: RequestListener | null = null
   const methods: string[] = []
@@ -40,7 +40,7 @@ const startProxy = async (port: number) => {
       if (method === 'HEAD') response.end()
       else answer.pipe(response)
     })
-    // Swift ends an answer to HEAD with bytes that should not be there.
+    // Swift ends a HEAD response with bytes that should not be there.
     onward.on('error', () => response.headersSent || response.destroy())
     request.pipe(onward)
   }).listen(0, '127.0.0.1')
@@ -71,13 +71,13 @@ const json = (body: object): RequestInit => ({
 })
 
 describe.skipIf(noSwift() !== null)('files in S3', () => {
-  it('keep the contract of every store, and nothing of a store is listed', async () => {
+  it('fulfill the contract of every store, and are never listed', async () => {
     const swift = await startSwift()
     const proxy = await startProxy(swift.port)
     const objects = await openS3Objects(locationOf(proxy.endpoint, 'contract'))
     const open = async (cacheBytes: number) => openS3Store(objects, { folder: await emptyFolder(), cacheBytes })
     for (const [name, check] of STORE_CONTRACT) {
-      // With a cache, and with one that keeps nothing: then all comes from the server.
+      // With a cache, and without one: then everything comes from the server.
       for (const cacheBytes of [1 << 30, 0]) {
         await check(await open(cacheBytes)).catch((error: Error) => {
           error.message = `${name} (${cacheBytes}): ${error.message}`
@@ -98,7 +98,7 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     await saysWhatIsWrong(swift.endpoint)
   })
 
-  it('serve a whole service through an upload that is killed, and a server that goes away and comes back', async () => {
+  it('serve a whole service through an upload that is killed, and a server that goes down and comes back', async () => {
     const swift = await startSwift()
     const dataDir = await freshDataDir()
     const settings = { ...SWIFT_KEYS, SERVICE_STORAGE_URL: `s3://weights/fleet?endpoint=${swift.endpoint}` }
@@ -121,7 +121,7 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     const received = async (): Promise<number> =>
       Number((await send(service, key, 'HEAD', `/uploads/${hash}?size=${file.length}`)).headers.get('upload-offset'))
 
-    // The service dies when a part of the body has been stored, and a part of it has not.
+    // The service is killed when one part of the body has been stored and another has not.
     const endless = new Readable({ read: () => undefined })
     for (let at = 0; at < 10 * MIB; at += MIB) endless.push(file.subarray(at, at + MIB))
     const cutOff = piece(0, endless).catch(() => 'cut off')
@@ -169,7 +169,7 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     const aggregate = await send(service, key, 'GET', `/models/${done.aggregated_model_id}/versions/1/download`)
     expect(`sha256:${sha256Of(aggregate.bytes)}`).toBe(aggregate.headers.get('x-model-hash'))
 
-    // A process without any copy.
+    // A process without any copies.
     expect(await service.terminate()).toBe(0)
     service = await runService(dataDir, { ...settings, SERVICE_DOWNLOADS: 'redirect' })
     expect(readdirSync(join(dataDir, 'blobs'))).not.toContain('sha256')
@@ -179,7 +179,7 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 8388000-8389000/${file.length}`])
     expect(part.bytes.equals(file.subarray(8_388_000, 8_389_001))).toBe(true)
 
-    // Who asks for it is sent to the store, without the key; the agent's client asks, and checks the hash.
+    // A client that asks for it is redirected to the store, without the key; the agent's client does so and checks the hash.
     const sent = await send(service, key, 'GET', path, { headers: { prefer: 'redirect' }, redirect: 'manual' })
     expect([sent.status, sent.headers.get('x-model-hash')]).toEqual([307, `sha256:${hash}`])
     const location = sent.headers.get('location')!
@@ -275,7 +275,7 @@ const survivesFaults = async (
   proxy.disturb(null)
   expect((await copied()).equals(bytes)).toBe(true)
 
-  // Nothing is kept that the server has not taken.
+  // Nothing is kept that the server has not accepted.
   proxy.disturb((_request, response) => void response.writeHead(500).end())
   const staged = await store.stage(Readable.from([Buffer.from('not taken')]), { maxBytes: 100 })
   await expect(staged.keep()).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
@@ -294,7 +294,7 @@ const boundsItsCopies = async (objects: Objects): Promise<void> => {
   const hashes: string[] = []
   for (let n = 0; n < 5; n++) hashes.push(await keep(store, Buffer.alloc(MIB, n)))
   expect(copies().sort()).toEqual(hashes.slice(2).sort())
-  // What is in use stays, however much it is, and goes when it is no longer.
+  // Files in use stay regardless of their total size, and are deleted afterwards.
   await store.withPaths(async (pathOf) => {
     const paths = await Promise.all(hashes.map(pathOf))
     await Promise.all(hashes.map(async (hash, n) => expect(sha256Of(await readFile(paths[n]!))).toBe(hash)))
@@ -303,12 +303,12 @@ const boundsItsCopies = async (objects: Objects): Promise<void> => {
   await expect.poll(() => copies().length).toBe(3)
   await writeFile(join(folder, 'staging', 'left'), 'x')
   expect(await store.sweep(new Date(Date.now() + 60_000))).toBe(1)
-  // What the disk says is not taken for a store that is away.
+  // A disk error is not mistaken for an unavailable store.
   rmSync(join(folder, 'cache'), { recursive: true })
   await expect(store.withPaths((pathOf) => pathOf(hashes[0]!))).rejects.toMatchObject({ code: 'ENOENT' })
 }
 
-/** Its disk is one of its own, which only root can make. */
+/** Uses a separate disk, which only root can mount. */
 const givesWayOnASmallDisk = async (objects: Objects): Promise<void> => {
   const folder = await emptyFolder()
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', folder])
@@ -322,7 +322,7 @@ const givesWayOnASmallDisk = async (objects: Objects): Promise<void> => {
   expect(copies().sort()).toEqual(hashes.slice(-copies().length).sort())
   expect(copies().length).toBeGreaterThan(14)
   for (const hash of hashes) expect(sha256Of(await store.withPaths(async (of) => readFile(await of(hash))))).toBe(hash)
-  // What else fills the disk takes their place.
+  // Other files that fill the disk displace them.
   const before = copies().length
   await writeFile(join(folder, 'other'), Buffer.alloc(1.5 * MIB))
   await expect.poll(() => copies().length, { timeout: 20_000 }).toBeLessThan(before)

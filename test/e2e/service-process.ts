@@ -8,18 +8,18 @@ export interface RunningService {
   readonly baseUrl: string
   /** Everything printed so far. */
   output(): string
-  /** As a power cut would: no handler runs. */
+  /** Like a power failure: no handler runs. */
   kill(): Promise<void>
   /** Asks it to stop; resolves with its exit code. */
   terminate(): Promise<number | null>
 }
 
-/** The program itself, as `npm start` runs it, on a data folder and a free port. */
+/** Runs the program like `npm start`, on a data folder and a free port. */
 export const runService = async (
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> => {
-  // Compiling the database twice, the second time for speed, takes longer than the seconds that a service lives here.
+  // The optimizing second compilation of the database takes longer than a service lives here.
   const child: ChildProcess = spawn(process.execPath, ['--liftoff-only', await builtFile('main.js')], {
     env: {
       PATH: process.env.PATH,
@@ -57,7 +57,7 @@ export const runService = async (
   }
 }
 
-/** Repeats a look until it shows what is wanted; fails with what it last saw. */
+/** Repeats `look` until `wanted` accepts its result; fails with the last result. */
 export const until = async <Seen>(
   look: () => Promise<Seen>,
   wanted: (seen: Seen) => boolean,

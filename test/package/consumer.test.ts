@@ -10,7 +10,7 @@ import { startWorld } from '../world.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript-7/bin/tsc')
-// The package's declarations are checked, those that come with the compiler not.
+// Checks the package's declarations, but not the compiler's own.
 const STRICT = [
   '--strict',
   '--exactOptionalPropertyTypes',
@@ -23,9 +23,9 @@ const STRICT = [
 
 let project = ''
 
-/** The program's standard output; what it printed there and to standard error, where it fails. */
+/** Runs a program and returns its standard output; if it fails, the error contains its standard output and standard error. */
 const run = async (program: string, args: readonly string[], cwd: string): Promise<string> => {
-  // The tests themselves run from .ts sources; the package must do without.
+  // The tests run from .ts sources; the package must not need that.
   const env = { ...process.env, NODE_OPTIONS: '' }
   const { stdout } = await promisify(execFile)(program, args, { cwd, env, maxBuffer: 2 ** 26 }).catch(
     ({ stdout, stderr, message }) => Promise.reject(new Error(`${message}\n${stdout}${stderr}`)),
@@ -35,7 +35,7 @@ const run = async (program: string, args: readonly string[], cwd: string): Promi
 
 const node = (...args: readonly string[]): Promise<string> => run(process.execPath, args, project)
 
-/** The package and what it depends on, and nothing else that lies about in this repository's node_modules. */
+/** Installs the package and its dependencies, but nothing else from this repository's node_modules. */
 const install = (): void => {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 describe('a project that installed the packed package', () => {
-  it('type-checks against every entry and runs under nodenext', async () => {
+  it('type-checks against every entry point and runs under nodenext', async () => {
     await node(TSC, ...STRICT, '--module', 'nodenext', '--outDir', 'out', 'src/main.ts')
     const { baseUrl } = await startWorld()
     expect(JSON.parse(await node('out/main.js', baseUrl, project))).toEqual({
@@ -74,13 +74,13 @@ describe('a project that installed the packed package', () => {
     })
   })
 
-  it('type-checks against every entry under a bundler', async () => {
+  it('type-checks against every entry point under a bundler', async () => {
     // The declarations themselves are checked above.
     const modules = ['--skipLibCheck', '--module', 'esnext', '--moduleResolution', 'bundler', '--noEmit']
     expect(await node(TSC, ...STRICT, ...modules, 'src/main.ts')).toBe('')
   })
 
-  it('bundles the SDK, the client and the weight files for browsers, without anything of Node', async () => {
+  it('bundles the SDK, the client, and the weight files for browsers, without Node modules', async () => {
     const { metafile } = await build({
       entryPoints: ['sdk', 'client', 'tensors'].map((name) => join(project, 'src', `${name}.ts`)),
       outdir: join(project, 'bundle'),
@@ -93,7 +93,7 @@ describe('a project that installed the packed package', () => {
     expect(Object.values(metafile.outputs).flatMap((output) => output.imports)).toEqual([])
   })
 
-  it('cannot import what is no entry', async () => {
+  it('cannot import anything that is not an entry point', async () => {
     const importing = node('--input-type=module', '--eval', "await import('tributary/dist/main.js')")
     await expect(importing).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED')
   })

@@ -1,7 +1,7 @@
-// Fills a running service of a release with one of everything, and writes down what its GET routes answer.
+// Creates one object of every kind in a running service of a release, and records the responses of its GET routes.
 //   node --import tsx test/releases/record.ts http://127.0.0.1:8000 answers.json [key]
-// The data folder (packed by `packFolder` of the embedded template) or the dump (`pg_dump --inserts --no-owner`) and the answers
-// are then kept in test/fixtures/releases/<version>/: every later version must open them (releases.test.ts).
+// The data folder (packed by `packFolder` of the embedded template) or the dump (`pg_dump --inserts --no-owner`) and the
+// responses are then kept in test/fixtures/releases/<version>/: every later version must open them (releases.test.ts).
 import { readFile, writeFile } from 'node:fs/promises'
 
 const [baseUrl = '', target = '', adminKey] = process.argv.slice(2)
@@ -126,7 +126,7 @@ const paths = [
 const answers: Record<string, unknown> = {}
 for (const path of paths)
   answers[path] = await call('GET', path, undefined, key).catch((error: unknown) => ({ error: String(error) }))
-// One finite number too many: version 1.0.0 stores the mean of these as Infinity, and cannot list its models afterwards.
+// The sum of these numbers overflows: version 1.0.0 stores their mean as Infinity, and cannot list its models afterwards.
 if (process.env.OVERFLOW !== undefined) await runRound({}, [0.5, 1.7e308, 1.7e308])
 await writeFile(target, `${JSON.stringify({ key, device_key: devices[1]!.api_key, answers }, null, 1)}\n`)
 console.log(`${paths.length} answers in ${target}`)

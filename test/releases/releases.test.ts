@@ -7,7 +7,7 @@ import { createControlPlane } from '../../src/control/app.ts'
 import { unpackFolder } from '../../src/platform/db/embedded/template.ts'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../databases.ts'
 
-// Data written by released versions, as record.ts kept it: everything in it must still be there. Answers may have gained fields.
+// Data written by released versions, recorded by record.ts: all of it must still be there. Responses may have gained fields.
 
 interface Recorded {
   readonly key: string
@@ -18,7 +18,7 @@ interface Recorded {
 const fixture = (release: string, name: string) =>
   readFile(new URL(`../fixtures/releases/${release}/${name}`, import.meta.url))
 
-/** Using a key writes down when. */
+/** Using a key changes `last_used_at`. */
 const exceptUse = (name: string, value: unknown): unknown => (name === 'last_used_at' ? undefined : value)
 
 const recorded = async (release: string, name: string): Promise<Recorded> =>
@@ -28,7 +28,7 @@ const recorded = async (release: string, name: string): Promise<Recorded> =>
 const withoutNewScopes = (name: string, value: unknown): unknown =>
   name === 'scopes' && Array.isArray(value) ? value.filter((scope) => scope !== 'metrics:read') : value
 
-/** When the answers were recorded: later, what is due would move on. */
+/** The time of the recording: at a later time, due work would change the data. */
 const timeOf = ({ answers }: Recorded): Date => {
   const times = JSON.stringify(answers).match(/"(last_seen_at|created_at)":"[^"]+/g) ?? []
   return new Date(
@@ -41,7 +41,7 @@ const timeOf = ({ answers }: Recorded): Date => {
 
 const isOfModel = (path: string): boolean => /^\/models\/[^/?]+$/.test(path)
 
-/** A policy of the recorded data may already have added what a round learned as another version, which is then the model's latest. */
+/** A policy in the recorded data may have added a round's result as another version, which is then the model's latest. */
 const mayHaveGained = (path: string, body: unknown): unknown => {
   if (!isOfModel(path)) return body
   const { versions, model_path, model_size_bytes, model_hash, accuracy, loss, ...kept } = body as {
@@ -72,7 +72,7 @@ const expectEverything = async (
       body: mayHaveGained(path, body),
     })
   }
-  // After these answers a round was added whose loss version 1.0.0 stored as Infinity, and could not list.
+  // After these responses, a round was added with a loss that version 1.0.0 stored as Infinity and could not list.
   const known = was.answers['/models'] as { models: { id: string }[]; total: number }
   const { status, body } = await get('/models?limit=100', was.key)
   expect(status).toBe(200)
@@ -83,7 +83,7 @@ const expectEverything = async (
   expect(body.models.map((model: { loss: number | null }) => model.loss)).toContain(null)
   const rounds = await get('/training/rounds', was.key)
   expect(rounds).toMatchObject({ status: 200, body: { total: 4 } })
-  // All that a device's own key may read under token enrollment.
+  // Everything that a device's own key may read under token enrollment.
   expect((await get('/devices/d2/assignments', was.device_key)).status).toBe(200)
 }
 
@@ -101,6 +101,6 @@ test.skipIf(!hasPostgres())('a PostgreSQL dump of version 1.0.0 opens with every
   await client.connect()
   await client.query(gunzipSync(await fixture('1.0.0', 'postgres-dump.sql.gz')).toString())
   await client.end()
-  // The weight files are not in the dump; no answer but a download needs them.
+  // The weight files are not in the dump; only downloads need them.
   await expectEverything({ dataDir: await emptyFolder(), databaseUrl, enrollment: 'token' }, was)
 })

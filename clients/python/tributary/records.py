@@ -135,6 +135,7 @@ class Job:
     secure_aggregation: dict[str, Any] | None
     stop_when: dict[str, Any] | None
     metric: str
+    goal: Literal["minimize", "maximize"]
     raw_vector: bool | None = None
     ended_by: Literal["rounds_done", "converged", "budget_spent", "rounds_failed", "no_devices", "cannot_start", "stopped"] | None
     reason: str | None

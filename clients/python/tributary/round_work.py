@@ -51,7 +51,7 @@ class RoundResult:
     seconds: float
 
     def __str__(self) -> str:
-        received = "" if self.global_metrics is None else f" The received model had {_told(self.global_metrics)}."
+        received = "" if self.global_metrics is None else f" The received model's metrics: {_told(self.global_metrics)}."
         return (
             f"Round {self.plan.round_number}: submitted an update from {self.num_samples} samples in "
             f"{self.seconds:.1f} s, "

@@ -1,10 +1,11 @@
+import { errorMessage } from '../../domain/error-message.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
 import { DeliveryFailed } from './fetch-version.ts'
 import { HookFailed, type ModelHook } from './model-hook.ts'
 import type { KeptVersion, Metrics, ModelState } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 
-/** Measures a model's file on data of this device; null when it cannot read it or has no data for it. Never throws. */
+/** Measures a model's file on this device's data; null if it cannot be read or there is no data for it. Never throws. */
 export type Measure = (path: string) => Promise<Metrics | null>
 
 export interface ActivationContext {
@@ -12,18 +13,18 @@ export interface ActivationContext {
   readonly hook: ModelHook | null
   readonly measure: Measure | null
   readonly signal: AbortSignal
-  /** Makes the new state durable. */
+  /** Stores the new state durably. */
   readonly save: (state: ModelState) => Promise<void>
   readonly log: (message: string) => void
 }
 
-/** An activation that was started and cut off so often (the machine went down, the agent was killed) is not begun again. */
+/** An activation that was interrupted this often (by a power cut, or because the agent was killed) is not tried again. */
 const MAX_INTERRUPTIONS = 3
 
-/** This version is not tried again here: its hook said no, and would say it again. */
+/** This version is not tried again, because its hook refused it and would do so again. */
 export class ActivationRefused extends DeliveryFailed {}
 
-/** Whether two kept versions are the same bytes or, where there are none, the same name and version. */
+/** True if two versions have the same bytes or, without files, the same version name. */
 const isSameVersion = (a: KeptVersion | null, b: KeptVersion | null): boolean => {
   if (a === null || b === null) return a === b
   return a.file === null || b.file === null
@@ -49,18 +50,16 @@ const runHook = async (
         signal,
       })
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** Tells the hook that what ran before runs again. There is nothing left to do when it refuses that too. */
+/** Tells the hook to run the previous version again. If it refuses that, too, nothing more can be done. */
 const restorePrevious = async (state: ModelState, failed: KeptVersion, context: ActivationContext): Promise<void> => {
   if (state.current === null) return
   await runHook(state, state.current, failed, context).catch((error: unknown) => {
     context.signal.throwIfAborted()
-    context.log(`Version ${state.current?.version} could not be restored either: ${messageOf(error)}`)
+    context.log(`Version ${state.current?.version} could not be restored either: ${errorMessage(error)}`)
   })
 }
 
-/** `next` as what runs, and what ran as the one before. */
+/** Returns the state in which `next` runs, and the running version is the previous one. */
 export const switched = (state: ModelState, next: KeptVersion | null): ModelState => ({
   ...state,
   current: next,
@@ -70,9 +69,9 @@ export const switched = (state: ModelState, next: KeptVersion | null): ModelStat
 })
 
 /**
- * Makes a version run: the hook is told, and the pointer replaced when it agrees. What is being tried is on the disk before
- * the hook begins, so that whoever starts after a crash knows that the world may be between two versions. Throws
- * ActivationRefused when the hook says no; what ran before then runs again.
+ * Activates a version: runs the hook, and replaces the pointer if it succeeds. The attempt is stored on disk before the hook
+ * starts, so that a restart after a crash knows that an activation was in progress.
+ * @throws ActivationRefused if the hook fails; the previous version then runs again
  */
 export const activate = async (
   state: ModelState,
@@ -104,11 +103,11 @@ export const activate = async (
       reported = await runHook(state, next, state.current, context)
     } catch (error) {
       if (signal.aborted) {
-        // Whoever stopped it will say what is to run; that was no fault of this version.
+        // Not this version's fault: whatever aborted it decides what runs next.
         await save({ ...state, trying: { version: next, attempts: earlier } })
         throw error
       }
-      return refuse(error instanceof HookFailed ? error.message : `The --on-model command: ${messageOf(error)}`)
+      return refuse(error instanceof HookFailed ? error.message : `The --on-model command: ${errorMessage(error)}`)
     }
   }
   const path = folder.pathOf(next)
@@ -119,7 +118,7 @@ export const activate = async (
   return done
 }
 
-/** Makes `next` run (null: nothing) because no plan gives anything any more: bad or good, what was withdrawn goes. */
+/** Activates `next` (null for none) after no plan assigns the model anymore. The old version stops even if the hook fails. */
 export const withdraw = async (
   state: ModelState,
   next: KeptVersion | null,
@@ -130,7 +129,7 @@ export const withdraw = async (
     await save({ ...state, trying: { version: next, attempts: 0 } })
     await runHook(state, next, state.current, context).catch((error: unknown) => {
       signal.throwIfAborted()
-      log(`The --on-model command failed during the rollback: ${messageOf(error)}`)
+      log(`The --on-model command failed during the rollback: ${errorMessage(error)}`)
     })
   }
   const done = switched(state, next === null ? null : { ...next, planId: null })

@@ -6,7 +6,7 @@ import { keepWithoutPlans } from './deliveries.ts'
 import { emptyFolder, eventually, post, startFleet, startUnit } from './delivery.fixture.ts'
 import { commandHook } from './model-hook.ts'
 
-test('a version that a rollout gives is fetched, checked, made to run and reported', async () => {
+test('a version from a rollout is downloaded, verified, activated, and reported', async () => {
   const { world, device, model, rollOut } = await startFleet('first')
   const plan = await rollOut('1.0.0')
   const unit = await startUnit(world, device)
@@ -40,7 +40,7 @@ test('a version that a rollout gives is fetched, checked, made to run and report
   expect(unit.lines).toEqual(['Model m: downloading version 1.0.0, 1 kB.', 'Model m: version 1.0.0 is active.'])
 })
 
-test('a rollback makes the version before run again at once, without a download, and older files go', async () => {
+test('a rollback runs the previous version at once without a download, and older files are deleted', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second', 'third')
   const unit = await startUnit(world, device)
   await rollOut('1.0.0')
@@ -53,7 +53,7 @@ test('a rollback makes the version before run again at once, without a download,
   await unit.pull()
   await unit.line('version 3.0.0 is active.')
   const files = async () => (await readdir(join(unit.folder, model))).length
-  // The pointer, what runs, and what ran before.
+  // The pointer, the running version, and the previous one.
   await expect.poll(files).toBe(3)
   await rollBack(bad)
   await unit.pull()
@@ -71,13 +71,13 @@ test('a rollback makes the version before run again at once, without a download,
     ])
 })
 
-test('what no plan gives any more is left for what ran before it, or for nothing', async () => {
+test('a version that no plan assigns anymore is replaced by the previous one, or by nothing', async () => {
   const { world, device, key, model, rollOut, rollBack } = await startFleet('first', 'second')
   const first = await rollOut('1.0.0')
   const unit = await startUnit(world, device)
   await unit.pull()
   await unit.line('version 1.0.0 is active.')
-  // The plan of the first is gone from the service, but not before the second one covers the device.
+  // The first plan may leave the service only after the second one covers the device.
   const second = await rollOut('2.0.0')
   await unit.pull()
   await unit.line('version 2.0.0 is active.')
@@ -86,7 +86,7 @@ test('what no plan gives any more is left for what ran before it, or for nothing
   await unit.pull()
   await unit.line('rolled back to version 1.0.0.')
   expect(await unit.running(model)).toBe('first')
-  // Nothing gives it, so nothing takes it away either.
+  // No plan assigns it, so no plan withdraws it.
   await unit.stop()
   const again = await startUnit(world, device, { folder: unit.folder })
   await again.pull()
@@ -102,7 +102,7 @@ test('what no plan gives any more is left for what ran before it, or for nothing
   expect(await again.running(String(other.model_id))).toBe(null)
 })
 
-test('nothing is kept in memory of a model that no plan gives any more, and it can be given again', async () => {
+test('a model that no plan assigns anymore is not kept in memory, and can be assigned again', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first')
   const unit = await startUnit(world, device)
   const before = unit.parts()
@@ -127,7 +127,7 @@ test('nothing is kept in memory of a model that no plan gives any more, and it c
   expect(await again.running(model)).toBe('first')
 })
 
-test('a blue_green version is made ready, and runs as soon as all are, without another download', async () => {
+test('a blue_green version is prepared, and activated without another download once all devices are ready', async () => {
   const { world, device, key, model, rollOut } = await startFleet('first', 'second')
   await rollOut('1.0.0')
   const other = await world.register('edge-2')
@@ -143,7 +143,7 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   await late.line('version 2.0.0 is ready and waiting for activation.')
   const deployment = async () => (await world.request('GET', `/api/v1/deployments/${id}`, { key })).body
   await expect.poll(deployment).toMatchObject({ switched_at: expect.any(String) })
-  // The switch is in the database a moment before the service's memory knows of it.
+  // The database has the switch slightly before the service's memory does.
   const beat = async () => {
     await Promise.all([unit.pull(), late.pull()])
     return [unit, late].every(({ lines: response }) => response.at(-1) === 'Model m: version 2.0.0 is active.')
@@ -152,13 +152,13 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   expect(await unit.running(model)).toBe('second')
   await expect.poll(deployment).toMatchObject({ status: 'completed' })
   expect(unit.downloads).toEqual(['1.0.0', '2.0.0'])
-  // The service knows of the last one a moment before the device knows that it does.
+  // The service knows about the last switch slightly before the device does.
   await expect
     .poll(() => unit.reports.map(({ state }) => state))
     .toEqual([...['downloading', 'verifying', 'active'], ...['downloading', 'verifying', 'ready', 'active']])
 })
 
-/** Notes what it is told in a file, refuses the versions that are named, and measures. */
+/** A hook that records its tasks in a file, refuses the given versions, and reports a metric. */
 const notingHook = (folder: string, refused: string, extra = '') =>
   commandHook({
     command: `"${process.execPath}" -e '
@@ -172,7 +172,7 @@ const notingHook = (folder: string, refused: string, extra = '') =>
     onLine: () => undefined,
   })
 
-test('a hook is told what runs; one that fails is a failed activation, and what ran before is put back', async () => {
+test('a hook is told which version runs; if it fails, the activation fails and the previous version is restored', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second')
   const folder = await emptyFolder()
   const hook = notingHook(folder, '2.0.0')
@@ -196,7 +196,7 @@ test('a hook is told what runs; one that fails is a failed activation, and what 
     ])
   await unit.stop()
 
-  // Started again it says so once more, but tries only with another hook.
+  // After a restart, it reports the failure again, but retries only with a different hook.
   const again = await startUnit(world, device, { folder: unit.folder, hook })
   await again.pull()
   await expect.poll(() => again.reports.map(({ state }) => state)).toEqual(['failed'])
@@ -212,7 +212,7 @@ test('a hook is told what runs; one that fails is a failed activation, and what 
   expect((await notes()).slice(3)).toEqual(['m 2.0.0 second first', 'm 1.0.0 first second'])
 })
 
-test('a rollback ends a hook that still runs, and the hook is told of the version before', async () => {
+test('a rollback stops a running hook, and the hook is called for the previous version', async () => {
   const { world, device, rollOut, rollBack } = await startFleet('first', 'second')
   const folder = await emptyFolder()
   const hook = notingHook(folder, '', '; if (MODEL_VERSION === "2.0.0") setTimeout(() => {}, 60_000)')
@@ -229,7 +229,7 @@ test('a rollback ends a hook that still runs, and the hook is told of the versio
   await expect.poll(notes).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first first'])
 })
 
-test('an activation that was cut off is begun again after a start, but not for ever', async () => {
+test('an interrupted activation is retried after a restart, but not forever', async () => {
   const { world, device, model, rollOut } = await startFleet('first', 'second')
   const folder = await emptyFolder()
   const hook = notingHook(folder, '')
@@ -239,7 +239,7 @@ test('an activation that was cut off is begun again after a start, but not for e
   await first.line('version 1.0.0 is active')
   await first.stop()
   await rollOut('2.0.0')
-  // As it is on the disk while the hook runs.
+  // Writes the state that is on disk while the hook runs.
   const cutOff = async (attempts: number): Promise<void> => {
     const unit = await startUnit(world, device, { folder: await emptyFolder() })
     await unit.pull()
@@ -268,9 +268,9 @@ test('an activation that was cut off is begun again after a start, but not for e
   expect((await notes()).slice(1)).toEqual(['m 2.0.0 second first'])
 })
 
-test('a name that the catalog does not know is for the hook to resolve, and fails without one', async () => {
+test('a name that is not in the catalog is resolved by the hook, and fails without one', async () => {
   const { world, device, key } = await startFleet()
-  // With another device to come, one failure does not end the deployment yet.
+  // With a second device pending, one failure does not end the deployment.
   await world.register('edge-2')
   const folder = await emptyFolder()
   await post(world, key, '/deploy/execute', {
@@ -291,7 +291,7 @@ test('a name that the catalog does not know is for the hook to resolve, and fail
   await expect.poll(() => unit.reports.at(-1)?.state).toBe('active')
 })
 
-test('another plan for what runs already is adopted without doing anything', async () => {
+test('another plan for the running version is adopted without any work', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first', 'first')
   const unit = await startUnit(world, device)
   const first = await rollOut('1.0.0')
@@ -307,7 +307,7 @@ test('another plan for what runs already is adopted without doing anything', asy
   expect(unit.lines).toHaveLength(2)
 })
 
-test('what runs is measured, and said again from time to time with new figures', async () => {
+test('the running version is measured and reported periodically with new metrics', async () => {
   const { world, device, rollOut } = await startFleet('first')
   await rollOut('1.0.0')
   let measured = 0
@@ -320,7 +320,7 @@ test('what runs is measured, and said again from time to time with new figures',
   expect(accuracies().slice(0, 3)).toEqual([0.01, 0.02, 0.03])
 })
 
-test('what runs is fetched anew when its file or its folder is gone, and its hook is told', async () => {
+test('a running version is downloaded again if its file or folder is missing, and its hook is called', async () => {
   const { world, device, model, rollOut } = await startFleet('first')
   await rollOut('1.0.0')
   const notes = await emptyFolder()
@@ -338,7 +338,7 @@ test('what runs is fetched anew when its file or its folder is gone, and its hoo
   expect(await readFile(join(notes, 'notes'), 'utf8')).toMatch(/^(m 1\.0\.0 first .+\n){3}$/)
 })
 
-test('a device that begins anew with another service keeps what runs', async () => {
+test('a device that starts over with another service keeps its running version', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first')
   const plan = await rollOut('1.0.0')
   const unit = await startUnit(world, device)

@@ -11,33 +11,33 @@ import { type ModelWorker, startModelWorker } from './model-worker.ts'
 import { openOutbox } from './report-outbox.ts'
 import { createTimeSlices } from './time-slices.ts'
 
-/** What heartbeats carry to and fro. */
+/** The part of the heartbeats that concerns assignments. */
 export interface Deliveries {
-  /** The tag of the assignments that are known; empty before the first are. */
+  /** Returns the tag of the known assignments; empty before the first ones. */
   known(): string
-  /** Takes what a heartbeat brought. True when it was news. Returns at once: the work goes on beside. */
+  /** Takes the assignments in a heartbeat's response, and works on them in the background. Returns true if they changed. */
   take(answer: Pick<HeartbeatAnswer, 'assignments' | 'assignmentsTag'>): boolean
   /** Resolves when everything has stopped after the signal. */
   readonly ended: Promise<unknown>
 }
 
 export interface DeliveriesOptions {
-  /** Made when missing; of this device alone. */
+  /** Created if missing; used only by this device. */
   readonly modelsFolder: string
   readonly device: Pick<Device, 'downloadVersion' | 'reportAssignment'>
   readonly hook: ModelHook | null
   readonly measure: Measure | null
   readonly restateSeconds: number
-  /** How long one model's download may keep others waiting. Default 30. */
+  /** How long one model's download may make others wait. Default 30. */
   readonly turnSeconds?: number
   readonly signal: AbortSignal
   readonly log: (message: string) => void
 }
 
-/** Applies what a device is assigned: one worker for each model, one download at a time, reports that outlive a crash. */
+/** Applies a device's assignments: one worker per model, one download at a time, and reports that survive a crash. */
 export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliveries> => {
   const { modelsFolder, device, hook, measure, restateSeconds, turnSeconds = 30, signal } = options
-  // Names and reasons come from elsewhere, and lines are for terminals.
+  // Names and reasons come from outside, so control characters are removed for terminals.
   const log = (message: string): void => options.log(message.replace(/\p{Cc}+/gu, ' '))
   const store = await openModelStore(modelsFolder)
   const downloads = createTimeSlices(turnSeconds * 1000)
@@ -55,7 +55,7 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
     workers.set(name, worker)
     return worker
   }
-  // Models of earlier runs too: one may have been withdrawn while this device was away.
+  // Includes models of earlier runs: one may have been withdrawn while this device was offline.
   for (const name of await store.names()) workerOf(name)
   const sending = outbox.run(signal)
   const stopped = new Promise<void>((resolve) => {
@@ -81,10 +81,7 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
   }
 }
 
-/**
- * What runs stays, and no plan is remembered to have given it: for a device that begins anew with a service that knows
- * nothing of the old plans.
- */
+/** Keeps the running versions without their plans, for a device that starts over with a service that does not know them. */
 export const keepWithoutPlans = async (modelsFolder: string): Promise<void> => {
   const store: ModelStore = await openModelStore(modelsFolder)
   for (const name of await store.names()) {

@@ -16,7 +16,7 @@ export const emptyFolder = async (): Promise<string> => {
   return folder
 }
 
-/** Asks again until there is an answer; the test's own time limit ends the asking. */
+/** Polls until the result is not null. The test's time limit ends the polling. */
 export const eventually = async <T>(ask: () => Promise<T | null> | T | null): Promise<T> => {
   for (;;) {
     const answer = await ask()
@@ -40,20 +40,20 @@ export const post = async (
 export interface Unit {
   readonly folder: string
   readonly lines: string[]
-  /** What was told to the service, in order. */
+  /** The reports sent to the service, in order. */
   readonly reports: (DeliveryReport & { readonly planId: string })[]
-  /** Versions whose download was started. */
+  /** The versions that started to download. */
   readonly downloads: string[]
-  /** How many parts of it wait to be stopped. */
+  /** How many parts of it are waiting for the stop signal. */
   parts(): number
-  /** A heartbeat, and what it brings. */
+  /** Sends a heartbeat, and applies its response. */
   pull(): Promise<void>
-  /** As a power cut, as far as a test can: nothing is finished. */
+  /** Simulates a power cut as far as a test can: nothing is finished. */
   stop(): Promise<void>
-  /** Waits until it has said this. */
+  /** Waits until it has logged a line with this text. */
   line(text: string): Promise<string>
   pointer(model: string): Promise<(ModelState & { readonly path: string | null }) | null>
-  /** The bytes that run. */
+  /** The content of the running version. */
   running(model: string): Promise<string | null>
 }
 
@@ -62,7 +62,7 @@ export interface UnitOptions extends Partial<DeliveriesOptions> {
   readonly folder?: string
 }
 
-/** The delivering part of an agent, with the real service and real files. Stopped when the test ends. */
+/** Starts an agent's delivery part with the real service and real files. It is stopped when the test ends. */
 export const startUnit = async (world: World, device: TestDevice, options: UnitOptions = {}): Promise<Unit> => {
   const folder = options.folder ?? (await emptyFolder())
   const lines: string[] = []
@@ -128,7 +128,7 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
   }
 }
 
-/** A service with one device and a model 'm' of these versions: 1.0.0, 2.0.0, ... */
+/** A service with one device and a model 'm' with these versions: 1.0.0, 2.0.0, ... */
 export const startFleet = async (...versions: readonly (string | Uint8Array)[]) => {
   const world = await startWorld()
   const device = await world.register('edge-1')

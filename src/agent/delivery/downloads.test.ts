@@ -11,7 +11,7 @@ import { openModelStore } from './model-store.ts'
 import { startProxy } from './proxy.fixture.ts'
 import { createTimeSlices } from './time-slices.ts'
 
-test('bytes that keep arriving wrong are reported as such; nothing of them is kept, and what runs stays', async () => {
+test('bytes that keep arriving corrupted are reported; none of them is kept, and the running version stays', async () => {
   const { world, device, model, rollOut } = await startFleet('first', 'second')
   const proxy = await startProxy(world.baseUrl)
   const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl })
@@ -31,7 +31,7 @@ test('bytes that keep arriving wrong are reported as such; nothing of them is ke
     })
   expect(await unit.running(model)).toBe('first')
   await unit.stop()
-  // The way is clear again: the next start tries once more.
+  // The network works again, and the next start retries.
   proxy.onBody = null
   const again = await startUnit(world, device, { folder: unit.folder, baseUrl: proxy.baseUrl })
   await again.pull()
@@ -39,7 +39,7 @@ test('bytes that keep arriving wrong are reported as such; nothing of them is ke
   expect(await again.running(model)).toBe('second')
 })
 
-test('a download goes on where it stopped, over cuts and restarts', async () => {
+test('a download continues where it stopped, across broken connections and restarts', async () => {
   const bytes = new Uint8Array(700_000).map((_, n) => (n * n) % 251)
   const { world, device, model, rollOut } = await startFleet(bytes)
   const proxy = await startProxy(world.baseUrl)
@@ -67,7 +67,7 @@ test('a download goes on where it stopped, over cuts and restarts', async () => 
   expect(proxy.downloads().at(-1)?.from).toBe(300_000)
 })
 
-test.runIf(process.platform === 'linux')('a disk that is full is a failure with that reason', async () => {
+test.runIf(process.platform === 'linux')('a full disk is reported as a failure with that reason', async () => {
   const { world, device, model, rollOut } = await startFleet('first')
   await rollOut('1.0.0')
   const folder = await emptyFolder()
@@ -78,7 +78,7 @@ test.runIf(process.platform === 'linux')('a disk that is full is a failure with 
   await first.stop()
   await rm(join(folder, model), { recursive: true })
   await mkdir(join(folder, model))
-  // Every write to it answers that there is no space left.
+  // Every write to it fails for lack of space.
   await symlink('/dev/full', join(folder, model, `${file!.sha256}.part`))
   const unit = await startUnit(world, device, { folder })
   await unit.pull()
@@ -86,13 +86,13 @@ test.runIf(process.platform === 'linux')('a disk that is full is a failure with 
   await expect.poll(() => unit.reports.at(-1)?.state).toBe('failed')
 })
 
-test('a disk that cannot be written is a failure with that reason, without paths of this device', async () => {
+test("a disk that cannot be written to is reported as a failure with that reason, without this device's paths", async () => {
   const { world, device, model, rollOut } = await startFleet('first')
   await rollOut('1.0.0')
   const folder = await emptyFolder()
   await mkdir(join(folder, model))
   const sha256 = createHash('sha256').update('first').digest('hex')
-  // A file cannot be written where a folder is.
+  // A folder in the file's place makes writing fail.
   await mkdir(join(folder, model, `${sha256}.part`))
   const unit = await startUnit(world, device, { folder })
   await unit.pull()
@@ -107,13 +107,13 @@ test('a disk that cannot be written is a failure with that reason, without paths
 test.each([
   ['EROFS', 'read-only file system', 'The disk is read-only: the version could not be written.'],
   ['EACCES', 'permission denied', 'The agent may not write to its models folder: the version could not be written.'],
-])('an error %s is told in words', (code, words, message) => {
+])('an error %s is explained in words', (code, words, message) => {
   const path = '/home/me/models/m/current.json'
   const error = Object.assign(new Error(`${code}: ${words}, open '${path}'`), { code, syscall: 'open', path })
   expect(failureOf(error)?.message).toBe(message)
 })
 
-/** What one model's folder on a disk of so few bytes does, with the real service and real files. */
+/** A model's folder on a small simulated disk, with the real service and real files. */
 const startOnSmallDisk = async (fleet: Awaited<ReturnType<typeof startFleet>>, diskBytes: number) => {
   const store = await openModelStore(await emptyFolder())
   const folder = store.folder(fleet.model)
@@ -143,7 +143,7 @@ const startOnSmallDisk = async (fleet: Awaited<ReturnType<typeof startFleet>>, d
 
 const MEGABYTE = 1024 * 1024
 
-test('a device without room for a third version gives up the one before, but never the one that runs', async () => {
+test('a device without room for a third version deletes the previous one, but never the running one', async () => {
   const [first, second, third] = [1, 2, 3].map((n) => new Uint8Array(MEGABYTE).fill(n))
   const fleet = await startFleet(first!, second!, third!, new Uint8Array(4 * MEGABYTE).fill(4))
   const { folder, lines, filesOf, run } = await startOnSmallDisk(fleet, 3.5 * MEGABYTE)
@@ -154,21 +154,21 @@ test('a device without room for a third version gives up the one before, but nev
   expect(await filesOf()).toHaveLength(2)
   expect(await folder.load()).toMatchObject({ current: { version: '3.0.0' }, previous: { version: '2.0.0' } })
   expect(lines).toContain('Model m: version 1.0.0, which ran before, is deleted: the disk has no room for a third one.')
-  // Nothing is given up for what has no room all the same.
+  // Nothing is deleted for a version that would not fit anyway.
   await expect(run('4.0.0')).rejects.toThrow(
     /^The disk is full: the version needs 4\.2 MB more, but only .+ is free\.$/,
   )
   expect(await folder.load()).toMatchObject({ current: { version: '3.0.0' }, previous: { version: '2.0.0' } })
 })
 
-test('two models share the line: a long download gives way to the other and goes on', async () => {
+test('two models share the connection: a long download gives way to the other and then continues', async () => {
   const { world, device, key, rollOut } = await startFleet(new Uint8Array(1_500_000).fill(7))
   await post(world, key, '/models', { name: 'other' })
   await post(world, key, '/models/other/versions/upload', formOf(new Uint8Array(1_500_000).fill(8)))
   await rollOut('1.0.0')
   await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
   const proxy = await startProxy(world.baseUrl)
-  // Each stands still once in its midst: it can only go on after it has given way.
+  // Each download stalls once midway, so it can continue only after it has given way.
   const held = new Set<string>()
   proxy.onBody = (chunk, at, path) => {
     if (at < 300_000 || held.has(path)) return chunk
@@ -183,7 +183,7 @@ test('two models share the line: a long download gives way to the other and goes
   ])
   const froms = new Map<string, number[]>()
   for (const { path, from } of proxy.downloads()) froms.set(path, [...(froms.get(path) ?? []), from])
-  // Both were interrupted, and each went on behind what it had.
+  // Both were interrupted, and each continued after the bytes that it had.
   for (const own of froms.values()) {
     expect(own.at(-1)).toBeGreaterThan(0)
     expect(own).toEqual([...own].sort((a, b) => a - b))

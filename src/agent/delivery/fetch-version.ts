@@ -1,4 +1,5 @@
 import { ApiError } from '../../client/client.ts'
+import { errorMessage } from '../../domain/error-message.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { type FileSink, openFileSink } from '../../platform/transfer/file-sink.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
@@ -8,7 +9,7 @@ import type { KeptVersion } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 import type { TimeSlices } from './time-slices.ts'
 
-/** A version cannot be had or cannot be run here. The message goes to the service. */
+/** A version is unavailable or cannot run here. The message is sent to the service. */
 export class DeliveryFailed extends Error {
   override readonly name = 'DeliveryFailed'
 }
@@ -16,16 +17,16 @@ export class DeliveryFailed extends Error {
 export interface FetchContext {
   readonly device: Pick<Device, 'downloadVersion'>
   readonly folder: ModelFolder
-  /** One download at a time on this device. */
+  /** Limits this device to one download at a time. */
   readonly turns: TimeSlices
   readonly signal: AbortSignal
   readonly onStart: (received: number) => void
   readonly onVerify: () => void
-  /** Gives up what this device can do without, if so many bytes come of it. */
+  /** Deletes what this device does not need, if that frees this many bytes. */
   readonly makeRoom: (missing: number) => Promise<void>
 }
 
-/** The pointer and the reports want to be written too. */
+/** Space for the pointer and the reports. */
 const RESERVE = 1024 * 1024
 
 const requireSpace = async ({ folder, makeRoom }: FetchContext, missing: number): Promise<void> => {
@@ -45,7 +46,7 @@ const requireSpace = async ({ folder, makeRoom }: FetchContext, missing: number)
 const isFullDisk = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
 
-/** Why this device's own disk refuses, without the path of a file, which concerns nobody else; null for other errors. */
+/** Explains an error of this device's disk without the file's path, which is private; null for other errors. */
 const diskFault = (error: unknown): string | null => {
   if (!(error instanceof Error) || !('code' in error && 'syscall' in error && 'path' in error)) return null
   if (error.code === 'EROFS') return 'The disk is read-only'
@@ -53,10 +54,10 @@ const diskFault = (error: unknown): string | null => {
   return `The disk answered '${error.message.replace(/, \w+ '.*$/s, '')}'`
 }
 
-/** True for errors that waiting a little may mend; a key that is refused may be replaced. */
+/** True for transient errors. They include a refused key, which may be replaced. */
 const mayPass = (error: unknown): boolean => isPassing(error) || (error instanceof ApiError && error.status === 401)
 
-/** Null for errors that waiting a little may mend; else what the service is told. */
+/** Returns null for transient errors, otherwise the failure to report to the service. */
 export const failureOf = (error: unknown): DeliveryFailed | null => {
   if (isFullDisk(error))
     return new DeliveryFailed('The disk is full: the version could not be written.', { cause: error })
@@ -64,13 +65,14 @@ export const failureOf = (error: unknown): DeliveryFailed | null => {
   if (mayPass(error)) return null
   const fault = diskFault(error)
   if (fault !== null) return new DeliveryFailed(`${fault}: the version could not be written.`, { cause: error })
-  return new DeliveryFailed(error instanceof Error ? error.message : String(error), { cause: error })
+  return new DeliveryFailed(errorMessage(error), { cause: error })
 }
 
 /**
- * The complete, verified file of an assignment in its model's folder: what is there already, or a download that goes on
- * where an earlier one stopped, also one of a process that was killed. Returns the file's name. Throws DeliveryFailed when
- * the bytes keep arriving wrong, the disk is full or the service refuses; a passing error when nobody answers.
+ * Returns the complete, verified file of an assignment. Uses an existing file, or resumes a download that was interrupted, even
+ * if the process was killed.
+ * @throws DeliveryFailed if the bytes keep arriving corrupted, the disk is full, or the service refuses; a transient error if
+ * nothing answers
  */
 export const fetchVersion = async (assignment: Assignment, context: FetchContext): Promise<KeptVersion['file']> => {
   const { device, folder, turns, signal } = context
@@ -94,7 +96,7 @@ export const fetchVersion = async (assignment: Assignment, context: FetchContext
     } catch (error) {
       signal.throwIfAborted()
       if (turn.over.aborted) continue
-      // Half a file is of no use to a device without space.
+      // A partial file is useless on a full disk.
       if (isFullDisk(error)) await sink?.reset().catch(() => undefined)
       throw failureOf(error) ?? error
     } finally {

@@ -20,7 +20,7 @@ const task: HookTask = {
 const hookOf = (program: string, cwd?: string, timeoutSeconds = 60) =>
   commandHook({ command: `"${process.execPath}" -e '${program}'`, cwd, timeoutSeconds, onLine: () => undefined })
 
-test('a hook finds its task in the environment, and says on its last line what it measured', async () => {
+test('a hook gets its task from the environment, and prints its metrics on the last line', async () => {
   const cwd = await emptyFolder()
   const hook = hookOf(
     `const names = ["PATH", "NAME", "ID", "VERSION", "FORMAT", "PREVIOUS_PATH"]
@@ -36,11 +36,11 @@ test.each([
   ['console.error("loading"); console.error("no such layer"); process.exit(2)', 'no such layer'],
   ['console.log("said on stdout"); process.exit(2)', 'said on stdout'],
   ['process.exit(2)', 'The --on-model command ended with exit code 2.'],
-])('a hook that fails says why in its last line: %s', async (program, message) => {
+])('the last line of a failed hook is the reason: %s', async (program, message) => {
   await expect(hookOf(program).run(task)).rejects.toMatchObject({ name: 'HookFailed', message })
 })
 
-test('a line without an end is cut, and what follows it counts', async () => {
+test('an endless line is cut, and the next line counts', async () => {
   const program = `process.stdout.write("x".repeat(1 << 22)); console.log("\\n" + JSON.stringify({ accuracy: 0.5 }))`
   const lengths: number[] = []
   const command = `"${process.execPath}" -e '${program}'`
@@ -49,7 +49,7 @@ test('a line without an end is cut, and what follows it counts', async () => {
   expect(lengths).toEqual([65_537, 16])
 })
 
-test('lines are told apart by whatever ends them, also where it comes in pieces', async () => {
+test('lines are separated at any line ending, even if it is split between chunks', async () => {
   const lines: string[] = []
   const stream = new PassThrough()
   readLines(stream, 4, (line) => lines.push(line))
@@ -66,7 +66,7 @@ test('a hook that hangs is stopped', async () => {
   })
 })
 
-/** A program that leaves another running in a session of its own, with the same output. */
+/** A program that leaves another one running in a separate session with the same output. */
 const leaving = `const { pid } = require("child_process").spawn(process.execPath, ["-e", "setInterval(() => 0, 1e6)"], {
   stdio: "inherit", detached: true })
   require("fs").writeFileSync("pid", String(pid)); console.log(JSON.stringify({ accuracy: 0.5 }));`
@@ -75,14 +75,14 @@ test.each([
   ['that succeeds', 'process.exit(0)', { accuracy: 0.5 }],
   ['that fails', 'console.error("no such layer"); process.exit(2)', 'no such layer'],
   ['that hangs', 'setInterval(() => 0, 1e6)', 'The --on-model command was stopped after 1.5 s.'],
-])('a hook %s is not waited for longer when it leaves a server running in another session', async (_, end, outcome) => {
+])('a hook %s ends in time even if it leaves a server running in another session', async (_, end, outcome) => {
   const cwd = await emptyFolder()
   onTestFinished(async () => void process.kill(Number(await readFile(join(cwd, 'pid'), 'utf8')), 'SIGKILL'))
   const run = hookOf(`${leaving} ${end}`, cwd, 1.5).run(task)
   expect(await run.catch((error: Error) => error.message)).toEqual(outcome)
 })
 
-test('hooks are told apart by their command lines', () => {
+test('hooks are distinguished by their command lines', () => {
   const digests = ['1', '1', '2'].map((program) => hookOf(program).digest)
   expect(digests.map((digest) => digests.indexOf(digest))).toEqual([0, 0, 2])
 })
@@ -97,6 +97,6 @@ test.each([
   ['[0.5]', null],
   ['done', null],
   [null, null],
-])('of a last line only finite numbers count: %s', (line, metrics) => {
+])('only finite numbers on the last line count as metrics: %s', (line, metrics) => {
   expect(metricsOf(line)).toEqual(metrics)
 })

@@ -4,11 +4,11 @@ import { runCommand } from '../run-command.ts'
 import type { Metrics } from './model-state.ts'
 
 export interface HookTask {
-  /** Null for names that the hook resolves itself, and when nothing is to run any more. */
+  /** null for names that the hook resolves, and if nothing is to run anymore. */
   readonly path: string | null
   readonly modelName: string | null
   readonly modelId: string | null
-  /** Null when nothing is to run any more. */
+  /** null if nothing is to run anymore. */
   readonly version: string | null
   readonly format: string | null
   readonly previousPath: string | null
@@ -16,21 +16,21 @@ export interface HookTask {
 }
 
 export interface ModelHook {
-  /** Digest of the command line: with another one, what failed before may succeed. */
+  /** The digest of the command line. With a different command, a failed version may succeed. */
   readonly digest: string
-  /** Resolves with what it measured. Throws HookFailed. */
+  /** Resolves with the reported metrics. @throws HookFailed */
   run(task: HookTask): Promise<Metrics | null>
 }
 
 export interface HookOptions {
-  /** A command line of the user's own, run in the shell. Nothing that the service sends becomes part of it. */
+  /** The user's command line, run in the shell. Nothing from the service becomes part of it. */
   readonly command: string
   readonly cwd?: string | undefined
   readonly timeoutSeconds: number
   readonly onLine: (line: string) => void
 }
 
-/** The command did not take the version; the message is what it said last. */
+/** The command did not accept the version. The message is the last line of its output. */
 export class HookFailed extends Error {
   override readonly name = 'HookFailed'
 }
@@ -38,10 +38,10 @@ export class HookFailed extends Error {
 const MAX_METRICS = 100
 const MAX_NAME_LENGTH = 100
 
-/** The service refuses a whole report because of another name. */
+/** True for names that the service accepts; it refuses a whole report because of any other. */
 const isName = (name: string): boolean => name.length <= MAX_NAME_LENGTH && name !== '__proto__' && isStorable(name)
 
-/** The finite numbers of a JSON object in this line; null when it is none. */
+/** Returns the finite numbers of the JSON object in this line; null if there is none. */
 export const metricsOf = (line: string | null): Metrics | null => {
   if (!line?.startsWith('{')) return null
   let found: unknown
@@ -57,10 +57,10 @@ export const metricsOf = (line: string | null): Metrics | null => {
 }
 
 /**
- * Runs the user's command whenever another version is to run. It finds MODEL_PATH, MODEL_NAME, MODEL_ID, MODEL_VERSION,
- * MODEL_FORMAT and MODEL_PREVIOUS_PATH in its environment; what does not apply is empty. It may be run twice with the same
- * version, because the agent may be killed while it runs. Exit code 0 says that the version runs now; a JSON object of
- * numbers on its last line of output is what it measured.
+ * Runs the user's command whenever another version is to run. Its environment contains MODEL_PATH, MODEL_NAME, MODEL_ID,
+ * MODEL_VERSION, MODEL_FORMAT, and MODEL_PREVIOUS_PATH; those that do not apply are empty. It may run twice for the same
+ * version, because the agent may be killed in between. Exit code 0 means that the version runs now. A JSON object of numbers on
+ * its last line of output reports metrics.
  */
 export const commandHook = ({ command, cwd, timeoutSeconds, onLine }: HookOptions): ModelHook => ({
   digest: createHash('sha256').update(command).digest('hex'),

@@ -3,37 +3,37 @@ import type { Assignment } from '../../sdk/assignment.ts'
 
 export type Metrics = Readonly<Record<string, number>>
 
-/** A version that this device has, or for a model without a file, a name that its hook has resolved. */
+/** A version stored on this device, or, for a model without a file, a name that its hook has resolved. */
 export interface KeptVersion {
-  /** The plan that gives it; null when none does any more: then it is what ran before. */
+  /** The plan that assigns it; null if no plan does anymore. */
   readonly planId: string | null
   readonly version: string
   readonly format: string | null
-  /** `fileName` is that of the file in the model's folder; null for names that the hook resolves. */
+  /** `fileName` is in the model's folder. null for names that the hook resolves. */
   readonly file: { readonly sha256: string; readonly sizeBytes: number; readonly fileName: string } | null
-  /** What was measured with it here. */
+  /** The metrics measured on this device. */
   readonly metrics: Metrics | null
 }
 
-/** A version that this device shall not be given again, as long as the same plan gives it and the hook is the same. */
+/** A version not to be tried again on this device, as long as the plan and the hook are the same. */
 export interface Refused {
   readonly planId: string
   readonly version: string
   readonly sha256: string | null
-  /** Digest of the hook's command line. */
+  /** The digest of the hook's command line. */
   readonly hook: string
   readonly reason: string
 }
 
-/** What a device remembers of one model: one small file, replaced as a whole. */
+/** A device's state for one model: one small file that is replaced atomically. */
 export interface ModelState {
   readonly modelId: string | null
   readonly modelName: string | null
-  /** What runs. */
+  /** The running version. */
   readonly current: KeptVersion | null
-  /** What ran before it, kept for going back. */
+  /** The version that ran before, kept for a rollback. */
   readonly previous: KeptVersion | null
-  /** What was being made to run when this was written; `null` inside: nothing. Counts how often that was started. */
+  /** The activation in progress when this was written, with the number of attempts. A `version` of null stops the model. */
   readonly trying: { readonly version: KeptVersion | null; readonly attempts: number } | null
   readonly refused: Refused | null
 }
@@ -47,7 +47,7 @@ export const emptyState = (modelId: string | null, modelName: string | null): Mo
   refused: null,
 })
 
-/** A name for the model's folder, made of ids and digests only. */
+/** Returns a name for the model's folder that consists only of ids and digests. */
 export const folderOf = ({ modelId, modelName }: Pick<Assignment, 'modelId' | 'modelName'>): string =>
   modelId ??
   `name-${createHash('sha256')
@@ -57,7 +57,7 @@ export const folderOf = ({ modelId, modelName }: Pick<Assignment, 'modelId' | 'm
 
 export const isFolderName = (name: string): boolean => /^[\w-]{1,64}$/.test(name)
 
-/** How people know it. */
+/** The model's name for messages. */
 export const titleOf = ({ modelId, modelName }: Pick<ModelState, 'modelId' | 'modelName'>): string =>
   `Model ${modelName ?? modelId ?? 'without a name'}`
 

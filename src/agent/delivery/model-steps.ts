@@ -19,18 +19,18 @@ export interface StepsContext {
   readonly log: (message: string) => void
 }
 
-/** What can be done with one model on this device. Every step works from what the disk says, so it may be killed anywhere. */
+/** The operations on one model on this device. Each works from the state on disk, so it may be killed at any point. */
 export interface ModelSteps {
   load(): Promise<void>
-  /** Fetches what is wanted and makes it run, as far as that is not so. @throws DeliveryFailed, or a passing error. */
+  /** Downloads and activates the requested version as far as necessary. @throws DeliveryFailed, or a transient error */
   ensureActive(requested: Assignment, stop: AbortSignal): Promise<void>
-  /** No plan gives this model any more: what ran before the last one runs again. */
+  /** Runs the previous version again, because no plan assigns the model anymore. */
   rollback(stop: AbortSignal): Promise<void>
-  /** Whether the file of what runs is gone, such as with its folder: then `ensureActive` fetches it anew. */
+  /** True if the running version's file is missing, perhaps with its folder. `ensureActive` then downloads it again. */
   isLost(requested: Assignment): Promise<boolean>
-  /** Measures again, where this device can, and says again what runs: a comparison wants figures of today. */
+  /** Measures again if possible, and reports the running version again, so that comparisons have current metrics. */
   restate(requested: Assignment): Promise<void>
-  /** Tells the service that it failed. */
+  /** Reports the failure to the service. */
   reportFailure(requested: Assignment, reason: string): Promise<void>
   log(message: string): void
 }
@@ -41,7 +41,7 @@ const hasContentOf = (version: KeptVersion | null, requested: Assignment): boole
 const isHere = async (folder: ModelFolder, { file }: Assignment): Promise<boolean> =>
   file === null || (await folder.find(file.sha256, file.sizeBytes)) !== null
 
-/** Whether this hook has said no to this very assignment. */
+/** True if this hook has refused this very assignment. */
 const isRefused = (refused: Refused | null, requested: Assignment, hook: ModelHook | null): refused is Refused =>
   refused !== null &&
   refused.planId === requested.planId &&
@@ -49,7 +49,7 @@ const isRefused = (refused: Refused | null, requested: Assignment, hook: ModelHo
   refused.sha256 === (requested.file?.sha256 ?? null) &&
   refused.hook === (hook?.digest ?? '')
 
-/** What ran before is all that this device can do without; null where so many bytes would not come of it. */
+/** Returns the state without the previous version, which is all that can be deleted; null if that frees too few bytes. */
 const withoutPrevious = (state: ModelState, requested: Assignment, missing: number): ModelState | null => {
   const { current, previous, trying } = state
   const isNeeded = [current, trying?.version ?? null, requested].some((one) => sameContent(one, previous))
@@ -59,7 +59,7 @@ const withoutPrevious = (state: ModelState, requested: Assignment, missing: numb
 export const createModelSteps = (context: StepsContext): ModelSteps => {
   const { folder, hook, measure, outbox } = context
   let state: ModelState = emptyState(null, null)
-  /** The last thing told in this run of the agent: after a start, where things stand is said once more. */
+  /** The last report in this run of the agent. After a start, the current state is reported once more. */
   let reported = ''
 
   const log = (message: string): void => context.log(`${titleOf(state)}: ${message}`)
@@ -78,13 +78,13 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
   const sayActive = (requested: Assignment): Promise<void> =>
     report(requested, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
 
-  /** A file that cannot go now (Windows, while somebody reads it) goes the next time: what runs is not affected. */
+  /** A file that cannot be deleted now (on Windows, while it is being read) is deleted the next time. */
   const deleteUnused = (requested: Assignment | null): Promise<void> => {
     const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, requested?.file]
     return folder.deleteUnused(new Set(kept.flatMap((file) => (file ? [file.sha256] : [])))).catch(() => undefined)
   }
 
-  /** What is wanted runs already, perhaps because of another plan. */
+  /** Adopts an assignment of the version that is already running, perhaps for another plan. */
   const adopt = async (requested: Assignment): Promise<void> => {
     const { planId, version, format } = requested
     const { current } = state
@@ -130,7 +130,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     return { planId, version, format, file, metrics: known?.metrics ?? null }
   }
 
-  /** Whether its hook has said no to this very assignment; that is said once more, because the report may be lost. */
+  /** True if its hook has refused this very assignment. That is reported once more, because the report may have been lost. */
   const wasRefused = async (requested: Assignment): Promise<boolean> => {
     const isIt = isRefused(state.refused, requested, hook)
     if (isIt && reported === '') await report(requested, { state: 'failed', reason: state.refused?.reason })
@@ -151,7 +151,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       if (hasContentOf(current, requested) && (await isHere(folder, requested)) && trying === null)
         return adopt(requested)
       if (current !== null && current.planId !== null && current.planId !== requested.planId) {
-        // From here on it is what ran before, and stays when the new plan is withdrawn.
+        // From now on it is the previous version, and stays when the new plan is withdrawn.
         await save({ ...state, current: { ...current, planId: null } })
       }
       const next = await fetch(requested, stop)

@@ -6,30 +6,30 @@ import { extensionByContent } from '../weight-file-extension.ts'
 import { emptyState, isFolderName, type KeptVersion, type ModelState } from './model-state.ts'
 
 /**
- * The folder of one model: `current.json` says what runs and what ran before; each version is a file named by its sha256, a
- * download that is under way `<sha256>.part`. Nothing in a name comes from outside except ids and digests.
+ * A model's folder. `current.json` names the running version and the previous one. Each version is a file named by its sha256,
+ * and a download in progress is `<sha256>.part`. File names contain nothing from outside except ids and digests.
  */
 export interface ModelFolder {
   readonly path: string
   load(): Promise<ModelState | null>
   save(state: ModelState): Promise<void>
   partPath(sha256: string): Promise<string>
-  /** The complete, verified file of this content; null when it is not here. */
+  /** Finds the complete, verified file with this content; null if it is not here. */
   find(sha256: string, sizeBytes: number): Promise<string | null>
-  /** Gives a verified download its name; returns it. */
+  /** Gives a verified download its final name, and returns the name. */
   adopt(sha256: string): Promise<string>
   pathOf(version: KeptVersion | null): string | null
-  /** Bytes that this folder's disk has left. */
+  /** The free space on this folder's disk. */
   freeBytes(): Promise<number>
-  /** Removes whatever belongs to none of these contents. */
+  /** Deletes all files except those with these contents. */
   deleteUnused(keep: ReadonlySet<string>): Promise<void>
 }
 
 export interface ModelStore {
   readonly root: string
-  /** Of every model that has been delivered here. */
+  /** Lists every model that has been delivered here. */
   names(): Promise<readonly string[]>
-  /** Made when something is written to it. */
+  /** Created on the first write. */
   folder(name: string): ModelFolder
 }
 
@@ -50,14 +50,14 @@ const openFolder = (path: string): ModelFolder => {
         const { path: _, ...state } = JSON.parse(await readFile(pointer, 'utf8')) as ModelState & { path: unknown }
         return { ...emptyState(null, null), ...state }
       } catch {
-        // Not there, or damaged by something else than us: then what runs is not known, and everything is fetched anew.
+        // Missing, or damaged from outside. The running version is then unknown, and everything is downloaded again.
         return null
       }
     },
 
     save: async (state) => {
       await make()
-      // `path` is for programs that read this file instead of being told by a hook.
+      // `path` is for programs that read this file instead of using a hook.
       const shown = { ...state, path: state.current?.file ? join(path, state.current.file.fileName) : null }
       await writeDurably(pointer, `${JSON.stringify(shown, null, 2)}\n`)
     },
@@ -70,7 +70,7 @@ const openFolder = (path: string): ModelFolder => {
     find: async (sha256, sizeBytes) => {
       const name = await fileOf(sha256)
       if (name === null) return null
-      // It was verified before it got its name; a size that is off is the disk's doing.
+      // It was verified before it got its name, so a different size means that the disk is at fault.
       if ((await stat(join(path, name))).size === sizeBytes) return name
       await rm(join(path, name), { force: true })
       return null

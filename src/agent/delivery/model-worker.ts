@@ -1,3 +1,4 @@
+import { errorMessage } from '../../domain/error-message.ts'
 import { type Assignment, sameContent } from '../../sdk/assignment.ts'
 import { backOffMs, DEFAULT_POLICY } from '../../sdk/retry.ts'
 import { ActivationRefused } from './activation.ts'
@@ -5,7 +6,7 @@ import { failureOf } from './fetch-version.ts'
 import type { ModelSteps } from './model-steps.ts'
 
 export interface ModelWorker {
-  /** What this device shall run of the model; null: no plan says anything any more. */
+  /** Sets the version that this device is to run; null if no plan assigns the model anymore. */
   want(assignment: Assignment | null): void
   /** Resolves when it has stopped. Never rejects. */
   readonly ended: Promise<void>
@@ -13,34 +14,34 @@ export interface ModelWorker {
 
 export interface WorkerContext {
   readonly steps: ModelSteps
-  /** How often what runs is measured and said again: half to the whole of it, left to chance. */
+  /** How often the running version is measured and reported: after a random time between half of this and all of it. */
   readonly restateSeconds: number
   readonly signal: AbortSignal
-  /** No plan gives the model any more, and that is done with: from here on this worker takes no wishes. */
+  /** Called after the model was withdrawn because no plan assigns it anymore. This worker then ignores further requests. */
   readonly onDone: () => void
 }
 
 interface Outcome {
   readonly waitMs: number
-  /** Whether things are as wanted, so that they need only be said again. */
+  /** True if the requested state is reached and only needs to be reported again. */
   readonly isSettled: boolean
 }
 
-/** When nobody answers, or the disk of the pointer does not. */
+/** Waits after the service did not answer, or the pointer could not be written. */
 const AWAY = { ...DEFAULT_POLICY, firstWaitMs: 5000, longestWaitMs: 300_000 }
-/** After a failure that time may mend: a full disk, bytes that were damaged on their way. */
+/** Waits after a failure that may be temporary, such as a full disk or corrupted bytes. */
 const FAILED = { ...DEFAULT_POLICY, firstWaitMs: 3_600_000, longestWaitMs: 86_400_000 }
 
 const isSameWish = (a: Assignment | null | undefined, b: Assignment | null): boolean =>
   JSON.stringify(a) === JSON.stringify(b)
 
-/** Whether work on `a` is also work on `b`, so that it may go on. */
+/** True if work on `a` also serves `b`, so that it may continue. */
 const leadsTo = (a: Assignment | null | undefined, b: Assignment | null): boolean =>
   a !== undefined && a !== null && b !== null && sameContent(a, b) && !(a.activate && !b.activate)
 
 /**
- * Brings one model of this device to what is wanted, beside everything else that the device does. What is wanted now stops
- * what was wanted before, be it a download or a hook. All waits are timers', which no change of the date moves.
+ * Brings one model of this device to the requested state, in parallel with everything else. A new request stops the work on the
+ * previous one, whether a download or a hook. All waits use timers, which a change of the system time does not affect.
  */
 export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: WorkerContext): ModelWorker => {
   let requested: Assignment | null | undefined
@@ -49,7 +50,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
 
   const restateMs = (): number => restateSeconds * 1000 * (0.5 + Math.random() / 2)
 
-  /** Until something else is wanted than `target`, or the time is over. */
+  /** Waits until something other than `target` is requested, or the time has passed. */
   const rest = (target: Assignment | null | undefined, ms: number): Promise<void> =>
     new Promise((resolve) => {
       const timer = Number.isFinite(ms) ? setTimeout(resolve, ms) : undefined
@@ -69,7 +70,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
       if (stop.aborted) return { waitMs: 0, isSettled: false }
       const failure = failureOf(error)
       if (target === null || failure === null) {
-        steps.log(`${error instanceof Error ? error.message : String(error)} Trying again.`)
+        steps.log(`${errorMessage(error)} Trying again.`)
         return { waitMs: backOffMs(failures + 1, AWAY, Math.random), isSettled: false }
       }
       await steps.reportFailure(target, failure.message)

@@ -5,28 +5,28 @@ import { onTestFinished } from 'vitest'
 export interface Passing {
   readonly method: string
   readonly path: string
-  /** First byte asked for by a Range header; 0 without one. */
+  /** The first byte requested by a Range header; 0 without one. */
   readonly from: number
 }
 
 export interface Proxy {
   readonly baseUrl: string
-  /** Everything that was asked through it. */
+  /** All requests that passed through it. */
   readonly seen: Passing[]
   readonly downloads: () => Passing[]
-  /** Where requests go on to. */
+  /** Where requests are forwarded to. */
   target: string
-  /** What becomes of a part of a download's body; null cuts the connection. `at` counts from the file's beginning. */
+  /** Changes a chunk of a download; null cuts the connection. `at` is the offset in the file. */
   onBody: ((chunk: Buffer, at: number, path: string) => Buffer | null | Promise<Buffer | null>) | null
-  /** While true, nobody is there. */
+  /** While true, connections fail. */
   isAway: boolean
-  /** What it answers itself, as a hotspot does that asks for credentials of its own: status and body; null for what it passes on. */
+  /** Returns the status and body to answer with, like a hotspot with its own login page; null to forward the request. */
   intercept: (path: string) => readonly [number, string] | null
 }
 
 const isDownload = (path: string): boolean => path.endsWith('/download')
 
-/** A machine between device and service that can cut, damage and hold back what passes. Closed when the test ends. */
+/** A machine between device and service that can cut, corrupt, and delay traffic. It is closed when the test ends. */
 export const startProxy = async (target: string): Promise<Proxy> => {
   const seen: Passing[] = []
   const proxy: Proxy = {
@@ -60,7 +60,7 @@ export const startProxy = async (target: string): Promise<Proxy> => {
         const changed = proxy.onBody !== null && isDownload(path) ? await proxy.onBody(chunk, at, path) : chunk
         at += chunk.length
         if (changed === null) {
-          // Later than what was sent before, which a cut at once would swallow.
+          // Delayed so that earlier data still arrives, which an immediate cut would discard.
           setTimeout(() => outgoing.destroy(), 20)
           answer.destroy()
           return

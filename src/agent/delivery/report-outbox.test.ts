@@ -7,10 +7,10 @@ import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { emptyFolder } from './delivery.fixture.ts'
 import { openOutbox } from './report-outbox.ts'
 
-/** An outbox whose service answers as `answer` says. It sends until the test ends. */
+/** An outbox whose service answers with `answer`. It sends until the test ends. */
 const start = async (path: string, answer: (report: DeliveryReport) => void = () => undefined) => {
   const sent: string[] = []
-  const response: string[] = []
+  const lines: string[] = []
   const stop = new AbortController()
   const outbox = await openOutbox({
     path,
@@ -18,7 +18,7 @@ const start = async (path: string, answer: (report: DeliveryReport) => void = ()
       answer(report)
       sent.push(`${planId} ${report.state} ${report.version} ${JSON.stringify(report.metrics ?? null)}`)
     },
-    log: (message) => response.push(message),
+    log: (message) => lines.push(message),
   })
   const running = outbox.run(stop.signal)
   const end = async (): Promise<void> => {
@@ -26,14 +26,14 @@ const start = async (path: string, answer: (report: DeliveryReport) => void = ()
     await running
   }
   onTestFinished(end)
-  return { outbox, sent, said: response, end }
+  return { outbox, sent, lines, end }
 }
 
 const away = (): never => {
   throw new NetworkError('nobody there')
 }
 
-test('reports are sent in the order they were made', async () => {
+test('reports are sent in the order in which they were made', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   const { outbox, sent } = await start(path)
   await outbox.add('p', { state: 'downloading', version: '2' })
@@ -43,7 +43,7 @@ test('reports are sent in the order they were made', async () => {
   await expect.poll(() => readFile(path, 'utf8')).toBe('[]')
 })
 
-test('what could not be sent is sent by the next start: the newest of each plan, with what was measured', async () => {
+test('unsent reports are sent after a restart: the newest of each plan, with its metrics', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   const first = await start(path, away)
   await first.outbox.add('p', { state: 'downloading', version: '2' })
@@ -55,20 +55,16 @@ test('what could not be sent is sent by the next start: the newest of each plan,
   await expect.poll(() => second.sent).toEqual(['q failed 7 null', 'p active 2 {"loss":0.5}'])
 })
 
-test('what the service will never take is told and dropped; a refused key is waited out', async () => {
+test('a report that the service will never accept is logged and dropped; a refused key is waited out', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   const gone = { error: 'not_found', message: "Plan 'p' does not exist.", status_code: 404 }
-  const {
-    outbox,
-    sent,
-    said: response,
-  } = await start(path, ({ version }) => {
+  const { outbox, sent, lines } = await start(path, ({ version }) => {
     if (version === '1') throw new ApiError(404, gone)
   })
   await outbox.add('p', { state: 'active', version: '1' })
   await outbox.add('q', { state: 'active', version: '2' })
   await expect.poll(() => sent).toEqual(['q active 2 null'])
-  expect(response).toEqual([
+  expect(lines).toEqual([
     "The service rejected the report that version 1 is active: ApiError: Plan 'p' does not exist.",
   ])
   const refused = await start(join(await emptyFolder(), 'reports.json'), () => {
@@ -76,24 +72,24 @@ test('what the service will never take is told and dropped; a refused key is wai
   })
   await refused.outbox.add('p', { state: 'active', version: '1' })
   await refused.end()
-  expect(refused.said).toEqual([])
+  expect(refused.lines).toEqual([])
 })
 
-test('a report whose metrics the service does not take is sent without them', async () => {
+test('a report with metrics that the service does not accept is sent without them', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   const wrong = { error: 'bad_request', message: 'The JSON body must not contain the key __proto__.', status_code: 400 }
-  const { outbox, sent, said } = await start(path, ({ metrics }) => {
+  const { outbox, sent, lines } = await start(path, ({ metrics }) => {
     if (metrics !== undefined) throw new ApiError(400, wrong)
   })
   await outbox.add('p', { state: 'active', version: '1', metrics: { loss: 0.5 } })
   await expect.poll(() => sent).toEqual(['p active 1 null'])
   await expect.poll(() => readFile(path, 'utf8')).toBe('[]')
-  expect(said).toEqual([
+  expect(lines).toEqual([
     'The service rejected the metrics of version 1: The JSON body must not contain the key __proto__. Reporting without them.',
   ])
 })
 
-test('a file that is damaged is as good as none', async () => {
+test('a damaged file is treated like a missing one', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   await writeFile(path, '{"half')
   const { outbox, sent } = await start(path)

@@ -11,14 +11,14 @@ interface Waiting {
 }
 
 export interface ReportOutbox {
-  /** Resolves once the report cannot be lost any more, unless the disk is full; it is sent beside. Never rejects. */
+  /** Resolves once the report is stored, unless the disk is full; sending is independent of that. Never rejects. */
   add(planId: string, report: DeliveryReport): Promise<void>
-  /** Sends what waits, and what is added, until the signal is aborted; what is left then stays on the disk. */
+  /** Sends pending and new reports until the signal is aborted. Unsent ones stay on disk. */
   run(signal: AbortSignal): Promise<void>
 }
 
 export interface OutboxOptions {
-  /** A file of its own. */
+  /** A file used only by the outbox. */
   readonly path: string
   readonly send: (planId: string, report: DeliveryReport, signal: AbortSignal) => Promise<unknown>
   readonly log: (message: string) => void
@@ -26,10 +26,10 @@ export interface OutboxOptions {
 
 const WAITS = { ...DEFAULT_POLICY, firstWaitMs: 2000, longestWaitMs: 60_000 }
 
-/** These are said again by whoever starts anew; the others are what has become of a version, and said once. */
+/** True for progress reports, which a restart sends again. The others are outcomes, which are reported once. */
 const isIntermediate = ({ state }: DeliveryReport): boolean => state === 'downloading' || state === 'verifying'
 
-/** Of each plan what was said last; what was measured is not lost to a later report that did not measure. */
+/** Returns the newest report of each plan. Metrics survive later reports of the same version without metrics. */
 const newestOfEach = (waiting: readonly Waiting[]): Waiting[] => {
   const newest = new Map<string, Waiting>()
   for (const { planId, report } of waiting) {
@@ -52,8 +52,8 @@ const readWaiting = async (path: string): Promise<Waiting[]> => {
 }
 
 /**
- * What this device has to say of its deliveries, in order, one at a time, kept on the disk until the service has it. While
- * the service is away only the newest of each plan is kept: the service keeps no more either.
+ * Sends this device's delivery reports in order, one at a time, and keeps them on disk until the service has them. While the
+ * service is unreachable, only the newest per plan is kept, as in the service.
  */
 export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<ReportOutbox> => {
   let waiting: Waiting[] = await readWaiting(path)
@@ -63,7 +63,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
   const persist = (): Promise<void> => {
     lastWrite = lastWrite
       .catch(() => undefined)
-      // Somebody may have deleted the folder.
+      // The folder may have been deleted.
       .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
       .then(() =>
         writeDurably(path, JSON.stringify(newestOfEach(waiting).filter(({ report }) => !isIntermediate(report)))),
@@ -71,14 +71,14 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
     return lastWrite
   }
 
-  /** True when the service has it or never will. */
+  /** Returns true if the service has accepted it or never will. */
   const deliver = async ({ planId, report }: Waiting, signal: AbortSignal): Promise<boolean> => {
     try {
       await send(planId, report, signal)
       return true
     } catch (error) {
       signal.throwIfAborted()
-      // A key that is refused may be replaced; what waits is then said with the new one.
+      // A refused key may be replaced. The reports are then sent with the new key.
       if (isPassing(error) || (error instanceof ApiError && error.status === 401)) return false
       if (report.metrics !== undefined && error instanceof ApiError && error.status === 400) {
         const { metrics: _, ...rest } = report
@@ -94,7 +94,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
     add: async (planId, report) => {
       waiting.push({ planId, report })
       awaken()
-      // A full disk is among the things that must be reported.
+      // A full disk must still be reported.
       if (!isIntermediate(report)) await persist().catch((error: unknown) => log(`${path}: ${String(error)}`))
     },
 
@@ -109,7 +109,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
         if (next !== undefined && (await deliver(next, signal).catch(() => false))) {
           failures = 0
           waiting = waiting.filter((one) => one !== next)
-          // Said twice is said once, so a crash before this is written does no harm.
+          // Reports are idempotent, so a crash before this write is harmless.
           if (!isIntermediate(next.report)) await persist().catch(() => undefined)
           continue
         }

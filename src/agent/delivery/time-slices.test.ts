@@ -12,14 +12,14 @@ test('turns are taken one at a time, first come, first served', async () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     order.push(`${name} ends`)
     turn.done()
-    // Twice is once: it must not end the next one's turn.
+    // Calling it twice must not end the next turn.
     turn.done()
   }
   await Promise.all([work('a'), work('b'), work('c')])
   expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
 })
 
-test('a long turn is over when others wait, and only then', async () => {
+test('a long turn ends only when others are waiting', async () => {
   const turns = createTimeSlices(1)
   const long = await turns.take(never)
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -35,7 +35,7 @@ test('a long turn is over when others wait, and only then', async () => {
   ;(await waiting).done()
 })
 
-test('who stops waiting is not served', async () => {
+test('an aborted request does not get a turn', async () => {
   const turns = createTimeSlices(60_000)
   const first = await turns.take(never)
   const stop = new AbortController()

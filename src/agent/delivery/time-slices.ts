@@ -1,5 +1,5 @@
 export interface TimeSlice {
-  /** Aborted when it has lasted long enough and somebody else waits: whoever holds it lets go, and queues again. */
+  /** Aborted when the turn has lasted long enough and others wait. Its holder then ends the turn, and queues again. */
   readonly over: AbortSignal
   done(): void
 }
@@ -10,8 +10,8 @@ export interface TimeSlices {
 }
 
 /**
- * One at a time, and nobody for ever: after `lengthMs` a turn is over as soon as others wait. By the monotonic clock of
- * timers, so that no change of the date makes a turn longer or shorter.
+ * A mutex with time slices: after `lengthMs` a turn ends as soon as others wait. It uses monotonic timers, so that a change of
+ * the system time does not affect turns.
  */
 export const createTimeSlices = (lengthMs: number): TimeSlices => {
   const queue: (() => void)[] = []

@@ -27,7 +27,7 @@ interface AgentCommandOptions extends ServiceOptions {
 
 const SYSTEM_PLATFORMS: Readonly<Record<string, Platform>> = { darwin: 'macos', linux: 'linux', win32: 'windows' }
 
-/** A hook may restart a server and wait for it; what takes longer hangs. */
+/** Long enough for a hook that restarts a server and waits for it. */
 const HOOK_SECONDS = 600
 
 const parseClasses = (text: string): readonly string[] => {
@@ -68,7 +68,7 @@ const makeTrainer = async (options: AgentCommandOptions, { io, out }: Session): 
   }
   const { readCsv } = await import('../../agent/csv.ts')
   const { builtInTrainer } = await import('../../agent/built-in-trainer.ts')
-  // Read before anything is registered: a file that cannot be used is told at once.
+  // Reads the file before registering, so that an unusable file is reported immediately.
   const table = await readCsv(resolve(io.cwd, data), label)
   return (deviceId) => builtInTrainer({ table, deviceId, ...(classes && { classes }) })
 }
@@ -88,7 +88,7 @@ const readDeviceKey = async ({ deviceId, deviceKey }: AgentCommandOptions, { io 
   return key
 }
 
-/** Takes the code of an invitation, unless this machine is a device of that service already; where the service is. */
+/** Returns the service's address. Claims the pairing code, unless this machine is already a device of that service. */
 const join = async (text: string, { deviceId, platform }: AgentCommandOptions, session: Session): Promise<string> => {
   const { parseJoinCode } = await import('./join-code.ts')
   const { openAgentState } = await import('../../agent/agent-state.ts')
@@ -159,7 +159,7 @@ export const define = (command: Command, session: Session): void => {
       const deviceKey = options.deviceKey === undefined ? null : await readDeviceKey(options, session)
       const baseUrl =
         options.join === undefined ? await session.apiBase(options.apiBase) : await join(options.join, options, session)
-      // Where the service asks for one, the key of whoever is signed in admits the device.
+      // If the service requires a key to register, the signed-in user's key admits the device.
       const admission = await session.apiKey(baseUrl)
       const { RoundFailed, runAgent } = await import('../../agent/agent.ts')
       try {

@@ -9,7 +9,7 @@ import { Interrupted } from '../io.ts'
 
 const CSV = `x,y2,label\n${Array.from({ length: 40 }, (_, row) => `${row % 2 ? 1 + row / 40 : -1 - row / 40},${row % 5},${row % 2 ? 'right' : 'left'}`).join('\n')}\n`
 
-/** An agent in its own home, in a service that asks for a key at registration; `ready` once it waits for rounds. */
+/** Starts an agent in its own home; the service requires a key to register. `ready` resolves once it waits for rounds. */
 const startAgent = async (world: World, argv: readonly string[], signal?: AbortSignal) => {
   const home = await emptyFolder()
   await writeFile(join(home, 'data.csv'), CSV)
@@ -29,7 +29,7 @@ const startAgent = async (world: World, argv: readonly string[], signal?: AbortS
   return { ran }
 }
 
-it('trains on a CSV file in one round and ends', async () => {
+it('trains on a CSV file in one round and exits', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const argv = [
@@ -64,7 +64,7 @@ it('trains on a CSV file in one round and ends', async () => {
   expect(stdout).toMatch(/^Round 1: submitted an update from 36 samples in .+ s, loss .+, accuracy 100\.0%\.$/m)
 })
 
-it('ends with 1 and the reason on stderr when its one round fails', async () => {
+it('exits with 1 and the reason on stderr when its only round fails', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const trainer = `"${process.execPath}" -e 'process.exitCode = 3'`
@@ -78,7 +78,7 @@ it('ends with 1 and the reason on stderr when its one round fails', async () => 
   })
 })
 
-it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', async () => {
+it('runs a custom trainer, and on Ctrl-C marks the device inactive and exits with 130', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const stop = new AbortController()
@@ -98,7 +98,7 @@ it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', as
   expect(device).toMatchObject({ status: 'inactive' })
 })
 
-it('runs what is delivered with a hook, keeps it where it is told to, and takes part in no rounds', async () => {
+it('runs the hook for a delivered model in the given folder, without taking part in rounds', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const post = async (path: string, body: unknown) =>
@@ -130,7 +130,7 @@ it('runs what is delivered with a hook, keeps it where it is told to, and takes 
   expect(stderr.split('\n')[0]!.startsWith(`on-model: ${folder}`)).toBe(true)
 })
 
-it('ends with 1 when the device is taken, and with the key that is missing when that is why', async () => {
+it('exits with 1 if the device id is taken, and asks for the device key if the given key is invalid', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const argv = ['--data', 'data.csv', '--device-id', 'edge-1']
   const registered = await world.request('POST', '/api/v1/devices/register', {
@@ -158,7 +158,7 @@ it('ends with 1 when the device is taken, and with the key that is missing when 
   })
 })
 
-it('tells what it needs before it registers anything', async () => {
+it('reports missing or invalid options before it registers anything', async () => {
   const home = await emptyFolder()
   const svc = (...argv: string[]) => runInProcess(['agent', ...argv], { env: { SERVICE_HOME: home }, cwd: home })
   const advice = 'Usage: svc agent --help\n'

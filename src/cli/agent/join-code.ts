@@ -4,16 +4,16 @@ import { parseApiBase } from '../service-address.ts'
 
 export interface JoinCode {
   readonly baseUrl: string
-  /** A pairing code, without its dash. */
+  /** Without its dash. */
   readonly code: string
 }
 
-/** `ABCD-2345@http://192.168.1.20:8000`: a pairing code and where it counts, in one word that no shell reads into. */
+/** `ABCD-2345@http://192.168.1.20:8000`: a pairing code and the service's address, in one word without shell metacharacters. */
 export const composeJoinCode = ({ baseUrl, code }: JoinCode): string => `${shownCode(code)}@${baseUrl}`
 
 const EXPECTED = 'It must look like ABCD-2345@http://192.168.1.20:8000, as svc devices invite prints it.'
 
-/** Reads a join code; the address of a pairing (`http://.../pair?code=ABCD-2345`), as the QR code has it, is one too. */
+/** Parses a join code. Also accepts a pairing address, as in the QR code: `http://.../pair?code=ABCD-2345`. */
 export const parseJoinCode = (text: string): JoinCode => {
   const url = URL.canParse(text) ? new URL(text) : null
   const fromPage = url?.searchParams.get('code')

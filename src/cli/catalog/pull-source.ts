@@ -5,8 +5,8 @@ import { ensureLocal } from '../model-sources/local-model.ts'
 import type { Session } from '../session.ts'
 
 /**
- * Downloads a model of Hugging Face or Ollama, without the service: into the models folder, or its files into the folder that
- * is named. A download that broke off goes on, and what arrived is compared with its hash.
+ * Downloads a Hugging Face or Ollama model without the service: to the models folder, or its files to `output`. Resumes an
+ * interrupted download and verifies hashes.
  */
 export const pullSource = async (
   source: string,

@@ -26,7 +26,7 @@ const start = async () => {
   return { world, cwd, env, svc: (...argv: string[]) => runInProcess(argv, { env, cwd }) }
 }
 
-it('pulls the latest version, one by its label, and one by its number; into a folder or to a path', async () => {
+it('pulls the latest version, one by label, and one by number, to a folder or a path', async () => {
   const { cwd, svc } = await start()
   await mkdir(join(cwd, 'here'))
   expect(await svc('pull', 'net')).toEqual({
@@ -44,7 +44,7 @@ it('pulls the latest version, one by its label, and one by its number; into a fo
   expect((await readdir(cwd)).sort()).toEqual(['here', 'mine.onnx', 'net-v2.onnx', 'new'])
 })
 
-it('what is there with the same bytes is a success, and what is something else is left alone', async () => {
+it('succeeds if the file already exists with the same bytes, and leaves a different file unchanged', async () => {
   const { cwd, svc } = await start()
   await svc('pull', 'net')
   const again = await svc('pull', 'net', '--json')
@@ -70,7 +70,7 @@ it('what is there with the same bytes is a success, and what is something else i
   expect(await readFile(join(cwd, 'net-v2.onnx'), 'utf8')).toBe('mine')
 })
 
-it('an unknown model, version or format is told; a format that nobody knows is wrong usage', async () => {
+it('reports an unknown model, version, or unavailable format; an unsupported format name is wrong usage', async () => {
   const { cwd, svc } = await start()
   expect([
     await svc('pull', 'other'),
@@ -103,7 +103,7 @@ it('waits until the format is converted', async () => {
   expect((await readFile(join(cwd, 'net-v3.tflite'))).toString('latin1', 4, 8)).toBe('TFL3')
 })
 
-it('a connection that breaks is continued; wrong bytes are refused, and nothing of them stays', async () => {
+it('resumes after a lost connection; refuses wrong bytes and keeps none of them', async () => {
   const { world, env, cwd } = await start()
   const ranges: (string | undefined)[] = []
   let spoil = false
@@ -144,7 +144,7 @@ it('a connection that breaks is continued; wrong bytes are refused, and nothing 
   expect(await readdir(cwd)).toEqual(['net-v2.onnx'])
 })
 
-it('dashboard prints the address and opens it: that of the service, or SERVICE_DASHBOARD_URL', async () => {
+it("dashboard prints and opens the service's address, or SERVICE_DASHBOARD_URL", async () => {
   const opened: string[] = []
   const svc = async (env: Record<string, string>, ...argv: string[]) =>
     runInProcess(['dashboard', ...argv], {

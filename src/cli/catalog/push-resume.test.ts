@@ -9,12 +9,12 @@ import { runInProcess } from '../in-process.fixture.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 20 * MIB
-/** Requests themselves, and what was under way when a connection broke. */
+/** The requests' own bytes, and what was in flight when a connection broke. */
 const SLACK = 2 * MIB
 
 /**
- * Stands between svc and the service: counts what svc sends, breaks off connections that have carried so much, and swallows
- * what comes on a connection once `isEnough`.
+ * A proxy between svc and the service: counts the bytes from svc, cuts a connection after each number of bytes in `cuts`, and
+ * discards everything once `isEnough` returns true.
  */
 const startCounter = async (world: World, cuts: number[], isEnough: (total: number) => boolean = () => false) => {
   const service = Number(new URL(world.baseUrl).port)
@@ -35,7 +35,7 @@ const startCounter = async (world: World, cuts: number[], isEnough: (total: numb
       sent += piece.length
       counter.total += piece.length
       isDeaf = isEnough(counter.total)
-      // What it is sent from now on is thrown away; it still notices that the client has gone.
+      // Discards what is sent from now on, but still notices when the client disconnects.
       if (isDeaf) client.unpipe(onward).resume()
       if (cuts[0] === undefined || sent < cuts[0]) return
       cuts.shift()
@@ -77,7 +77,7 @@ const start = async () => {
   return { world, push, stored, isQuiet, hash: `sha256:${createHash('sha256').update(bytes).digest('hex')}` }
 }
 
-it('a push of a large file whose connections are cut goes on where each stopped', async () => {
+it('resumes the push of a large file after each lost connection', async () => {
   const { world, push, stored, hash } = await start()
   const counter = await startCounter(world, [8 * MIB, 6 * MIB])
   const { exitCode, stdout, stderr } = await push(counter.base)
@@ -94,10 +94,10 @@ it('a push of a large file whose connections are cut goes on where each stopped'
   expect(await readdir(join(world.dataDir, 'blobs', 'partial'))).toEqual([])
 })
 
-it('a second push after Ctrl-C goes on where the first one was when it was stopped', async () => {
+it('a second push after Ctrl-C resumes where the first one stopped', async () => {
   const { world, push, stored, isQuiet, hash } = await start()
   const stop = new AbortController()
-  // What svc has written already would still arrive, all of it on a busy machine.
+  // Data that svc has already written would still arrive, all of it on a busy machine.
   const counter = await startCounter(world, [], (total) => {
     if (stop.signal.aborted || total <= 12 * MIB) return false
     stop.abort()

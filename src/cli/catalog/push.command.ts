@@ -43,7 +43,7 @@ const parseFormats = (text: string): readonly ConvertedFormat[] =>
     )
   })
 
-/** The file quantized, in a folder of its own that `discard` deletes; the file as it is where that was not requested. */
+/** Quantizes the file into a separate folder, which `discard` deletes. Returns the file unchanged if `quantize` is not set. */
 const quantized = async (
   pushed: Pushed,
   { quantize, qualityThreshold, json }: PushCommandOptions,

@@ -28,7 +28,7 @@ const start = async () => {
   return { world, key, cwd, home, env, svc, catalog }
 }
 
-it('a file becomes a version of a model that is named after it, which is made', async () => {
+it('creates a model named after the file, with the file as a version', async () => {
   const { cwd, svc, catalog } = await start()
   const bytes = someBytes(5000)
   await writeFile(join(cwd, 'my net-v2.h5'), bytes)
@@ -41,7 +41,7 @@ it('a file becomes a version of a model that is named after it, which is made', 
   expect(await catalog()).toMatchObject([{ name: 'my_net-v2', framework: 'tensorflow', model_hash: hashOf(bytes) }])
 })
 
-it('asks the service for the formats that are named', async () => {
+it('asks the service for the given formats', async () => {
   const { world, key, cwd, svc } = await start()
   await writeFile(join(cwd, 'a.onnx'), someBytes(100))
   expect(await svc('push', 'a.onnx', '-v', '1.0.0', '--formats', 'tflite, coreml')).toMatchObject({ exitCode: 0 })
@@ -53,7 +53,7 @@ it('asks the service for the formats that are named', async () => {
   })
 })
 
-it('the only model file of the folder is meant when none is named, and --model-id names the model', async () => {
+it("uses the only model file of the folder if none is given; --model-id sets the model's name", async () => {
   const { cwd, svc, catalog } = await start()
   expect(await svc('push', '-v', '1.0.0')).toMatchObject({
     exitCode: 2,
@@ -70,7 +70,7 @@ it('the only model file of the folder is meant when none is named, and --model-i
   expect((await catalog()).map(({ name }) => name)).toEqual(['net'])
 })
 
-it('the same bytes again are a success that sends nothing; other bytes under that version are refused', async () => {
+it('succeeds without an upload if the bytes are the same, and refuses other bytes for the same version', async () => {
   const { world, key, cwd, svc } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(100))
   const first = JSON.parse((await svc('push', 'net.onnx', '-v', '1.0.0', '--json')).stdout)
@@ -101,7 +101,7 @@ it('the same bytes again are a success that sends nothing; other bytes under tha
   expect((body as { versions: unknown[] }).versions).toHaveLength(1)
 })
 
-it('a model is quantized before the upload; below the threshold, or without an engine to measure, nothing is pushed', async () => {
+it('quantizes a model before the upload, and pushes nothing if the quality cannot be measured', async () => {
   const { cwd, home, svc, catalog } = await start()
   const graph = graphBuilder('net')
   const x = graph.input('x', 'f32', ['batch', 64])
@@ -126,7 +126,7 @@ it('a model is quantized before the upload; below the threshold, or without an e
   expect((await readdir(home)).filter((name) => name.startsWith('quantized'))).toEqual([])
 })
 
-it('what cannot be right is wrong usage, and names the option', async () => {
+it('invalid arguments are wrong usage, and the error names the option', async () => {
   const { cwd, svc, catalog } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(100))
   await writeFile(join(cwd, '___.onnx'), someBytes(100))
@@ -150,7 +150,7 @@ it('what cannot be right is wrong usage, and names the option', async () => {
   expect(await catalog()).toEqual([])
 })
 
-it('what cannot be done fails with the reason: quantizing, no such file or model, an empty file, no key', async () => {
+it('fails with the reason: invalid model, missing file or model, empty file, no key', async () => {
   const { cwd, env, svc } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(100))
   await writeFile(join(cwd, 'empty.onnx'), '')
@@ -183,7 +183,7 @@ it('what cannot be done fails with the reason: quantizing, no such file or model
   })
 })
 
-it('a model of Hugging Face and one of Ollama are downloaded, pushed, and not kept', async () => {
+it('downloads a Hugging Face or Ollama model, pushes it, and deletes the download', async () => {
   const { env, cwd, home, catalog } = await start()
   const weights = someBytes(50_000)
   const hub = await startHub({
@@ -213,7 +213,7 @@ it('a model of Hugging Face and one of Ollama are downloaded, pushed, and not ke
   ])
 })
 
-it('what Ollama has pulled to this machine is not downloaded again', async () => {
+it('does not download a model that Ollama has already pulled to this machine', async () => {
   const { env, cwd, catalog } = await start()
   const OLLAMA_MODELS = await emptyFolder()
   const manifests = join(OLLAMA_MODELS, 'manifests', 'registry.ollama.ai', 'library', 'tiny')
@@ -232,7 +232,7 @@ it('what Ollama has pulled to this machine is not downloaded again', async () =>
   expect(await catalog()).toMatchObject([{ name: 'tiny', model_hash: digest }])
 })
 
-it('a model of this machine is pushed by its name', async () => {
+it('pushes a local model by its name', async () => {
   const { cwd, home, svc, catalog } = await start()
   await mkdir(join(home, 'models'), { recursive: true })
   await writeFile(join(cwd, 'in.gguf'), 'GGUF and more')
@@ -247,7 +247,7 @@ it('a model of this machine is pushed by its name', async () => {
   expect(await catalog()).toMatchObject([{ name: 'mine', model_hash: hashOf(Buffer.from('GGUF and more')) }])
 })
 
-/** Stands between svc and the service: breaks uploads off, or loses their answers. */
+/** A proxy between svc and the service: cuts uploads off, loses their responses, or answers 503. */
 const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'busy')[]): Promise<string> => {
   const server = createServer((incoming, outgoing) => {
     const isUpload = incoming.method === 'POST' && incoming.url!.endsWith('/upload')
@@ -279,7 +279,7 @@ const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'b
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('an upload that breaks off is tried again, also when the version was stored and only the answer was lost', async () => {
+it('retries an interrupted upload, even if the version was stored and only the response was lost', async () => {
   const { world, key, env, cwd } = await start()
   const bytes = someBytes(3_000_000)
   await writeFile(join(cwd, 'net.onnx'), bytes)
@@ -302,7 +302,7 @@ it('an upload that breaks off is tried again, also when the version was stored a
   ])
 })
 
-it('on a terminal a bar shows how far it is', async () => {
+it('shows a progress bar on a terminal', async () => {
   const { env, cwd } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(1_000_000))
   const { run } = await import('../program.ts')
@@ -314,7 +314,7 @@ it('on a terminal a bar shows how far it is', async () => {
   expect(shown).toContain(`Pushing net.onnx ${'█'.repeat(24)} 100% of 1.0 MB`)
 })
 
-it('a version that was pushed is pulled again, byte for byte', async () => {
+it('a pushed version is pulled again byte for byte', async () => {
   const { cwd, svc } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(70_000))
   await svc('push', 'net.onnx', '-v', '1.0.0')

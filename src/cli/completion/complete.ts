@@ -7,11 +7,11 @@ import { namesOf } from '../resources/find.ts'
 import type { Kind } from '../resources/resource.ts'
 import { createSession, type Session } from '../session.ts'
 
-/** Somebody waits for it with a finger on the key. */
+/** The user is waiting for the completion. */
 const DEADLINE_MS = 1200
 const MAX_COUNT = 100
 
-/** What the arguments and options of commands name, by their own names. */
+/** What arguments and options refer to, by their names. */
 const KINDS: Readonly<Record<string, Kind>> = {
   model: 'model',
   device: 'device',
@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   experiment: 'experiment',
   job: 'job',
 }
-/** Commands whose <name> is that of a model. */
+/** Commands whose <name> argument is a model name. */
 const OF_MODELS = ['deploy', 'pull', 'status', 'rollback']
 
 const kindOf = (path: string, name: string): Kind | null =>
@@ -43,7 +43,7 @@ const fromService = async (
   return namesOf({ connection, session, org: undefined }, kind, begins, MAX_COUNT)
 }
 
-/** Words that may follow `words`, of which the last is being typed. */
+/** Returns completions for the last word, which may be empty. */
 const candidates = async (
   words: readonly string[],
   commands: readonly (CommandEntry | CommandGroup)[],
@@ -84,7 +84,7 @@ const takesValue = (command: Command, word: string | undefined): boolean =>
     ({ short, long, required }) => required && word !== undefined && (short === word || long === word),
   )
 
-/** Prints what may follow, one a line; nothing where it is not known in time, and never an error. */
+/** Prints the completions, one per line. Prints nothing on a timeout or an error. */
 export const complete = async (
   words: readonly string[],
   commands: readonly (CommandEntry | CommandGroup)[],

@@ -3,7 +3,7 @@ import type { Session } from '../session.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish'
 
-/** Each asks `svc __complete` with the words so far, of which the last is being typed. */
+/** Each script calls `svc __complete` with the words so far; the last one is the word to complete. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `_svc() {
   local IFS=$'\\n'

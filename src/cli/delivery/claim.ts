@@ -7,13 +7,13 @@ import type { Session } from '../session.ts'
 export interface Claim {
   readonly baseUrl: string
   readonly code: string
-  /** Null: the device that this machine is when nobody names it. */
+  /** null: the device that this machine uses by default. */
   readonly deviceId: string | null
   readonly platform: Platform
   readonly deviceName: string | null
 }
 
-/** Takes a pairing code for this machine and keeps the key that it gives. @throws Failure */
+/** Claims a pairing code for this machine and stores the device key from the response. @throws Failure */
 export const claimCode = async (claim: Claim, { io, out, home }: Session) => {
   const { baseUrl, code, platform, deviceName } = claim
   const state: AgentState = await openAgentState(home.folder, baseUrl, claim.deviceId)

@@ -10,7 +10,7 @@ const named = (targets: readonly string[]): string => {
   return targets.slice(0, TARGETS_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-/** Shows who would get what, and when; changes nothing. @throws Failure when nobody would */
+/** Shows which devices would get the version, and when; changes nothing. @throws Failure if there are none */
 export const dryRun = async (
   connection: Connection,
   requested: Requested,
@@ -20,11 +20,11 @@ export const dryRun = async (
 ): Promise<void> => {
   const prepared = await prepare(connection, requested)
   const seen = way.kind === 'rollout' ? await previewSchedule(connection, way.model.id, requested) : null
-  // A rollout reaches inactive devices too, once they come back.
+  // A rollout also reaches inactive devices when they become active.
   const total = seen?.target_devices ?? prepared.target_count
   const away = total > prepared.target_count ? `, of which ${prepared.target_count} are active now` : ''
   const firstDevices = Math.ceil((prepared.target_count * requested.rollout) / 100)
-  // A rollout reaches the whole fleet; that nobody named devices needs no warning.
+  // A rollout is for the whole fleet, so the warning about missing targets is not needed.
   const warnings = seen?.warnings ?? prepared.warnings
   if (json) {
     out.json({

@@ -40,7 +40,7 @@ const parseDevices = (text: string): readonly string[] => {
   throw new InvalidArgumentError('It must be device names separated by commas, such as pixel-7,pixel-8.')
 }
 
-/** Starts what was asked for, and says what will happen now. */
+/** Starts the rollout or deployment and prints the next steps. */
 const carryOut = async (
   connection: Connection,
   requested: Requested,

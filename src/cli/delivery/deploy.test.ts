@@ -7,7 +7,7 @@ import { startFleet } from './fleet.fixture.ts'
 
 const uuid = '[0-9a-f-]{36}'
 
-it('over the whole fleet it is a rollout, which climbs from its first percentage to the whole', async () => {
+it('deploys to the whole fleet by a rollout, which climbs from its first percentage to 100', async () => {
   const { svc, world, fleet, get, given, report } = await startFleet(10)
   await svc('deploy', 'm', '--version', '1.0.0', '--yes')
   await report('active', '1.0.0')
@@ -31,7 +31,7 @@ it('over the whole fleet it is a rollout, which climbs from its first percentage
   expect(await get(`/models/m/rollouts/${id}`)).toMatchObject({ status: 'completed', percentage: 100 })
 })
 
-it('with named devices, a group, a platform or another strategy it is a deployment to those there are', async () => {
+it('with devices, a group, a platform, or another strategy, it creates a deployment to the matching devices', async () => {
   const { svc, world, key, get } = await startFleet(4)
   await world.register('phone', { platform: 'ios' })
   const group = { org_id: 'acme', name: 'lab' }
@@ -66,7 +66,7 @@ it('with named devices, a group, a platform or another strategy it is a deployme
   expect(((await get('/models/m/rollouts')) as { total: number }).total).toBe(0)
 })
 
-it('a name that the catalog does not know is refused with the one probably meant, for the phone and a dry run too', async () => {
+it('refuses a name that is not in the catalog and suggests the closest one, also with --phone and --dry-run', async () => {
   const { svc, get, world, key } = await startFleet(1)
   await createModel(world, key, 'my-model', ['1.0.0'])
   const advice =
@@ -84,7 +84,7 @@ it('a name that the catalog does not know is refused with the one probably meant
   )
 })
 
-it('with --allow-unknown it goes to the devices as it is, with a warning', async () => {
+it('--allow-unknown deploys the name unchanged, with a warning', async () => {
   const { svc } = await startFleet(1)
   const { exitCode, stdout, stderr } = await svc('deploy', 'ollama:tiny', '--allow-unknown', '--yes')
   expect([exitCode, stdout, stderr]).toEqual([
@@ -98,7 +98,7 @@ it('with --allow-unknown it goes to the devices as it is, with a warning', async
   )
 })
 
-it('the whole fleet is a target only when somebody says yes, at the terminal or with --yes', async () => {
+it('deploys to the whole fleet only after confirmation, at the terminal or with --yes', async () => {
   const { env, get } = await startFleet(2)
   const deploy = (answer: string | null, ...argv: string[]) => {
     const stdin = Object.assign(Readable.from(answer === null ? [] : [`${answer}\n`]), { isTTY: answer !== null })
@@ -123,7 +123,7 @@ it('the whole fleet is a target only when somebody says yes, at the terminal or 
   expect(await get('/models/m/rollouts')).toMatchObject({ total: 1 })
 })
 
-it('a dry run names and counts devices once, and those that are away beside those that are not', async () => {
+it('a dry run counts each device once; a rollout also counts inactive devices', async () => {
   const { svc, world } = await startFleet(3)
   await world.advance(600)
   await world.register('new')
@@ -133,7 +133,7 @@ it('a dry run names and counts devices once, and those that are away beside thos
   expect(deployment.stdout).toMatch(/^Targets: +1: new$/m)
 })
 
-it('a dry run shows targets, steps and warnings, and changes nothing', async () => {
+it('a dry run shows targets, steps, and warnings, and changes nothing', async () => {
   const { svc, get } = await startFleet(4)
   const rollout = await svc('deploy', 'm', '-r', '50', '--step', '25', '--dry-run')
   expect(rollout).toEqual({
@@ -169,7 +169,7 @@ it('a dry run shows targets, steps and warnings, and changes nothing', async () 
   expect([await get('/deployments'), await get('/models/m/rollouts')]).toMatchObject([{ total: 0 }, { total: 0 }])
 })
 
-it('what cannot be right is wrong usage, and names the option', async () => {
+it('invalid arguments are wrong usage, and the error names the option', async () => {
   const { svc, get } = await startFleet(1)
   const cases: readonly (readonly [argv: readonly string[], said: string])[] = [
     [[], "'name'"],
@@ -196,7 +196,7 @@ it('what cannot be right is wrong usage, and names the option', async () => {
   expect(await get('/models/m/rollouts')).toMatchObject({ total: 0 })
 })
 
-it('a model without a version, and a fleet without a device, are told', async () => {
+it('reports a model without versions and a fleet without devices', async () => {
   const { svc } = await startFleet(1, [])
   expect(await svc('deploy', 'm', '--yes')).toMatchObject({
     exitCode: 1,

@@ -1,19 +1,18 @@
 import { type Strategy, WHOLE_FLEET_WARNING } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import { wrongUsage } from '../failure.ts'
-import { deployedModel, type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
+import { deployedModel, type ModelDetail, modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
 
-/** What is to be delivered, and to whom. */
 export interface Requested {
   readonly name: string
   readonly version: string
-  /** Percentage that it begins with, 1 to 100. */
+  /** The initial percentage, 1 to 100. */
   readonly rollout: number
   readonly strategy: Strategy
   readonly platform: 'ios' | 'android' | undefined
   readonly devices: readonly string[] | undefined
   readonly group: string | undefined
-  /** Of a rollout: percentage points at each step, and the time between two. */
+  /** For a rollout: percentage points per step, and the time between steps. */
   readonly step: number | undefined
   readonly intervalMinutes: number | undefined
 }
@@ -21,7 +20,7 @@ export interface Requested {
 export const isWholeFleet = ({ devices, group, platform }: Requested): boolean =>
   devices === undefined && group === undefined && platform === undefined
 
-/** Of a service's warnings, those that tell more than that the whole fleet is the target, which was asked for. */
+/** Drops the warning that the target is the whole fleet, which is intended here. */
 export const warningsBeyondFleet = (warnings: readonly string[]): readonly string[] =>
   warnings.filter((warning) => !warning.startsWith(WHOLE_FLEET_WARNING))
 
@@ -30,9 +29,9 @@ export type DeploymentMethod =
   | { readonly kind: 'deployment'; readonly model: ModelDetail | null }
 
 /**
- * A canary over the whole fleet is a rollout, which climbs while health holds and comes back by itself; whatever names its
- * targets, or another strategy, is a deployment (docs/decisions/0019).
- * @throws Failure for options that belong to the other, and for a name that is not in the catalog unless that is allowed
+ * A canary for the whole fleet is a rollout, which climbs while the devices are healthy and rolls back automatically. With
+ * explicit targets or another strategy, it is a deployment (docs/decisions/0019).
+ * @throws Failure if an option applies to rollouts only, or the name is not in the catalog and `allowUnknown` is false
  */
 export const deploymentMethodOf = async (
   connection: Connection,
@@ -40,7 +39,7 @@ export const deploymentMethodOf = async (
   allowUnknown: boolean,
 ): Promise<DeploymentMethod> => {
   const model = await (allowUnknown
-    ? orNull(modelNamed(connection, requested.name))
+    ? nullIfNotFound(modelNamed(connection, requested.name))
     : deployedModel(connection, requested.name))
   if (model !== null && isWholeFleet(requested) && requested.strategy === 'canary') return { kind: 'rollout', model }
   for (const [option, value] of [

@@ -3,7 +3,7 @@ import { createModel } from '../../../test/fleet-of-models.ts'
 import { startWorld, type TestDevice } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-/** A service with a model 'm' of these versions and some devices; `svc` as its operator runs it. */
+/** Starts a service with a model 'm' in the given versions and some devices; `svc` runs with the first device's key. */
 export const startFleet = async (devices: number, versions: readonly string[] = ['1.0.0', '2.0.0']) => {
   const world = await startWorld()
   const fleet: TestDevice[] = []
@@ -14,7 +14,7 @@ export const startFleet = async (devices: number, versions: readonly string[] = 
   const svc = (...argv: string[]) => runInProcess(argv, { env, now: world.now })
   const get = async (path: string) => (await world.request('GET', `/api/v1${path}`, { key })).body as never
 
-  /** What each device is given of 'm', such as {d0: '1.0.0', d1: null}. */
+  /** The version of 'm' assigned to each device, such as {d0: '1.0.0', d1: null}. */
   const given = async (): Promise<Record<string, string | null>> => {
     const versionsOf = await Promise.all(
       fleet.map(async (device) => {
@@ -25,7 +25,7 @@ export const startFleet = async (devices: number, versions: readonly string[] = 
     )
     return Object.fromEntries(versionsOf)
   }
-  /** Every device that is given this version says how it went. */
+  /** Every device that is assigned this version reports the state. */
   const report = async (state: 'active' | 'failed', version: string, reason?: string): Promise<void> => {
     for (const device of fleet) {
       const { body } = await world.request('GET', `/api/v1/devices/${device.deviceId}/assignments`, device)

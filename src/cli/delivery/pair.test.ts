@@ -7,7 +7,7 @@ const start = async (versions?: readonly string[]) => {
   const fleet = await startFleet(0, versions)
   const { env, world } = fleet
   let reported: (code: string) => void = () => undefined
-  /** `svc deploy --phone` runs until the end; its code is known before. */
+  /** Starts `svc deploy --phone`, which runs until the delivery ends; its code is available earlier. */
   const deployToPhone = (...argv: string[]) => {
     const code = new Promise<string>((resolve) => {
       reported = resolve
@@ -29,7 +29,7 @@ const start = async (versions?: readonly string[]) => {
   return { ...fleet, deployToPhone, phone }
 }
 
-it('a code brings the model to the device that enters it, and both sides see how', async () => {
+it('a code brings the model to the device that enters it, and both sides show the progress', async () => {
   const { world, deployToPhone, phone, key } = await start()
   const { code, ended } = deployToPhone('--version', '1.0.0')
   const paired = await phone(
@@ -49,7 +49,7 @@ it('a code brings the model to the device that enters it, and both sides see how
   expect(paired.stdout.split('\n')[0]).toBe('Paired as pixel.')
   const { exitCode, stdout, stderr } = await ended
   const lines = stdout.trimEnd().split('\n')
-  // How far the device was at each look is chance; what it went through is not.
+  // The device's state at each poll is random; the sequence of states is not.
   expect([exitCode, ...new Set(lines.map((line) => line.replace(/ \(\w+\)/, '')))]).toEqual([
     0,
     `Code: ${await code}`,
@@ -62,13 +62,13 @@ it('a code brings the model to the device that enters it, and both sides see how
   expect(stderr).toMatch(/[█▀▄ ]{20,}\n/)
   const { body } = await world.request('GET', '/api/v1/devices/pixel', { key })
   expect(body).toMatchObject({ platform: 'android', capabilities: { device_name: 'Ada' } })
-  // The same machine is the same device the next time.
+  // The next time, the same machine is the same device.
   const again = deployToPhone()
   expect(await phone('pair', await again.code, '--device-id', 'pixel', '-p', 'android')).toMatchObject({ exitCode: 0 })
   expect((await again.ended).stdout).toContain('active pixel')
 })
 
-it('a code that nobody enters expires', async () => {
+it('a code that is never entered expires', async () => {
   const { world, deployToPhone } = await start()
   const { code, ended } = deployToPhone()
   await code
@@ -80,7 +80,7 @@ it('a code that nobody enters expires', async () => {
   })
 })
 
-it('a wrong code, one that was used, and a phone of another kind are refused', async () => {
+it('refuses a wrong code, a used code, and a phone of another platform', async () => {
   const { deployToPhone, phone, world } = await start()
   const { code, ended } = deployToPhone('--target', 'ios')
   expect([

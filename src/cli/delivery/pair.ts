@@ -8,10 +8,10 @@ import { type Claim, claimCode } from './claim.ts'
 
 const WAIT_SECONDS = 20
 const RESTATE_SECONDS = 3600
-/** The service gives the deployment fifteen minutes. */
+/** Longer than the service's limit for this deployment, which is 15 minutes. */
 const TIMEOUT_MS = 16 * 60 * 1000
 
-/** The device's side of a pairing: takes the code, keeps the key, and fetches what it was given. @throws Failure */
+/** The device's side of a pairing: claims the code, stores the key, and downloads the model. @throws Failure */
 export const pair = async (options: Claim, session: Session): Promise<void> => {
   const { io, out } = session
   const signal = io.signal ?? new AbortController().signal
@@ -25,7 +25,7 @@ export const pair = async (options: Claim, session: Session): Promise<void> => {
   out.note(`To keep it up to date, keep this running: svc agent${named}`)
 }
 
-/** Applies what the device is assigned until the deployment of this pairing has come to an end here. */
+/** Applies assignments until the pairing's deployment is active or failed on this device. */
 const receive = async (
   planId: string,
   { deviceId, apiKey }: Identity,

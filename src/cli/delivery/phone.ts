@@ -1,3 +1,4 @@
+import { isLoopback } from '../../domain/loopback.ts'
 import type { PairingStatus } from '../../domain/pairing.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
@@ -14,11 +15,9 @@ export interface PhoneOptions {
   readonly json: boolean
 }
 
-const isLoopback = (address: string): boolean => /^https?:\/\/(localhost|127\.|\[::1\])/.test(address)
-
 const ON_THE_WAY: readonly PairingStatus[] = ['waiting', 'paired', 'deploying']
 
-/** What a pairing has been between two looks at it: a small model is there before anybody looks again. */
+/** The statuses passed since the last poll: a small model may arrive between two polls. */
 const passedBetween = (
   before: PairingStatus,
   now: { readonly status: PairingStatus; readonly deployment_id: string | null },
@@ -29,7 +28,7 @@ const passedBetween = (
   return way.slice(way.indexOf(before) + 1, end < 0 ? undefined : end)
 }
 
-/** Shows a code for a phone, and then how the model gets there. @throws Failure when it expires or fails */
+/** Shows a pairing code for a phone, then the progress of the delivery. @throws Failure if it expires or fails */
 export const deployToPhone = async (connection: Connection, options: PhoneOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const { name, version, platform } = options
@@ -44,7 +43,7 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   const { renderUnicodeCompact } = await import('uqr')
   out.note(`${renderUnicodeCompact(address, { border: 2 })}\n`)
   out.note(`Scan it with the phone, or open ${address}`)
-  if (isLoopback(base)) {
+  if (isLoopback(new URL(base).hostname)) {
     out.note('A phone cannot reach this address: start the service with SERVICE_HOST=0.0.0.0, and give --api-base the')
     out.note('address that this machine has in your network.')
   }

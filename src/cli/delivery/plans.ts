@@ -4,18 +4,18 @@ import type { ModelDetail } from '../model-sources/catalog.ts'
 
 export type Counts = Readonly<Record<string, number>>
 
-/** A rollout or a deployment, in the words that both share. */
+/** A rollout or a deployment, with common field names. */
 export interface Plan {
   readonly kind: 'rollout' | 'deployment'
   readonly id: string
   readonly version: string
   readonly status: 'pending' | 'active' | 'paused' | DeploymentStatus
   readonly percentage: number
-  /** What it grows to; null where nothing grows by itself. */
+  /** The final percentage; null if the percentage does not increase automatically. */
   readonly targetPercentage: number | null
   readonly nextStepAt: string | null
   readonly reason: string | null
-  /** When it began to matter. */
+  /** The start time, otherwise the creation time. */
   readonly since: string
 }
 
@@ -25,21 +25,21 @@ export interface PlanDevice {
   readonly reason: string | null
 }
 
-/** Still on its way, by the clock or by what devices report; a paused one waits for a person. */
+/** True if the plan advances without a person, by time or by device reports. A paused plan does not. */
 export const isInProgress = ({ status }: Plan): boolean => status === 'active' || status === 'started'
 
-/** Not over: the fleet is between two versions. */
+/** True if the plan has not ended: the fleet is between two versions. */
 export const isOpen = (plan: Plan): boolean =>
   isInProgress(plan) || ['paused', 'pending', 'pending_approval'].includes(plan.status)
 
-/** Whether a rollback would withdraw anything. */
+/** True if a rollback would withdraw the plan. */
 export const canBeWithdrawn = ({ status }: Plan): boolean =>
   status === 'active' || status === 'paused' || status === 'started' || status === 'completed'
 
-/** As many as anybody looks at: what is older has been followed by others. */
+/** Older plans have been superseded. */
 const LOOKED_AT = 100
 
-/** The plans of a model, newest first. Deployments are known by the name that they were made with. */
+/** Returns the plans of a model, newest first. Deployments are looked up by the model name they were created with. */
 export const plansOf = async (
   connection: Connection,
   model: Pick<ModelDetail, 'id' | 'name'> | null,
@@ -87,7 +87,7 @@ export const plansOf = async (
   return plans.sort((one, other) => (one.since < other.since ? 1 : one.since > other.since ? -1 : 0))
 }
 
-/** How many of a plan's devices are in each state. */
+/** Returns the number of a plan's devices in each state. */
 export const countsOf = async (connection: Connection, plan: Plan, modelId: string | null): Promise<Counts> => {
   if (plan.kind === 'deployment') {
     const path = { deployment_id: plan.id }
@@ -103,7 +103,7 @@ export const countsOf = async (connection: Connection, plan: Plan, modelId: stri
 
 const PAGE = 1000
 
-/** The devices of a plan that failed, with their reasons. */
+/** Returns the devices on which a plan failed, with their reasons. */
 export const failuresOf = async (
   connection: Connection,
   plan: Plan,
@@ -130,7 +130,7 @@ export const failuresOf = async (
   }
 }
 
-/** Withdraws a plan: its devices get what they got before. */
+/** Withdraws a plan: its devices return to their previous version. */
 export const withdraw = async (connection: Connection, plan: Plan, modelId: string | null, reason: string) => {
   const body = { reason }
   if (plan.kind === 'deployment') {

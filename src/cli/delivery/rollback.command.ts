@@ -22,15 +22,15 @@ export const define = (command: Command, session: Session): void => {
     .addOption(apiBaseOption())
     .action(async (name: string, { toVersion, yes, json, apiBase }: RollbackOptions) => {
       const { out, io } = session
-      // Asked at a terminal only: a script that rolls back is in a hurry too.
+      // Asks only at a terminal: a script that rolls back must not be delayed.
       const confirmed = async (what: string): Promise<void> => {
         if (!yes && io.stdin?.isTTY === true) await confirm(io, what)
       }
       const connection = await session.signedIn({ apiBase })
-      const { modelNamed, orNull, requireVersion } = await import('../model-sources/catalog.ts')
+      const { modelNamed, nullIfNotFound, requireVersion } = await import('../model-sources/catalog.ts')
       const { canBeWithdrawn, isOpen, plansOf, withdraw } = await import('./plans.ts')
       const requested = modelNamed(connection, name)
-      const model = await orNull(requested)
+      const model = await nullIfNotFound(requested)
       const plans = (await plansOf(connection, model, name)).filter(canBeWithdrawn)
 
       if (toVersion === 'previous') {
@@ -43,7 +43,7 @@ export const define = (command: Command, session: Session): void => {
         await withdraw(connection, newest, model?.id ?? null, 'svc rollback')
         if (json) return out.json({ rolled_back: [{ kind: newest.kind, id: newest.id, version: newest.version }] })
         out.line(`Rolled back the ${newest.kind} of version ${newest.version} (${newest.id}).`)
-        return out.note('Every device that received it returns to its previous version.')
+        return out.note('Each device returns to its previous version, or to none if it had none.')
       }
 
       if (model === null) {
@@ -52,7 +52,7 @@ export const define = (command: Command, session: Session): void => {
       }
       const version = requireVersion(model, name, toVersion)
       await confirmed(`Rolling back '${name}' to version ${version.version_label} on the whole fleet`)
-      // First the new one, so that no device comes by another version on its way.
+      // Starts the new rollout first, so that no device gets a third version in between.
       const { startRollout } = await import('./deploy.ts')
       const rollout = await startRollout(connection, model.id, {
         name,

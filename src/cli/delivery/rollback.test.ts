@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
-it('takes back the newest of rollouts and deployments, one after the other, down to nothing', async () => {
+it('rolls back the newest rollout or deployment, one at a time, until none are left', async () => {
   const { svc, world, given, report } = await startFleet(2)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
@@ -15,7 +15,7 @@ it('takes back the newest of rollouts and deployments, one after the other, down
     {
       exitCode: 0,
       stdout: expect.stringMatching(/^Rolled back the deployment of version 2\.0\.0 \([0-9a-f-]{36}\)\.\n$/),
-      stderr: 'Every device that received it returns to its previous version.\n',
+      stderr: 'Each device returns to its previous version, or to none if it had none.\n',
     },
     { d0: '1.0.0', d1: '1.0.0' },
   ])
@@ -32,7 +32,7 @@ it('takes back the newest of rollouts and deployments, one after the other, down
   })
 })
 
-it('to a version: the whole fleet gets it, whatever was on its way', async () => {
+it('--to-version gives the version to the whole fleet and rolls back all open plans', async () => {
   const { svc, world, given } = await startFleet(3, ['1.0.0', '2.0.0', '3.0.0'])
   await svc('deploy', 'm', '-v', '2.0.0', '-r', '50', '--yes')
   await world.advance(10)
@@ -47,7 +47,7 @@ it('to a version: the whole fleet gets it, whatever was on its way', async () =>
   expect(await given()).toEqual({ d0: '1.0.0', d1: '1.0.0', d2: '1.0.0' })
 })
 
-it('an unknown model and an unknown version are told, and nothing is changed', async () => {
+it('reports an unknown model or version and changes nothing', async () => {
   const { svc, given } = await startFleet(1)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   expect([
@@ -64,7 +64,7 @@ it('an unknown model and an unknown version are told, and nothing is changed', a
   expect(await given()).toEqual({ d0: '1.0.0' })
 })
 
-it('asks at a terminal, unless --yes is given; a script is not asked', async () => {
+it('asks for confirmation only at a terminal, unless --yes is given', async () => {
   const { svc, env, given } = await startFleet(1, ['1.0.0', '2.0.0'])
   const rollback = (answer: string, ...argv: string[]) => {
     const stdin = Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }) as unknown as NodeJS.ReadableStream

@@ -5,7 +5,7 @@ import { startFleet } from './fleet.fixture.ts'
 
 const rows = (text: string) => text.split('\n').map((line) => line.split(/ {2,}/))
 
-it('shows the versions, the plans, their devices by state, and who failed why', async () => {
+it('shows the versions, the plans, their devices by state, and the failed devices with reasons', async () => {
   const { svc, world, report } = await startFleet(4)
   expect(rows((await svc('status', 'm')).stdout)).toEqual([
     ['Model:', 'm'],
@@ -60,7 +60,7 @@ it('shows the versions, the plans, their devices by state, and who failed why', 
   ])
 })
 
-it('watching tells every change, and ends with 1 when the version comes back by itself', async () => {
+it('watching reports every change, and exits with 1 when the version is rolled back automatically', async () => {
   const { svc, env, world, report, given } = await startFleet(10)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
@@ -73,7 +73,7 @@ it('watching tells every change, and ends with 1 when the version comes back by 
     now: world.now,
     onOutput: (text) => {
       lines += text
-      // As soon as it watches, the devices find that they cannot use it.
+      // Once the watch has started, the devices report that they cannot run the version.
       if (lines.includes('2.0.0') && fails === null) fails = report('failed', '2.0.0', 'illegal instruction')
     },
   })
@@ -89,7 +89,7 @@ it('watching tells every change, and ends with 1 when the version comes back by 
   expect(await svc('status', 'm', '--watch')).toMatchObject({ exitCode, stderr })
 })
 
-it('watching ends when the last device reports to run the version, not when the next step would be due', async () => {
+it('watching ends when the last device reports the version as active, without waiting for the next step', async () => {
   const { svc, env, world, report } = await startFleet(3)
   await svc('deploy', 'm', '--yes')
   let runs: Promise<void> | null = null
@@ -105,7 +105,7 @@ it('watching ends when the last device reports to run the version, not when the 
   expect(stdout).toMatch(/00:00:00 {2}rollout of 2\.0\.0: completed at 100%; devices: active 3\n$/)
 })
 
-it('watching that is interrupted says what goes on, and how to watch it again', async () => {
+it('an interrupted watch says what continues, and how to watch it again', async () => {
   const { svc, env, world } = await startFleet(1)
   await svc('deploy', 'm', '--yes')
   const stop = new AbortController()
@@ -120,7 +120,7 @@ it('watching that is interrupted says what goes on, and how to watch it again', 
   expect([exitCode, stderr]).toEqual([130, 'The rollout continues. Watch it with: svc status m --watch\n'])
 })
 
-it('an unknown model is told', async () => {
+it('reports an unknown model', async () => {
   const { svc } = await startFleet(1)
   expect(await svc('status', 'nothing')).toEqual({
     exitCode: 1,

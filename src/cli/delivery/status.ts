@@ -1,6 +1,6 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
+import { type ModelDetail, modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
 import { type Counts, countsOf, failuresOf, isOpen, type Plan, type PlanDevice, plansOf } from './plans.ts'
 
 export interface ShownPlan extends Plan {
@@ -10,18 +10,18 @@ export interface ShownPlan extends Plan {
 
 export interface ModelStatus {
   readonly name: string
-  /** Null where the catalog does not know the name, and only deployments do. */
+  /** null if the name is not in the catalog but has deployments. */
   readonly model: ModelDetail | null
-  /** Those that are not over, and the last that was; newest first. */
+  /** The open plans and the last closed one, newest first. */
   readonly plans: readonly ShownPlan[]
 }
 
-/** @throws Failure when nothing is known of that name */
+/** @throws Failure if the name has neither a model nor plans */
 export const statusOf = async (connection: Connection, name: string): Promise<ModelStatus> => {
   const requested = modelNamed(connection, name)
-  const model = await orNull(requested)
+  const model = await nullIfNotFound(requested)
   const all = await plansOf(connection, model, name)
-  // Its words say what is missing.
+  // Throws the service's error, which says what is missing.
   if (model === null && all.length === 0) await requested
   const last = all.find((plan) => !isOpen(plan))
   const shown = all.filter((plan) => isOpen(plan) || plan === last)
@@ -37,7 +37,7 @@ export const statusOf = async (connection: Connection, name: string): Promise<Mo
 
 const STATES = ['waiting', 'assigned', 'downloading', 'verifying', 'ready', 'active', 'failed']
 
-/** `active 8, failed 1`, in the order in which devices go through them. */
+/** `active 8, failed 1`, in the order that devices pass through the states. */
 export const countWords = (counts: Counts): string =>
   STATES.flatMap((state) => ((counts[state] ?? 0) > 0 ? [`${state} ${counts[state]}`] : [])).join(', ') || 'none yet'
 
@@ -46,7 +46,7 @@ export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
     ? `${percentage}%`
     : `${percentage} of ${targetPercentage}%`
 
-/** What came of a plan that did not go well, as an error; null while it goes well. */
+/** Returns the failure of a plan that went wrong as an error; null if it is fine. */
 export const troubleOf = (plan: Plan): Failure | null => {
   const phrases = {
     paused: 'is paused',

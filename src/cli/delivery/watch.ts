@@ -6,13 +6,13 @@ import type { Session } from '../session.ts'
 import { countsOf, isInProgress, type Plan, plansOf } from './plans.ts'
 import { countWords, type ModelStatus, reachWords, troubleOf } from './status.ts'
 
-/** Three requests each time: within the hundred a minute that a key has, with room for others. */
+/** Each poll sends three requests, which leaves room within a key's limit of 100 requests per minute. */
 const LOOK_EVERY_MS = 3000
 const MAX_FAILED_LOOKS = 20
 
 const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}`
 
-/** The service is away or busy, which may pass. */
+/** True if the service is unreachable or busy, which may be temporary. */
 const mayPass = (error: unknown): error is Failure =>
   error instanceof Failure && (!(error.cause instanceof ApiError) || error.cause.code === 'rate_limited')
 
@@ -22,9 +22,9 @@ const requireGoodEnd = (plan: Plan): void => {
 }
 
 /**
- * A line for each change, until the newest plan moves no more by itself: an older one may still be counting its last hour
- * under it. Outlives a restart of the service.
- * @throws Failure when that is no good end
+ * Prints a line for each change, until the newest plan stops advancing. Does not wait for an older plan, which may still be in
+ * its last hour. Survives a restart of the service.
+ * @throws Failure if the plan did not succeed
  */
 export const watch = async (connection: Connection, first: ModelStatus, session: Session): Promise<void> => {
   const { name, model, plans: shown } = first
@@ -61,7 +61,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
     for (const plan of plans) {
       const isFollowed = plan.id === newest.id
       if (lastLines.get(plan.id) === lineOf(plan) && (!isFollowed || saidCounts === countWords(counts))) continue
-      // What ended before the watch began is no news.
+      // Skips plans that had ended before the watch began.
       const isNews = lastLines.has(plan.id) || isInProgress(plan)
       lastLines.set(plan.id, lineOf(plan))
       if (isFollowed) saidCounts = countWords(counts)

@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 const isForCode = ({ name }: ModelFile): boolean => /cod(e|er|ing)|devstral/i.test(name)
 
 const canRun = async (model: ModelFile, { io }: Session): Promise<boolean> => {
-  // Those are for embeddings and speech, mostly.
+  // Mostly embedding and speech models.
   if (model.format === 'onnx') return false
   const question = { model, requested: 'auto', platform: thisPlatform(), env: io.env }
   return chooseEngine(question).then(
@@ -16,7 +16,7 @@ const canRun = async (model: ModelFile, { io }: Session): Promise<boolean> => {
   )
 }
 
-/** The model that suits code best of those that are here and can run: one made for it, else the largest. */
+/** Returns the best local model for code that can run here: a code model, otherwise the largest. */
 export const modelForCode = async (session: Session): Promise<string> => {
   const { io, home } = session
   if (io.env.SERVICE_MODEL) return io.env.SERVICE_MODEL

@@ -17,14 +17,14 @@ export interface AssistantOptions {
 
 const USUAL_SERVER = 'http://127.0.0.1:8080'
 
-/** The server, and the one of its models that is asked. */
+/** Returns the server and the model to use. */
 const openServer = async (
   session: Session,
   options: AssistantOptions,
 ): Promise<readonly [LocalServer, model: string]> => {
   const given = options.url === undefined ? null : parseApiBase(options.url, '--url').replace(/\/v1$/, '')
   const url = given ?? USUAL_SERVER
-  // What answers where nobody sent us may be anything; a server of our own then takes another port anyway.
+  // Without --url, another program may be using the default port; our own server then takes another port.
   const running = await serverAt(url, session).catch((error: unknown) => {
     if (given === null && options.autoStart && !session.io.signal?.aborted) return null
     throw error
@@ -46,7 +46,7 @@ const stopped = (signal: AbortSignal | undefined): Promise<void> =>
     else signal?.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** A page and a chat in the terminal, until the chat is ended or svc is stopped. */
+/** Runs a web page and a terminal chat, until the chat ends or svc is stopped. */
 export const codeAssistant = async (session: Session, options: AssistantOptions): Promise<void> => {
   const { io, out } = session
   const [server, model] = await openServer(session, options)
@@ -56,7 +56,7 @@ export const codeAssistant = async (session: Session, options: AssistantOptions)
       out.line(`Code assistant: ${page.url}`)
       out.note(`It uses ${model} at ${server.url}. You can also ask here: /new starts over, /exit quits.`)
       const requested = await chatInTerminal(session, server.url, model)
-      // Input that ended without a word was nobody's: the page goes on.
+      // Input that ended without a question is not a user's: keeps serving the page.
       if (requested === 0 && io.stdin?.isTTY !== true) await stopped(io.signal)
     } finally {
       await page.close()

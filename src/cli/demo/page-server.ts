@@ -15,10 +15,10 @@ export interface PageServer {
 
 const HOST = '127.0.0.1'
 
-/** The only requests of the page that go to the inference server. */
+/** The page's only requests that are forwarded to the inference server. */
 const PASSED_ON = ['GET /v1/models', 'POST /v1/chat/completions']
 
-/** Lets the page's own script and style run, and nothing that an answer might bring along. */
+/** Allows the page's own script and style, but nothing injected by an answer. */
 const policyFor = (html: string): string => {
   const hashOf = (tag: string): string => {
     const text = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(html)![1]!
@@ -54,14 +54,14 @@ const passOn = (target: URL, key: string | null, incoming: IncomingMessage, outg
     const message = `The inference server cannot be reached (${error.message}).`
     outgoing.writeHead(502, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
   })
-  // Whoever leaves the page stops the answer.
+  // Leaving the page stops the answer.
   outgoing.once('close', () => onward.destroy())
   incoming.pipe(onward)
 }
 
 /**
- * Serves the page on this machine, and passes its questions on to the inference server.
- * @throws Failure when the port is taken
+ * Serves the page on this machine and forwards its questions to the inference server.
+ * @throws Failure if the port is taken
  */
 export const servePage = async (
   port: number,
@@ -72,7 +72,7 @@ export const servePage = async (
   const policy = policyFor(html)
   const server = createServer((incoming, outgoing) => {
     const { port: own } = server.address() as AddressInfo
-    // Another site's page may find a name for this address, or post to it: neither is this page.
+    // Refuses other sites: one may point a host name at this address, or post to it.
     const hosts = [`localhost:${own}`, `${HOST}:${own}`]
     const { host, origin } = incoming.headers
     if (!hosts.includes(host ?? '') || (origin !== undefined && !hosts.includes(origin.replace(/^http:\/\//, '')))) {

@@ -4,7 +4,7 @@ import { serverKey } from '../network/running-server.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
 
-/** Short: small models follow little, and every question pays for it. */
+/** Short: small models follow few instructions, and every question includes it. */
 export const SYSTEM_PROMPT = 'You are a helpful programming assistant. Put code in fenced blocks and be brief.'
 
 interface Message {
@@ -15,8 +15,8 @@ interface Message {
 const PROMPT = '> '
 
 /**
- * A conversation in the terminal, a line at a time, until the input ends. Gives back how many lines there were.
- * `/new` begins another one, `/exit` ends it.
+ * Runs a conversation in the terminal, one line at a time, until the input ends. `/new` begins a new one, `/exit` ends it.
+ * @returns the number of lines
  */
 export const chatInTerminal = async ({ io, out }: Session, url: string, model: string): Promise<number> => {
   const { stdin } = io
@@ -41,7 +41,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
       messages = [...messages, { role: 'assistant', content: text }]
     } catch (error) {
       if (signal.aborted) return
-      // The question is taken back: asked once more, it stands there once.
+      // Removes the question, so that asking again does not duplicate it.
       messages = messages.slice(0, -1)
       out.note(error instanceof ChatServerError ? error.message : `The server stopped: ${(error as Error).message}`)
     } finally {

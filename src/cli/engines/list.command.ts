@@ -9,14 +9,14 @@ import type { Session } from '../session.ts'
 interface Row {
   readonly name: string
   readonly state: 'installed' | 'missing' | 'damaged'
-  /** Of optional parts: what they take, or will take. */
+  /** For optional parts: the size on disk, or the expected size before installation. */
   readonly size: number | null
   readonly where: string | null
   readonly install: string
   readonly experimental: boolean
 }
 
-/** Engines and the optional parts that are no engines of their own. */
+/** Lists the engines, and the optional parts that are not engines themselves. */
 const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
   const folder = enginesFolder(io.env)
   const parts = await Promise.all(

@@ -9,7 +9,7 @@ const NAMES = OPTIONAL_ENGINES.flatMap(({ names }) => names)
 
 export const PART_ARGUMENT = NAMES.join(', ')
 
-/** @throws Failure, which says what can be installed by us */
+/** @throws Failure that lists the engines that svc can install */
 export const requireNamed = (name: string): OptionalEngine => {
   const part = optionalEngineNamed(name)
   if (part !== null) return part

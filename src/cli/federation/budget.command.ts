@@ -17,7 +17,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { epsilon, delta, json, apiBase }: BudgetOptions) => {
-      if (epsilon === undefined && delta !== undefined) throw wrongUsage('--delta goes with --epsilon.')
+      if (epsilon === undefined && delta !== undefined) throw wrongUsage('--delta needs --epsilon.')
       const connection = await session.signedIn({ apiBase })
       const path = { federation_id: (await federationNamed(connection, name)).id }
       const budget = await connection.ask((client) =>

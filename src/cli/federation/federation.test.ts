@@ -5,7 +5,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 
 const SCOPES = ['models:read', 'models:write', 'training:read', 'training:write'].flatMap((scope) => ['--scope', scope])
 
-/** Two organizations, each with a home and a key of its own. */
+/** Two organizations, each with its own home and key. */
 const start = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const runAs = async (key: string) => {
@@ -23,7 +23,7 @@ const start = async () => {
 
 const done = (stdout: unknown, stderr = '') => ({ exitCode: 0, stdout, stderr })
 
-it('founds a federation, invites, joins, shares a model and lists the members', async () => {
+it('creates a federation, invites, joins, shares a model, and lists the members', async () => {
   const { world, acme, beta } = await start()
   const made = await acme.svc('federation', 'create', 'hospitals', '--org', 'acme', '--description', 'scans')
   const id = /\((\S+)\)/.exec(made.stdout)![1]!
@@ -88,7 +88,7 @@ it('founds a federation, invites, joins, shares a model and lists the members', 
   )
 })
 
-it('takes the organization of init where none is named', async () => {
+it('uses the default organization from svc init if none is given', async () => {
   const { admin } = await start()
   const ownerOf = async (name: string) =>
     JSON.parse((await admin('federation', 'create', name, '--json')).stdout).org_id
@@ -97,7 +97,7 @@ it('takes the organization of init where none is named', async () => {
   expect(await ownerOf('y')).toBe('acme')
 })
 
-it('sets and shows the privacy budget, and tells what a round would cost', async () => {
+it('sets and shows the privacy budget, and estimates the cost of a round', async () => {
   const { acme } = await start()
   await acme.svc('federation', 'create', 'f', '--org', 'acme')
   const budget = (rest: string) => done(`${rest}Rounds:     0\n`)
@@ -118,15 +118,19 @@ it('sets and shows the privacy budget, and tells what a round would cost', async
     done('ROUND  STATUS  NOISE  SAMPLE RATE  CLIP  COST  EPSILON SO FAR\n'),
   )
   const wrong = await acme.svc('federation', 'privacy', 'f', '--noise', '1')
-  expect(wrong).toEqual({ exitCode: 2, stdout: '', stderr: 'svc: --noise and --sample-rate go together.\n' })
+  expect(wrong).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: --noise-multiplier and --sample-rate must be given together.\n',
+  })
 })
 
-it('says which federation it cannot find, cannot tell from another, or may not change', async () => {
+it("reports a federation that is missing, ambiguous, or not the organization's to change", async () => {
   const { admin, acme, beta } = await start()
   expect(await beta.svc('federation', 'show', 'f')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: There is no federation 'f' visible to this key.\nList them with: svc federation list\n",
+    stderr: "svc: Federation 'f' does not exist, or this key may not see it.\nList them with: svc federation list\n",
   })
   const idOf = async (org: string) =>
     JSON.parse((await admin('federation', 'create', 'f', '--org', org, '--json')).stdout).id as string

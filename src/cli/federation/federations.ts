@@ -7,7 +7,7 @@ export type Federation =
 
 const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
-/** The federation with this name or id. @throws Failure when there is none, or several owners have one of that name. */
+/** Returns the federation with this name or id. @throws Failure if there is none, or several share the name. */
 export const federationNamed = async (connection: Connection, name: string): Promise<Federation> => {
   if (isId(name)) {
     return connection.ask((client) =>
@@ -19,7 +19,7 @@ export const federationNamed = async (connection: Connection, name: string): Pro
   )
   const [found, ...others] = federations
   if (found === undefined) {
-    throw new Failure(`There is no federation '${name}' visible to this key.`, {
+    throw new Failure(`Federation '${name}' does not exist, or this key may not see it.`, {
       advice: 'List them with: svc federation list',
     })
   }
@@ -41,12 +41,12 @@ export const federationFields = (federation: Federation): [string, string | null
   ['Created', federation.created_at],
 ]
 
-/** `owner`, `member` or `invited`; null for a key that is bound to no organization. */
+/** Returns `owner`, `member`, or `invited`; null if the key is not bound to an organization. */
 export const standingOf = ({ membership }: Federation): string | null => {
   if (membership === null) return null
   return membership.status === 'invited' ? 'invited' : membership.role
 }
 
-/** Four digits are more than anybody decides by. */
+/** Rounds to four significant digits. */
 export const short = (number: number | null): string | null =>
   number === null ? null : String(Number(number.toPrecision(4)))

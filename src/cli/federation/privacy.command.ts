@@ -5,27 +5,31 @@ import type { Session } from '../session.ts'
 import { federationNamed, short } from './federations.ts'
 
 interface PrivacyOptions extends DataOptions {
+  readonly noiseMultiplier?: number
   readonly noise?: number
   readonly sampleRate?: number
 }
 
-/** Searches take a dozen computations on the service. */
+/** A search takes about a dozen computations on the service. */
 const TIMEOUT_MS = 120_000
 
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
     .addOption(
-      new Option('--noise <multiplier>', 'estimate the cost of a round with this noise multiplier').argParser(
+      new Option('--noise-multiplier <multiplier>', 'estimate the cost of a round with this noise').argParser(
         numberAboveZero,
       ),
     )
+    // The name in version 1.0.0.
+    .addOption(new Option('--noise <multiplier>').argParser(numberAboveZero).hideHelp())
     .addOption(new Option('--sample-rate <rate>', 'sample rate of such a round').argParser(numberAboveZero))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async (name: string, { noise, sampleRate, json, apiBase }: PrivacyOptions) => {
+    .action(async (name: string, { noiseMultiplier, noise: formerly, sampleRate, json, apiBase }: PrivacyOptions) => {
+      const noise = noiseMultiplier ?? formerly
       if ((noise === undefined) !== (sampleRate === undefined)) {
-        throw wrongUsage('--noise and --sample-rate go together.')
+        throw wrongUsage('--noise-multiplier and --sample-rate must be given together.')
       }
       const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
       const path = { federation_id: (await federationNamed(connection, name)).id }

@@ -12,7 +12,7 @@ export const define = (command: Command, session: Session): void => {
       const connection = await session.signedIn({ apiBase })
       const federation = await federationNamed(connection, name)
       if (json) return session.out.json(federation)
-      // Before it is joined, only the record itself may be seen.
+      // Before joining, an organization can see only the federation's own record.
       if (federation.membership?.status === 'invited') {
         session.out.fields(federationFields(federation))
         session.out.note(`You are invited. Join with: svc federation join ${federation.id}`)

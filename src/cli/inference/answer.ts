@@ -7,7 +7,7 @@ export interface Answer {
   readonly result: Finished
 }
 
-/** Asks a model that runs in this process. @throws Failure where it does not chat */
+/** Generates an answer with a model in this process. @throws Failure if the model cannot chat */
 export const answer = async (
   engine: Engine,
   request: ChatRequest,

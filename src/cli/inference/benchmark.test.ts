@@ -7,7 +7,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 const KEY = 'sk_live_00000000000000000000000000000000'
 const QUICK = ['--iterations', '3', '--max-tokens', '8', '--threads', '1']
 
-/** Stands where the service is, and keeps every byte that it is sent. */
+/** A stand-in for the service that records every request. */
 const recorder = async (status = 201) => {
   const received: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[] = []
   const server = createServer(async (request, response) => {
@@ -27,7 +27,7 @@ const recorder = async (status = 201) => {
 const svc = async (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   runInProcess(['benchmark', 'starter', ...QUICK, ...argv], { env: { SERVICE_HOME: await emptyFolder(), ...env } })
 
-it('sends exactly the fields that it printed before, and neither names nor text', async () => {
+it('sends exactly the fields that it printed before, without names or text', async () => {
   const { received, base } = await recorder()
   const ran = await svc([], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
   expect(ran.exitCode).toBe(0)
@@ -58,7 +58,7 @@ it('sends exactly the fields that it printed before, and neither names nor text'
   )
 })
 
-it('shares nothing with --local, and nothing without a key', async () => {
+it('shares nothing with --local or without a key', async () => {
   const { received, base } = await recorder()
   const local = await svc(['--local'], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
   const keyless = await svc(['--json'], { SERVICE_API_BASE: base })
@@ -82,14 +82,14 @@ it('shares nothing with --local, and nothing without a key', async () => {
   expect(memoryBytes).toBeGreaterThan(1_000_000)
 })
 
-it('a key that is not active shares nothing, and the measurement is still worth something', async () => {
+it('with an inactive key it shares nothing, but still succeeds', async () => {
   const { base } = await recorder(401)
   const ran = await svc([], { SERVICE_API_KEY: KEY, SERVICE_API_BASE: base })
   expect(ran.exitCode).toBe(0)
   expect(ran.stderr).toContain('Sharing failed: This key is not valid.\n')
 })
 
-it('--all-engines measures what can run it, and says why the others cannot', async () => {
+it('--all-engines measures the engines that can run the model, and says why the others cannot', async () => {
   const { exitCode, stdout } = await svc(['--all-engines', '--local', '--json'])
   const { results, skipped } = JSON.parse(stdout)
   expect(exitCode).toBe(0)
@@ -103,7 +103,7 @@ it('--all-engines measures what can run it, and says why the others cannot', asy
   ])
 })
 
-it('a model that does not exist is told once', async () => {
+it('reports a missing model once', async () => {
   const env = { SERVICE_HOME: await emptyFolder() }
   const ran = await runInProcess(['benchmark', 'nothing-here', '--all-engines', '--local'], { env })
   expect([ran.exitCode, ran.stdout, ran.stderr.split('nothing-here').length]).toEqual([1, '', 2])

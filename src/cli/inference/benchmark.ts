@@ -25,9 +25,9 @@ interface Skipped {
   readonly reason: string
 }
 
-/** Every engine that can run the model here, and why the others cannot. */
+/** Returns the engines that can run the model here, and the reasons why the others cannot. */
 const everyEngine = async (session: Session, name: string) => {
-  // A model that does not exist is told once, not for every engine.
+  // Reports a missing model once, not for every engine.
   const first = await chooseModelAndEngine(session, name, 'auto').catch((error: unknown) => {
     if (error instanceof InferenceError && error.code === 'engine_missing') return null
     throw error
@@ -90,7 +90,7 @@ export const rowsOf = ({
   ]
 }
 
-/** Measures the model, prints what it found, and shares what it says it shares. */
+/** Measures the model, prints the results, and shares the fields that it announced. */
 export const runBenchmark = async (
   session: Session,
   model: string,

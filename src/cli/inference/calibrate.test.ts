@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-// One block of the model against all of it: they agree on some prompts only.
+// One block of the model instead of all of them: the answers agree on some prompts only.
 const SMALL = 'test/fixtures/models/tiny-chat-first1-q8_0.gguf'
 
 const start = async (lines: readonly unknown[]) => {
@@ -77,7 +77,7 @@ it('shows a table with the chosen limits marked, and says what it wrote', async 
   expect(ran.stderr).toContain(`Written to ${join(home, 'routing.json')}, which svc serve --auto-route reads.\n`)
 })
 
-it('says what is wrong with a line, with the models, and with a file that is not there', async () => {
+it('reports faulty lines, wrong models, and a missing file', async () => {
   const faults = [
     '{"input": 1}',
     '{',

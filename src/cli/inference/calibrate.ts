@@ -28,12 +28,12 @@ export interface CalibrateOptions {
   readonly json?: true
 }
 
-/** Fewer say little: of 30 right answers, the true share may still be below 0.89. */
+/** Fewer prompts prove little: with 30 of 30 answers right, the true share may still be below 0.89. */
 const FEW_PROMPTS = 30
 
 const SHOWN_POLICIES = 8
 
-/** Smallest first; the reference, whose answers count as right, last. */
+/** Sorts by size, smallest first; the reference, if given, is last. The last model's answers count as right. */
 const inOrder = async (session: Session, { models, reference, engine }: CalibrateOptions): Promise<ChosenModel[]> => {
   const names = [...new Set(models)]
   if (names.length < 2) throw wrongUsage('--models needs at least two models.', 'For example: --models small,big')
@@ -63,7 +63,7 @@ const answersOf = async (
   const settings = { slots: 1, cacheMegabytes: 0, log: () => undefined, ...(threads !== undefined && { threads }) }
   const engine = await openChosen(session, chosen, settings)
   try {
-    // Does not count: the first answer waits for the file to be read.
+    // Warm-up, not counted: the first answer waits until the file is read.
     await generate(engine, prompts[0]!.messages, 1, signal)
     const answers: Generated[] = []
     for (const { messages } of prompts) answers.push(await generate(engine, messages, maxTokens, signal))
@@ -101,7 +101,7 @@ const rowOf =
     policy.tokens.toFixed(0),
   ]
 
-/** At most so many, evenly taken from all, the chosen one among them. */
+/** Returns at most SHOWN_POLICIES evenly spaced policies, plus the chosen one. */
 const shownOf = (all: readonly Policy[], chosen: Policy): readonly Policy[] => {
   const step = Math.max(1, (all.length - 1) / (SHOWN_POLICIES - 1))
   const places = new Set(
@@ -121,7 +121,7 @@ const caveatsOf = (count: number, graded: number, reference: string): string[] =
     : []),
 ]
 
-/** Tries the prompts on every model, reports what is kept at which cost, and writes the limits for `serve --auto-route`. */
+/** Tries the prompts on every model, reports quality and cost, and writes the limits for `serve --auto-route`. */
 export const calibrate = async (session: Session, options: CalibrateOptions): Promise<void> => {
   const { out, home, io } = session
   const prompts = await readPrompts(options.prompts, io.cwd)

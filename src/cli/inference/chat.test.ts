@@ -8,7 +8,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 
-/** `svc run` on a terminal, where each line is typed once the output has what stands before it. */
+/** Runs `svc run` on a terminal; each line is typed once the output contains the text before it. */
 const talk = async (typed: readonly (readonly [after: string, line: string])[], cwd = process.cwd()) => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true })
   let seen = ''
@@ -30,7 +30,7 @@ const talk = async (typed: readonly (readonly [after: string, line: string])[], 
   return { ...ran, left: next.length }
 }
 
-it('run without a prompt is a chat that keeps the conversation, and saves it', async () => {
+it('run without a prompt starts a chat that remembers the conversation and saves it', async () => {
   const cwd = await emptyFolder()
   const ran = await talk(
     [
@@ -59,7 +59,7 @@ it('run without a prompt is a chat that keeps the conversation, and saves it', a
   ])
 })
 
-it('Ctrl-C stops an answer and not the chat, and Ctrl-D ends it', async () => {
+it('Ctrl-C stops an answer but not the chat; Ctrl-D ends the chat', async () => {
   const cwd = await emptyFolder()
   const ran = await talk(
     [

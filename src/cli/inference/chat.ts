@@ -14,7 +14,7 @@ export interface ChatOptions {
   readonly temperature: number
 }
 
-/** A conversation, as commands and answers change it. */
+/** The conversation's state, changed by commands and answers. */
 interface Conversation {
   system: string | null
   messages: readonly ChatMessage[]
@@ -32,7 +32,7 @@ const PROMPT = '> '
 const allOf = ({ system, messages }: Conversation): readonly ChatMessage[] =>
   system === null ? messages : [{ role: 'system', content: system }, ...messages]
 
-/** What a line that begins with a slash does; false: it ends the chat. */
+/** Executes a slash command. Returns false if it ends the chat. */
 const obey = async (
   line: string,
   conversation: Conversation,
@@ -71,7 +71,7 @@ const obey = async (
   }
 }
 
-/** Asks, shows the answer as it comes, and keeps it, also where it was stopped. */
+/** Streams an answer to the terminal and adds it to the conversation, even if it was stopped midway. */
 const converse = async (
   engine: Engine,
   conversation: Conversation,
@@ -103,7 +103,7 @@ const converse = async (
   } catch (error) {
     io.signal?.throwIfAborted()
     if (stopped.aborted && text !== '') keep()
-    // The question is taken back: asked once more, it stands there once.
+    // Removes the question, so that asking again does not duplicate it.
     else conversation.messages = conversation.messages.slice(0, -1)
     if (stopped.aborted) return
     if (!(error instanceof InferenceError)) throw error
@@ -115,7 +115,7 @@ const converse = async (
   }
 }
 
-/** A chat with a model in this terminal, until /exit or the end of the input. */
+/** Runs a chat with a model in this terminal, until /exit or the end of the input. */
 export const chat = async (engine: Engine, session: Session, options: ChatOptions): Promise<void> => {
   const { io, out } = session
   const output = new Writable({
@@ -141,7 +141,7 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
   io.signal?.addEventListener('abort', leave, { once: true })
   try {
     out.note(`Chat with ${engine.model.name}. /help shows commands, /exit quits.`)
-    // Asked for before the first line can come: lines that nobody waits for are lost.
+    // Creates the iterator before the first line can arrive: earlier lines would be lost.
     const typed = lines[Symbol.asyncIterator]()
     lines.prompt()
     for await (const line of { [Symbol.asyncIterator]: () => typed }) {
@@ -154,7 +154,7 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
         await converse(engine, conversation, session, options, running.signal)
         running = null
       }
-      // Ctrl-D may have come while a reply did.
+      // Ctrl-D may have closed the input during the answer.
       if (isOpen) lines.prompt()
     }
   } finally {

@@ -4,7 +4,7 @@ import { ENGINE_NAMES } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 
-/** A reader of numbers in a range, for options. */
+/** Returns an option parser for numbers in a range. */
 export const numberFrom =
   (range: { readonly min: number; readonly max: number; readonly whole?: boolean }) =>
   (text: string): number => {
@@ -29,7 +29,7 @@ export const maxTokensOption = (fallback: number): Option =>
     .argParser(numberFrom({ min: 1, max: 1_000_000 }))
     .default(fallback)
 
-/** The model that was named, else the one that SERVICE_MODEL names. */
+/** Returns the given model, otherwise SERVICE_MODEL. */
 export const modelOrDefault = (given: string | undefined, { io }: Session): string => {
   const name = given || io.env.SERVICE_MODEL
   if (name) return name
@@ -39,7 +39,6 @@ export const modelOrDefault = (given: string | undefined, { io }: Session): stri
   )
 }
 
-/** May be given more than once. */
 export const loraOption = (): Option =>
   new Option('--lora <file>', 'LoRA adapter of the model, a GGUF file; repeatable').argParser(
     (path: string, before: readonly string[] = []) => [...before, path],
@@ -48,7 +47,7 @@ export const loraOption = (): Option =>
 export const loraPaths = (given: readonly string[] = [], { io }: Session): readonly string[] =>
   given.map((path) => resolve(io.cwd, path))
 
-/** `small,medium` */
+/** Parses `small,medium`. */
 export const parseNames = (text: string): readonly string[] =>
   text
     .split(',')

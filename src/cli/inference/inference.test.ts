@@ -14,7 +14,7 @@ const PARIS = 'The capital of France is Paris.'
 const BIGGER = fileURLToPath(new URL('../../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
 const nowhere = { SERVICE_HOME: join('/', 'nowhere', 'svc') }
 
-test('run streams the answer of the model to standard output', async () => {
+test("run streams the model's answer to standard output", async () => {
   const seen: string[] = []
   const ran = await runInProcess(['run', 'starter', FRANCE, '--temperature', '0'], {
     env: nowhere,
@@ -39,7 +39,7 @@ test('run takes the model from SERVICE_MODEL and the prompt from standard input,
   })
 })
 
-test('run that is interrupted ends its line and the model, with the exit code of the signal', async () => {
+test("an interrupted run ends its line, stops the model, and exits with the signal's code", async () => {
   const stop = new AbortController()
   const ran = await runInProcess(['run', 'starter', 'Count from 1 to 20.', '--temperature', '0'], {
     env: nowhere,
@@ -68,13 +68,13 @@ test.each([
   [['serve', 'starter', '--route-strategy', 'dice'], 2, "argument 'dice' is invalid"],
   [['serve', 'starter', '--draft', 'guess', '--port', '0', '--host', '127.0.0.1'], 2, '--draft takes'],
   [['serve', 'starter', '--port', '0', '--host', '203.0.113.1'], 1, '203.0.113.1 is not an address of this machine.'],
-])('svc %j is refused with the reason', async (argv, exitCode, reason) => {
+])('refuses svc %j with the reason', async (argv, exitCode, reason) => {
   const ran = await runInProcess(argv, { env: nowhere })
   expect([ran.exitCode, ran.stdout]).toEqual([exitCode, ''])
   expect(ran.stderr).toContain(reason)
 })
 
-test('serve says when its port is in use, before it loads a model', async () => {
+test('serve reports a port in use before it loads a model', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as { port: number }
@@ -93,7 +93,7 @@ const chat = async (address: string, body: object) => {
   return { headers: response.headers, body: (await response.json()) as Record<string, unknown> }
 }
 
-test('serve shows what it serves, routes between models, and told to stop ends with 0', async () => {
+test('serve prints its banner, routes between models, and exits with 0 when stopped', async () => {
   const argv = ['serve', 'starter', '--models', BIGGER, '--auto-route', '--host', '127.0.0.1', '--port', '0']
   const child = spawn(
     process.execPath,

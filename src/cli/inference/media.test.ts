@@ -17,7 +17,7 @@ const BERT = 'test/fixtures/models/tiny-bert'
 const RECORDING = 'test/fixtures/audio/one-two-three.wav'
 
 describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onnxruntime)', () => {
-  it('transcribe prints what a recording says', async () => {
+  it('transcribe prints the text of a recording', async () => {
     const { svc } = await start()
     expect(await svc('transcribe', RECORDING, '-m', WHISPER)).toEqual({
       exitCode: 0,
@@ -26,7 +26,7 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
     })
   })
 
-  it('transcribe writes subtitles and JSON where the file is called so', async () => {
+  it('transcribe writes subtitles or JSON depending on the file extension', async () => {
     const { home, svc } = await start()
     const path = join(home, 'said.json')
     const ran = await svc('transcribe', RECORDING, '-m', WHISPER, '--language', 'en', '-o', path)
@@ -56,7 +56,7 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(printed)
   })
 
-  it('a model of another kind is told apart', async () => {
+  it('refuses a model of the wrong kind', async () => {
     const { svc } = await start()
     expect((await svc('embed', WHISPER, 'the sky')).stderr).toMatch(
       /^svc: The model '.*' does not compute embeddings\.\n/,
@@ -67,7 +67,7 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
   })
 })
 
-it('a Whisper model that is not there is asked for', async () => {
+it('asks for a Whisper model if it is missing', async () => {
   const { svc } = await start(null)
   const { exitCode, stderr } = await svc('transcribe', RECORDING)
   expect(exitCode).toBe(1)
@@ -77,7 +77,7 @@ it('a Whisper model that is not there is asked for', async () => {
   )
 })
 
-it('a model that cannot embed says which can', async () => {
+it('says which models can embed if the given one cannot', async () => {
   const { svc } = await start(null)
   expect(await svc('embed', 'starter', 'the sky')).toEqual({
     exitCode: 1,
@@ -88,14 +88,14 @@ it('a model that cannot embed says which can', async () => {
   })
 })
 
-it('without onnxruntime it is said how to get it', async () => {
+it('without onnxruntime, explains how to install it', async () => {
   const { svc } = await start(null)
   const { exitCode, stderr } = await svc('embed', BERT, 'the sky')
   expect(exitCode).toBe(1)
   expect(stderr).toContain('onnxruntime is not installed. Install it: svc engines install onnxruntime')
 })
 
-it('a recording that is none, or not there, or a language that is none, is refused', async () => {
+it('refuses a missing or invalid recording, and an unknown language', async () => {
   const { home, svc } = await start(null)
   expect([
     (await svc('transcribe', 'package.json', '-m', WHISPER)).stderr,

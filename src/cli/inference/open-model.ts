@@ -5,7 +5,10 @@ import type { Session } from '../session.ts'
 
 export type { ChosenModel } from '../../inference/choose-model-and-engine.ts'
 
-/** In the folders of this session; models of other places are downloaded into them first. @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing */
+/**
+ * Finds a model in this session's folders, downloading it first if needed.
+ * @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing
+ */
 export const chooseModelAndEngine = async (
   session: Session,
   name: string,

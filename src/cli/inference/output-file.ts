@@ -5,7 +5,7 @@ import type { Session } from '../session.ts'
 
 export const outputOption = (what: string): Option => new Option('-o, --output <file>', `${what} (default: stdout)`)
 
-/** Prints a text, or writes it to the file that was named. */
+/** Writes a text to the given file, otherwise prints it. */
 export const deliver = async ({ io, out }: Session, text: string, file: string | undefined): Promise<void> => {
   if (file === undefined) return out.line(text)
   const path = resolve(io.cwd, file)

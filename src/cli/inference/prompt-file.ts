@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import type { ChatMessage } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 
-/** One line of a file of prompts. */
+/** One line of a prompt file. */
 export interface PromptLine {
   readonly messages: readonly ChatMessage[]
-  /** What the answer should be; null where the reference model's answer stands for it. */
+  /** The expected answer; null if the reference model's answer is used instead. */
   readonly expected: string | null
 }
 
@@ -18,7 +18,7 @@ const isMessage = (value: unknown): value is ChatMessage => {
   return ROLES.some((known) => known === role) && typeof content === 'string'
 }
 
-/** What `{"input": …}`, with `expected_output` if it is known, or `{"messages": […]}` says; the fault otherwise. */
+/** Parses `{"input": …}`, optionally with `expected_output`, or `{"messages": […]}`. Returns a string if invalid. */
 const parseLine = (line: string): PromptLine | string => {
   let value: Readonly<Record<string, unknown>> | null
   try {
@@ -36,13 +36,13 @@ const parseLine = (line: string): PromptLine | string => {
   return 'its messages are not a list of {role: system, user or assistant; content: a string}'
 }
 
-/** Reading a folder fails without its name. */
+/** The system's error for reading a folder does not include its name. */
 export const nameFolder = (given: string) => (error: NodeJS.ErrnoException) => {
   if (error.code === 'EISDIR') throw new Failure(`${given} is a folder. Name a file.`, { cause: error })
   throw error
 }
 
-/** Reads prompts, one JSON object on each line. @throws Failure naming the line */
+/** Reads prompts from a file with one JSON object per line. @throws Failure that names the line */
 export const readPrompts = async (given: string, cwd: string): Promise<readonly PromptLine[]> => {
   const path = resolve(cwd, given)
   const lines = (await readFile(path, 'utf8').catch(nameFolder(given))).replace(/^\u{feff}/u, '').split('\n')

@@ -37,7 +37,7 @@ const promptOf = async (given: string, { io }: Session): Promise<string> => {
   return text
 }
 
-/** Runs the model in this process: nothing has to be started before, and no key is needed. */
+/** Runs the model in this process, without a server or a key. */
 const run = async (session: Session, model: string, prompt: string, options: RunOptions): Promise<void> => {
   const { io, out } = session
   const signal = io.signal ?? new AbortController().signal
@@ -89,7 +89,7 @@ const run = async (session: Session, model: string, prompt: string, options: Run
   }
 }
 
-/** Enough for the prompts of one conversation: what it has said already is not computed again. */
+/** Enough for one conversation, so that earlier messages are not processed again. */
 const CHAT_CACHE_MEGABYTES = 256
 
 const converse = async (session: Session, model: string, options: RunOptions): Promise<void> => {
@@ -126,7 +126,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(loraOption())
     .addOption(jsonOption())
     .action(async (first: string | undefined, second: string | undefined, options: RunOptions) => {
-      // One word alone is the prompt for the model that SERVICE_MODEL names.
+      // If SERVICE_MODEL is set, a single argument is the prompt.
       const [model, prompt] =
         second === undefined && session.io.env.SERVICE_MODEL ? [undefined, first] : [first, second]
       const name = modelOrDefault(model, session)

@@ -34,7 +34,7 @@ const openWords = (address: string): string =>
     ? 'No key is required: anyone who can reach this machine can use it. Use --host 127.0.0.1 for this machine only, or --api-key.'
     : 'No key is required: anyone who can reach this address can use it. Require one with --api-key.'
 
-/** What is served, where and by what, line by line. */
+/** The lines that `svc serve` prints: what it serves, where, and with which engine. */
 export const bannerOf = (
   models: ComposedServer['models'],
   options: ServeOptions,

@@ -10,7 +10,7 @@ import { shareBenchmark, sharingOf } from './share-benchmark.ts'
 const ITERATIONS = 5
 const MAX_TOKENS = 50
 
-/** Where the figures go that --share sends. @throws Failure without a key, before a model is loaded for nothing */
+/** Returns the address that --share sends to; null without --share. @throws Failure without a key, before a model is loaded */
 export const shareTo = async (session: Session, share: true | undefined): Promise<string | null> => {
   if (!share) return null
   const sharing = await sharingOf(session, {})
@@ -20,7 +20,7 @@ export const shareTo = async (session: Session, share: true | undefined): Promis
   })
 }
 
-/** A short measurement of the first model; `to` null keeps it here. */
+/** Runs a short benchmark of the first model. Shares the result with `to`, unless it is null. */
 export const benchmarkServed = async (
   session: Session,
   models: ComposedServer['models'],

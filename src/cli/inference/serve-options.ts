@@ -1,4 +1,4 @@
-/** The options of `svc serve`, read. */
+/** The parsed options of `svc serve`. */
 export interface ServeOptions {
   readonly port: number
   readonly host: string

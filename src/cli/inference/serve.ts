@@ -15,7 +15,7 @@ import { bannerOf } from './serve-banner.ts'
 import { benchmarkServed, shareTo } from './serve-benchmark.ts'
 import type { ServeOptions } from './serve-options.ts'
 
-/** SERVICE_PUBLIC_URL and SERVICE_CORS_ORIGINS, which mean for `svc serve` what they mean for the service. */
+/** SERVICE_PUBLIC_URL and SERVICE_CORS_ORIGINS, with the same meaning as for the service. */
 const publicAddressIn = (
   env: Io['env'],
 ): { readonly publicUrl: string | null; readonly corsOrigins: readonly string[] } => {
@@ -36,7 +36,7 @@ const publicAddressIn = (
 
 const KEY = /^[\x21-\x7e]{1,512}$/
 
-/** The key that requests have to bring; null: none. */
+/** The key that clients must send; null if none is required. */
 const keyOf = ({ apiKey }: ServeOptions, env: Io['env']): string | null => {
   const key = apiKey ?? (env.SERVICE_SERVER_KEY || null)
   if (key === null || KEY.test(key)) return key
@@ -136,7 +136,7 @@ const stopped = (signal: AbortSignal | undefined): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** Serves until it is told to stop, and then finishes what it is doing. */
+/** Serves until stopped, and then finishes the requests in progress. */
 export const serve = async (session: Session, model: string, options: ServeOptions): Promise<never> => {
   const { io, out } = session
   assertConsistent(model, options)
@@ -156,6 +156,6 @@ export const serve = async (session: Session, model: string, options: ServeOptio
   } finally {
     await server.close()
   }
-  // A server that was told to stop, and did, has done what it was asked to.
+  // A server that stopped when told to has succeeded.
   throw new ExitCode(0)
 }

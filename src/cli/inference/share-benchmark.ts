@@ -2,7 +2,7 @@ import type { SharedReport } from '../../inference/benchmark/shared-report.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 
-/** Whether a report will be sent, and where; the reason why not otherwise. */
+/** The address that the report will be sent to, or the reason why it will not be sent. */
 export type Sharing = { readonly to: string } | { readonly not: string }
 
 export const sharingOf = async (
@@ -14,7 +14,7 @@ export const sharingOf = async (
   return (await session.apiKey(base)) === null ? { not: 'there is no API key: svc login' } : { to: base }
 }
 
-/** Prints every field with its value, then sends exactly these. The measurement is worth having when sending fails. */
+/** Prints every field with its value, then sends exactly these. A failed send is not an error: the benchmark succeeded. */
 export const shareBenchmark = async (session: Session, to: string, report: SharedReport): Promise<boolean> => {
   const { out } = session
   out.note(`Sending exactly this to ${to} (turn off with --local):`)

@@ -23,7 +23,7 @@ const ADVICE =
   'Or name the folder of an ONNX Whisper model with --model: config.json, generation_config.json, preprocessor_config.json ' +
   'and tokenizer.json, and, under onnx/, encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
 
-/** A transcript in the form that the file's ending asks for; text for all others. */
+/** The transcript format by file extension; all other files get plain text. */
 const FORMAT_OF_ENDING: Readonly<Record<string, TranscriptFormat>> = {
   '.json': 'verbose_json',
   '.srt': 'srt',
@@ -51,7 +51,7 @@ const present = (transcription: Transcription, samples: number, output: string |
   return TRANSCRIPT_FORMATS[format](transcription, samples / SAMPLE_RATE).body.trimEnd()
 }
 
-/** As much as the server takes: a longer recording is cut before it fills the memory. */
+/** Refuses what exceeds the server's limit, so that a large recording does not fill the memory. */
 const read = async (path: string): Promise<Buffer> => {
   const { size } = await stat(path)
   if (size > MAX_FILE_BYTES) {

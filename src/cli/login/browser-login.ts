@@ -10,7 +10,7 @@ import { saveCredentials } from './save-credentials.ts'
 
 const DEADLINE_MS = 5 * 60 * 1000
 
-/** The promise's value; rejects after the deadline, or with the signal's reason. */
+/** Returns the promise's value. Rejects after the deadline, or with the signal's reason. */
 const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
   let stop = (): void => undefined
   const stopped = new Promise<never>((_, reject) => {
@@ -34,8 +34,8 @@ const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | unde
 }
 
 /**
- * Signs in through the browser: authorization code with PKCE (RFC 7636, S256) over a loopback callback (RFC 8252). The
- * browser carries only a one-time code, which is worthless without the verifier that never leaves this process.
+ * Signs in through the browser: authorization code with PKCE (RFC 7636, S256) over a loopback callback (RFC 8252). The browser
+ * carries only a one-time code, which is worthless without the verifier; the verifier is sent only to the service.
  */
 export const loginWithBrowser = async (session: Session, apiBase: string): Promise<Credentials> => {
   const { io, out } = session

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Failure } from '../failure.ts'
 
-/** What the browser shows at the end. `message` is ours, never what a request said. */
+/** The final page in the browser. `message` is our own text, never taken from a request. */
 const callbackPage = (title: string, message: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -27,9 +27,9 @@ const PATH = '/callback'
 
 export interface Callback {
   readonly redirectUri: string
-  /** The code that the browser brings; a Failure when it brings another login's state, or a refusal. */
+  /** The code from the browser. Rejects with a Failure if the state belongs to another login, or the login was refused. */
   readonly code: Promise<string>
-  /** Tells the browser how it ended, and stops listening. */
+  /** Shows the outcome in the browser and stops listening. */
   finish(outcome: 'signed-in' | 'failed'): Promise<void>
 }
 
@@ -45,7 +45,7 @@ const send = async (response: ServerResponse, status: number, title: string, mes
   response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    // The address of this page holds the code.
+    // This page's address contains the code.
     'referrer-policy': 'no-referrer',
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     connection: 'close',
@@ -56,20 +56,20 @@ const send = async (response: ServerResponse, status: number, title: string, mes
   await gone
 }
 
-/** Listens on a random port of the loopback interface for the end of one browser login (RFC 8252, section 7.3). */
+/** Listens on a random loopback port for the callback of one browser login (RFC 8252, section 7.3). */
 export const openCallback = async (state: string): Promise<Callback> => {
   let waiting: ServerResponse | null = null
   let settle: { resolve: (code: string) => void; reject: (error: Failure) => void } | null = null
   const code = new Promise<string>((resolve, reject) => {
     settle = { resolve, reject }
   })
-  // Whoever awaits it later is told all the same.
+  // Avoids an unhandled rejection; a later `await` still gets the error.
   code.catch(() => undefined)
 
   const refuse = (response: ServerResponse, message: string, failure: Failure): void => {
     const reject = settle?.reject
     settle = null
-    // The page first: who waits for the failure stops the server.
+    // Sends the page first: the caller stops the server when it gets the failure.
     void send(response, 400, 'Not signed in', message).finally(() => reject?.(failure))
   }
 
@@ -111,7 +111,7 @@ export const openCallback = async (state: string): Promise<Callback> => {
         await send(waiting, 502, 'Not signed in', 'The login could not be completed. See the terminal for the reason.')
       }
       server.close()
-      // Browsers open connections ahead of need, on which nothing ever comes.
+      // Browsers open spare connections that never carry a request.
       server.closeAllConnections()
     },
   }

@@ -7,7 +7,7 @@ import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { saveCredentials } from './save-credentials.ts'
 
-/** RFC 8628, section 3.5: added to the interval by whoever is told to slow down. */
+/** RFC 8628, section 3.5: added to the polling interval after `slow_down`. */
 const SLOW_DOWN_SECONDS = 5
 
 const clientName = (): string => `svc on ${hostname()}`.replace(/[^ -~]/g, '?').slice(0, 100)
@@ -17,7 +17,7 @@ const ENDS: Readonly<Record<string, string>> = {
   access_denied: 'The sign-in was denied.',
 }
 
-/** Signs in without a browser on this machine: device authorization (RFC 8628). Somebody approves by a code, anywhere. */
+/** Signs in without a local browser by device authorization (RFC 8628): the code can be approved on any device. */
 export const loginWithCode = async (session: Session, apiBase: string): Promise<Credentials> => {
   const { io, out } = session
   const connection = connect({ baseUrl: apiBase, signal: io.signal, warn: out.warn })

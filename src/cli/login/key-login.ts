@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
 import type { Session } from '../session.ts'
 
-/** The organization that the key is bound to; null when it is bound to none. @throws Failure when it is not valid. */
+/** Returns the organization that the key is bound to, or null. @throws Failure if the key is not valid */
 const organizationOf = async (session: Session, apiBase: string, key: string): Promise<string | null> => {
   const connection = connect({ baseUrl: apiBase, apiKey: key, keySource: '--api-key', signal: session.io.signal })
   try {
@@ -17,7 +17,7 @@ const organizationOf = async (session: Session, apiBase: string, key: string): P
   }
 }
 
-/** Signs in with a key that somebody has: typing errors are found without asking the service, the rest by asking it. */
+/** Signs in with an existing key. Detects typing errors locally, then validates the key with the service. */
 export const loginWithKey = async (session: Session, apiBase: string, given: string | true): Promise<Credentials> => {
   const apiKey = (given === true ? await askForKey(session.io) : given).trim()
   requireKeyShape(apiKey)

@@ -18,7 +18,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** A login in progress, and the page that it asks the browser to open. */
+/** Starts a login and returns the page that it opens in the browser. */
 const startLogin = async (
   world: World,
   options: { home: string; env?: Record<string, string>; signal?: AbortSignal },
@@ -35,7 +35,7 @@ const startLogin = async (
   return { ran, page: new URL(await opened) }
 }
 
-/** What the page's script does when the person approves: the address that the browser is sent to. */
+/** Approves the login as the page's script does, and returns the address that the browser is sent to. */
 const approve = async (world: World, page: URL, key?: string): Promise<URL> => {
   const answer = await world.request('POST', '/api/v1/login/authorize', {
     key,
@@ -45,7 +45,7 @@ const approve = async (world: World, page: URL, key?: string): Promise<URL> => {
   return new URL((answer.body as { redirect_to: string }).redirect_to)
 }
 
-it('signs in through the browser and keeps a key that works', async () => {
+it('signs in through the browser and stores a working key', async () => {
   const world = await startWorld()
   const home = join(await emptyFolder(), 'svc')
   const { ran, page } = await startLogin(world, { home })
@@ -81,7 +81,7 @@ it('signs in through the browser and keeps a key that works', async () => {
   await expect(fetch(page.searchParams.get('redirect_uri')!)).rejects.toThrow('fetch failed')
 })
 
-it('keeps the organization of whoever approved', async () => {
+it('stores the organization of the person who approved', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const home = await emptyFolder()
   const admin = world.service.firstAdminKey!
@@ -92,7 +92,7 @@ it('keeps the organization of whoever approved', async () => {
   expect(await credentialsIn(home)).toMatchObject({ org_id: 'acme' })
 })
 
-it('refuses an answer with the state of another login, and stores nothing', async () => {
+it('refuses the state of another login and stores nothing', async () => {
   const world = await startWorld()
   const home = await emptyFolder()
   const { ran, page } = await startLogin(world, { home })
@@ -114,7 +114,7 @@ it('refuses an answer with the state of another login, and stores nothing', asyn
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
 })
 
-it('answers only its callback, and fails when the code is none of the service or there is none', async () => {
+it('serves only its callback, and fails if the code is invalid or missing', async () => {
   const world = await startWorld()
   const home = await emptyFolder()
   const first = await startLogin(world, { home })
@@ -139,7 +139,7 @@ it('answers only its callback, and fails when the code is none of the service or
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
 })
 
-it('opens the login page of the dashboard where there is one', async () => {
+it("opens the dashboard's login page if there is one", async () => {
   const world = await startWorld()
   const stop = new AbortController()
   const env = { SERVICE_DASHBOARD_URL: 'https://dashboard.example.org/' }
@@ -149,7 +149,7 @@ it('opens the login page of the dashboard where there is one', async () => {
   expect(await ran).toMatchObject({ exitCode: 130, stdout: '' })
 })
 
-it('ends with 130 on Ctrl-C, as a program', async () => {
+it('as a program, exits with 130 on Ctrl-C', async () => {
   const world = await startWorld()
   const child = spawn(process.execPath, [await builtFile('cli/main.js'), 'login'], {
     env: { PATH: process.env.PATH, SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl },
@@ -158,7 +158,7 @@ it('ends with 130 on Ctrl-C, as a program', async () => {
   let stderr = ''
   for await (const text of child.stderr.setEncoding('utf8')) {
     stderr += text
-    // Once: a second one ends it without a word.
+    // Sends it once: a second SIGINT exits without a message.
     if (!child.killed && /\/login\?\S+\n\n/.test(stderr)) child.kill('SIGINT')
   }
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(130)
@@ -167,7 +167,7 @@ it('ends with 130 on Ctrl-C, as a program', async () => {
   )
 })
 
-it('signs in with any key that the service knows, and learns its organization', async () => {
+it('signs in with any key that the service knows, and gets its organization', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const make = async (fields: object): Promise<string> =>
@@ -198,13 +198,13 @@ it('signs in with any key that the service knows, and learns its organization', 
   expect(await credentialsIn(home)).toEqual({ api_key: unbound, org_id: null, api_base: world.baseUrl })
 })
 
-it('refuses a key that is mistyped without asking, and one that the service does not know', async () => {
+it('refuses a mistyped key without a request, and a key that the service does not know', async () => {
   const world = await startWorld()
   const home = await emptyFolder()
   const key = composeKey((count) => new Uint8Array(count).fill(7))
   const login = (given: string, apiBase: string) =>
     runInProcess(['login', '--api-key', given], { env: { SERVICE_HOME: home, SERVICE_API_BASE: apiBase } })
-  // Nobody listens there: asking would fail in other words.
+  // Nothing listens there: a request would fail with a different error.
   const silent = 'http://127.0.0.1:9'
   const advice = 'Copy the whole key: sk_live_ and 32 letters or digits.\n'
   expect([
@@ -227,7 +227,7 @@ it('refuses a key that is mistyped without asking, and one that the service does
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
 })
 
-it('without a browser shows a code and its address, and waits for somebody to approve', async () => {
+it('without a browser shows a code and its address, and waits for approval', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const home = await emptyFolder()

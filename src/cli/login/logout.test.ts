@@ -5,7 +5,7 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-it('forgets the key of one address and keeps those of others', async () => {
+it('deletes the key for one address and keeps the others', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const home = await emptyFolder()
   const env = { SERVICE_HOME: home }

@@ -4,7 +4,7 @@ import type { Session } from '../session.ts'
 
 type Token = paths['/api/v1/login/token']['post']['responses']['200']['content']['application/json']
 
-/** Keeps the key that a login gave, and says when it ends. */
+/** Stores the key from a login and prints its expiry. */
 export const saveCredentials = async (session: Session, apiBase: string, token: Token): Promise<Credentials> => {
   const credentials = { apiKey: token.api_key, orgId: token.org_id, apiBase }
   await session.home.saveCredentials(credentials)

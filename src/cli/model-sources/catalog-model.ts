@@ -5,12 +5,12 @@ import { addModel } from '../../inference/models/change-models.ts'
 import { readyModels } from '../../inference/models/model-folder.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { modelNamed, orNull, referenced, requireVersion } from './catalog.ts'
+import { modelNamed, nullIfNotFound, referenced, requireVersion } from './catalog.ts'
 import { pull } from './pull.ts'
 
 const SOURCE = /^https?:\/\/\S+\/api\/v1\/models\/\S+\/versions\/\d+\/download$/
 
-/** Whether a model of this machine was pulled from a catalog. */
+/** True if a local model was pulled from a catalog. */
 export const isOfCatalog = (source: string): boolean => SOURCE.test(source)
 
 const requireGguf = (fileName: string, name: string): void => {
@@ -22,15 +22,15 @@ const requireGguf = (fileName: string, name: string): void => {
 }
 
 /**
- * The catalog's model under a name (`my-model`, `my-model@production`), in the models folder as `name:version`; the name there.
- * What is there already is not pulled again. Null where nobody is signed in, or the catalog has no model of that name.
- * @throws Failure, also for a version that does not exist and a file that no engine runs
+ * Pulls a model named `my-model` or `my-model@production` from the catalog into the models folder, unless that version is
+ * already there. Returns its local name, `name:version`; null if not signed in, or if the catalog has no such model.
+ * @throws Failure, including for a version that does not exist or a file that is not GGUF
  */
 export const ensureFromCatalog = async (name: string, session: Session): Promise<string | null> => {
   if ((await session.apiKey(await session.apiBase(undefined))) === null) return null
   const connection = await session.signedIn({})
   const meant = await referenced(connection, name, 'latest')
-  const model = await orNull(modelNamed(connection, meant.name))
+  const model = await nullIfNotFound(modelNamed(connection, meant.name))
   if (model === null) {
     session.out.note(`The catalog of ${connection.baseUrl} has no model '${meant.name}'.`)
     return null

@@ -7,8 +7,8 @@ import { Failure, wrongUsage } from '../failure.ts'
 export type ModelDetail = Awaited<ReturnType<typeof modelNamed>>
 export type ListedVersion = ModelDetail['versions'][number]
 
-/** The answer, or null when the service says that there is no such thing. */
-export const orNull = async <Value>(requested: Promise<Value>): Promise<Value | null> => {
+/** Returns the result, or null if the service answers not_found. */
+export const nullIfNotFound = async <Value>(requested: Promise<Value>): Promise<Value | null> => {
   try {
     return await requested
   } catch (error) {
@@ -17,13 +17,13 @@ export const orNull = async <Value>(requested: Promise<Value>): Promise<Value | 
   }
 }
 
-/** A model with its versions, by name or id. @throws Failure */
+/** Returns a model with its versions, by name or id. @throws Failure */
 export const modelNamed = (connection: Connection, nameOrId: string) =>
   connection.ask((client) => client.GET('/api/v1/models/{model_id}', { params: { path: { model_id: nameOrId } } }))
 
 /**
- * The model and the version that a command means: `my-model@production` is both in one. A model whose name is the whole
- * text goes first. @throws Failure where the option names another version than the text
+ * Returns the model and version that a command refers to: `my-model@production` contains both. A model whose name is the whole
+ * text takes precedence. @throws Failure if the option names a different version than the text
  */
 export const referenced = async (
   connection: Connection,
@@ -31,12 +31,12 @@ export const referenced = async (
   version: string,
 ): Promise<{ readonly name: string; readonly version: string }> => {
   const split = splitReference(text)
-  if (split === null || (await orNull(modelNamed(connection, text))) !== null) return { name: text, version }
+  if (split === null || (await nullIfNotFound(modelNamed(connection, text))) !== null) return { name: text, version }
   if (version === 'latest' || version === split.version) return split
   throw wrongUsage(`'${text}' names version ${split.version}, but --version is ${version}.`, 'Name one of them.')
 }
 
-/** The names that models of the newest hundred have. */
+/** Returns the names of the newest 100 models. */
 const namesOf = async (connection: Connection): Promise<readonly string[]> => {
   const { models } = await connection.ask((client) =>
     client.GET('/api/v1/models', { params: { query: { limit: 100, offset: 0 } } }),
@@ -46,9 +46,9 @@ const namesOf = async (connection: Connection): Promise<readonly string[]> => {
 
 const LIST = 'List models with svc models, or add one with svc push.'
 
-/** A model that must be in the catalog. @throws Failure that names the one probably meant */
+/** Returns a model that must be in the catalog. @throws Failure that suggests the closest name */
 export const knownModel = async (connection: Connection, nameOrId: string, advice = LIST): Promise<ModelDetail> => {
-  const model = await orNull(modelNamed(connection, nameOrId))
+  const model = await nullIfNotFound(modelNamed(connection, nameOrId))
   if (model !== null) return model
   const meant = meantBy(nameOrId, await namesOf(connection))
   throw new Failure(`The catalog has no model '${nameOrId}'${meant === null ? '.' : `; did you mean '${meant}'?`}`, {
@@ -56,11 +56,11 @@ export const knownModel = async (connection: Connection, nameOrId: string, advic
   })
 }
 
-/** As `knownModel`, for a command that takes other names too where it is told so. */
+/** Like `knownModel`, but the error also mentions --allow-unknown. */
 export const deployedModel = (connection: Connection, nameOrId: string): Promise<ModelDetail> =>
   knownModel(connection, nameOrId, `${LIST} To deploy a name that devices resolve themselves: --allow-unknown.`)
 
-/** A version by its label, its number, an alias, or `latest`; null when the model has none such. */
+/** Finds a version by label, number, alias, or `latest`; null if there is none. */
 export const versionNamed = ({ versions }: ModelDetail, text: string): ListedVersion | null => {
   if (text === 'latest') return [...versions].sort((one, other) => other.version - one.version)[0] ?? null
   const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null
@@ -71,7 +71,7 @@ export const versionNamed = ({ versions }: ModelDetail, text: string): ListedVer
   )
 }
 
-/** @throws Failure that lists the versions there are. */
+/** @throws Failure that lists the available versions */
 export const requireVersion = (model: ModelDetail, name: string, text: string): ListedVersion => {
   const found = versionNamed(model, text)
   if (found !== null) return found

@@ -9,14 +9,14 @@ import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 
 interface Fetched {
-  /** A file, or the folder of a model of several. */
+  /** A file, or the folder if the model has several files. */
   readonly path: string
   readonly source: string
-  /** Deletes what was downloaded, once it is copied. An interrupted download stays, and is continued. */
+  /** Deletes the download after it has been copied. Interrupted downloads are kept and resumed. */
   discard(): Promise<void>
 }
 
-/** Downloads `hf:org/model` or `ollama:name` into a folder: a GGUF file, or the files of an ONNX model. @throws Failure */
+/** Downloads `hf:org/model` or `ollama:name` to a folder: a GGUF file, or the files of an ONNX model. @throws Failure */
 export const downloadParts = async (text: string, folder: string, { io, out }: Session): Promise<readonly string[]> => {
   const signal = io.signal ?? new AbortController().signal
   const paths: string[] = []
@@ -37,7 +37,7 @@ export const downloadParts = async (text: string, folder: string, { io, out }: S
   }
 }
 
-/** The same, to be copied from there. */
+/** Like `downloadParts`, but into a temporary folder to copy from. */
 export const fetchToAdd = async (text: string, session: Session): Promise<Fetched> => {
   const mark = createHash('sha256').update(text).digest('hex').slice(0, 16)
   const folder = join(session.home.folder, 'downloads', mark)

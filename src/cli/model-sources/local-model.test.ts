@@ -11,12 +11,12 @@ const STARTER = 'models/starter.gguf'
 const FRANCE = 'What is the capital of France?'
 const PARIS = 'The capital of France is Paris.\n'
 
-it('run downloads a model of Hugging Face once, and runs it offline from then on', async () => {
+it('run downloads a Hugging Face model once, and then runs it offline', async () => {
   const hub = await startHub({ 'tiny-Q4_0.gguf': { bytes: await readFile(STARTER), large: true } })
   const SERVICE_HOME = await emptyFolder()
   const run = (HF_ENDPOINT: string) =>
     runInProcess(['run', 'hf:org/tiny:q4_0', FRANCE, '--temperature', '0'], { env: { SERVICE_HOME, HF_ENDPOINT } })
-  // The download breaks off once, and goes on.
+  // The download is interrupted once and resumes.
   hub.cuts.push(500_000)
   const first = await run(hub.endpoint)
   expect(first).toMatchObject({ exitCode: 0, stdout: PARIS })
@@ -25,7 +25,7 @@ it('run downloads a model of Hugging Face once, and runs it offline from then on
   expect(await run('http://127.0.0.1:1')).toEqual({ exitCode: 0, stdout: PARIS, stderr: '' })
 })
 
-it('pull brings models of Ollama without a service: to the models folder, or to a folder that is named', async () => {
+it('pull downloads Ollama models without a service, to the models folder or a given folder', async () => {
   const weights = await readFile(STARTER)
   const registry = await startRegistry(weights)
   const SERVICE_HOME = await emptyFolder()
@@ -43,7 +43,7 @@ it('pull brings models of Ollama without a service: to the models folder, or to 
   expect(await pull('--version', '2')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--version') })
 })
 
-it('a name that belongs to a model of another place is not taken', async () => {
+it('refuses a name that belongs to a model from another source', async () => {
   const SERVICE_HOME = await emptyFolder()
   await addModel(SERVICE_HOME, { name: 'tiny', path: STARTER })
   const ran = await runInProcess(['pull', 'hf:org/tiny'], { env: { SERVICE_HOME, HF_ENDPOINT: 'http://127.0.0.1:1' } })
@@ -52,7 +52,7 @@ it('a name that belongs to a model of another place is not taken', async () => {
   expect(added.stdout).toContain('Added other:default (gguf')
 })
 
-it('run and serve take names of the catalog: pulled once, and anew when an alias moves', async () => {
+it('run and serve accept catalog names: each version is pulled once, and again when an alias moves', async () => {
   const world = await startWorld()
   const { key } = await world.register('operator')
   const net = '/api/v1/models/net'
@@ -69,7 +69,7 @@ it('run and serve take names of the catalog: pulled once, and anew when an alias
   expect(await run('net@production')).toEqual(pulled)
   const quiet = { ...pulled, stderr: '' }
   expect([await run('net@1'), await run('net@1.0.0'), await run('net:1.0.0')]).toEqual([quiet, quiet, quiet])
-  // What is named without a version is the latest, whatever is here.
+  // A name without a version is the latest, regardless of local versions.
   expect(await run('net')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('net@2.0.0 is a .onnx file') })
   expect(await run('net@9')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('It has 1.0.0') })
   expect(await run('neither')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("no model 'neither'") })

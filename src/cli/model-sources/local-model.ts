@@ -11,7 +11,7 @@ import type { Session } from '../session.ts'
 import { ensureFromCatalog, isOfCatalog } from './catalog-model.ts'
 import { fetchToAdd } from './fetch-to-add.ts'
 
-/** Whether two names are of one repository; what was added by hand is of none. */
+/** True if two sources are of the same repository. A model added by hand has none. */
 const isOfSamePlace = (one: string, other: string): boolean => {
   if (!isModelSource(one)) return false
   const [first, second] = [parseModelSource(one), parseModelSource(other)]
@@ -25,9 +25,9 @@ const isOfSamePlace = (one: string, other: string): boolean => {
 }
 
 /**
- * The model that `hf:org/model:quantization` or `ollama:name` stands for, downloaded into the models folder unless it is there:
+ * Returns the model for `hf:org/model:quantization` or `ollama:name`. Downloads it into the models folder unless it is there,
  * under the last part of its name, with the variant that its file names.
- * @throws Failure, also where that name belongs to a model of another place
+ * @throws Failure, including if that name belongs to a model from another source
  */
 export const ensureLocal = async (
   source: string,
@@ -55,7 +55,7 @@ export const ensureLocal = async (
   return { model, wasThere: false }
 }
 
-/** Whether a model is here that nobody pulled from a catalog, or the very version of one that was; any fault is told later. */
+/** True if the model is local and not from a catalog, or names an exact pulled version. Other errors are reported later. */
 const isHere = async (name: string, { home, io }: Session): Promise<boolean> => {
   try {
     const { source } = await findModel(name, home.folder, io.cwd)
@@ -65,7 +65,7 @@ const isHere = async (name: string, { home, io }: Session): Promise<boolean> => 
   }
 }
 
-/** The version pulled last, for when the service cannot say which one is meant. */
+/** Returns the most recently added version, for when the service cannot say which one is current. */
 const lastPulled = async (name: string, { home }: Session): Promise<string | null> => {
   const pulled = (await listModels(home.folder)).flatMap((entry) =>
     entry.state === 'ready' && isOfCatalog(entry.model.source) && entry.model.name.split(':')[0] === name
@@ -88,9 +88,9 @@ const fromCatalog = async (name: string, session: Session): Promise<string | nul
 }
 
 /**
- * What a user named, as a name or path of this machine: models of Hugging Face and Ollama are downloaded first, and those of the
- * catalog where no other model of that name is here.
- * @param engine a server's engine has its models itself
+ * Returns the local name or path for a name from the user. Downloads Hugging Face and Ollama models first, and catalog models
+ * unless another local model has the name.
+ * @param engine if it is a server, the name is returned unchanged: the server has its own models
  */
 export const localName = async (name: string, session: Session, engine = 'auto'): Promise<string> => {
   if (isModelSource(name)) {

@@ -19,13 +19,13 @@ export interface PullOptions {
   readonly modelId: string
   readonly version: ListedVersion
   readonly format: DownloadFormat | undefined
-  /** A folder, or the path of the file. */
+  /** A folder, or the file's path. */
   readonly output: string
-  /** Told the file's name before anything of it is fetched; may throw. */
+  /** Called with the file's name before the download; may throw. */
   readonly accept?: (fileName: string) => void
 }
 
-/** How long a conversion is waited for: longer than the service lets one take, and others before it. */
+/** How long to wait for a conversion: longer than the service allows for it, including conversions queued before it. */
 const CONVERSION_MS = 30 * 60 * 1000
 const MAX_PAUSE_SECONDS = 10
 
@@ -36,14 +36,14 @@ export interface Pulled {
   readonly wasThere: boolean
 }
 
-/** A folder that exists, or ends like one, gets the file under the name that the service gives; else it is the file. */
+/** If `output` is an existing folder or ends with a slash, appends the service's file name; otherwise it is the file. */
 const targetOf = async (output: string, cwd: string, fileName: string): Promise<string> => {
   const path = resolve(cwd, output)
   const isFolder = /[/\\]$/.test(output) || (await stat(path).catch(() => null))?.isDirectory() === true
   return isFolder ? join(path, fileName) : path
 }
 
-/** Whether it is there already. @throws Failure when something else is. */
+/** True if the file already exists. @throws Failure if the existing file is different */
 const isThere = async (target: string, bytes: number, sha256: string): Promise<boolean> => {
   const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -57,7 +57,7 @@ const isThere = async (target: string, bytes: number, sha256: string): Promise<b
   })
 }
 
-/** The answer once the file is converted: a service that is at it says when to ask again. @throws Failure */
+/** Repeats the request until the file is converted; the service says when to ask again. @throws Failure */
 const converted = async (
   ask: () => Promise<Response>,
   {
@@ -85,7 +85,7 @@ const converted = async (
   }
 }
 
-/** Brings a version's file here: continued where an earlier pull stopped, checked by hash, and in place only when whole. */
+/** Downloads a version's file: resumes an earlier pull, verifies the hash, and moves the file into place only when complete. */
 export const pull = async (options: PullOptions, session: Session): Promise<Pulled> => {
   const { connection, version, format } = options
   const { io } = session
@@ -100,7 +100,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
     return toFailure(new ApiError(response.status, body), { baseUrl, keySource: access?.source })
   }
 
-  // A byte of it, because an answer to HEAD could not say what is wrong.
+  // Requests one byte, because a HEAD response has no error message.
   const requested: Request = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
   const firstByte = async (): Promise<Response> => {
     const { response } = await follow(url, requested).catch((error: unknown) => {

@@ -28,7 +28,7 @@ const check = async (argv: readonly string[], file?: { readonly name: string; re
   return runInProcess(['check', ...argv], { cwd, env: { SERVICE_HOME: cwd } })
 }
 
-it('says what a language model needs, and how fast it may be', async () => {
+it('says what a language model needs and how fast it may be', async () => {
   const { exitCode, stdout } = await check([TINY, '--devices', 'pi-5', '--json'])
   expect({ exitCode, ...JSON.parse(stdout) }).toEqual({
     exitCode: 0,
@@ -63,7 +63,7 @@ it('says what a language model needs, and how fast it may be', async () => {
   })
 })
 
-it('exits with 1 where the model does not run on a device that was named, and says why', async () => {
+it('exits with 1 if the model does not run on a given device, with the reason', async () => {
   const named = await check([TINY, '-d', 'pi-5,esp32-s3'])
   expect(named.exitCode).toBe(1)
   expect(named.stdout).toMatch(/esp32-s3 .*does not run .*It has no llama\.cpp\./)
@@ -73,7 +73,7 @@ it('exits with 1 where the model does not run on a device that was named, and sa
   expect(all.stdout).toMatch(/Cache: +1\.0 MB for 512 tokens/)
 })
 
-it('knows the machine that it runs on', async () => {
+it('measures the machine that it runs on', async () => {
   const { exitCode, stdout } = await check([TINY, '--devices', 'this', '--json'])
   expect({ exitCode, devices: JSON.parse(stdout).devices }).toMatchObject({
     exitCode: 0,
@@ -82,7 +82,7 @@ it('knows the machine that it runs on', async () => {
 })
 
 describe('ONNX', () => {
-  it('counts operators, activations and multiplications at the given shape', async () => {
+  it('counts operators, activations, and multiplications for the given shape', async () => {
     const file = { name: 'linear.onnx', bytes: linear(false) }
     const { exitCode, stdout } = await check(['linear.onnx', '--input-shape', '5,4', '-d', 'pixel-8', '--json'], file)
     expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({
@@ -96,7 +96,7 @@ describe('ONNX', () => {
     })
   })
 
-  it('names operators that a runtime does not have', async () => {
+  it('names operators that a runtime does not support', async () => {
     const file = { name: 'twist.onnx', bytes: linear(true) }
     const { exitCode, stdout } = await check(['twist.onnx', '-d', 'pi-4'], file)
     expect(exitCode).toBe(1)
@@ -119,7 +119,7 @@ describe('TensorFlow Lite', () => {
     })
   })
 
-  it('with a custom operator does not run', async () => {
+  it('does not run with a custom operator', async () => {
     const file = { name: 'custom.tflite', bytes: tinyTflite('FlexErf') }
     expect(await check(['custom.tflite', '-d', 'pixel-8'], file)).toMatchObject({
       exitCode: 1,
@@ -127,7 +127,7 @@ describe('TensorFlow Lite', () => {
     })
   })
 
-  it('that is damaged is refused, wherever it is', async () => {
+  it('is refused if damaged at any position', async () => {
     const whole = tinyTflite('FlexErf')
     const cwd = await emptyFolder()
     for (let at = 8; at < whole.length; at += 3) {
@@ -175,6 +175,6 @@ it.each([
   [[TINY, '--context', '1.5'], 2, 'It must be a whole number'],
   [[TINY, '--input-shape', '1,x'], 2, 'whole numbers from 1'],
   [[join(root, 'package.json')], 1, 'which cannot be checked'],
-])('%j ends with %i', async (argv, exitCode, message) => {
+])('exits with the right code for %j: %i', async (argv, exitCode, message) => {
   expect(await check(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
 })

@@ -19,7 +19,10 @@ export interface CheckOptions {
 
 const DEFAULT_CONTEXT = 4096
 
-/** Reads the file, and says for each device whether and how fast it would run. @throws ExitCode 1 where it does not on a named one */
+/**
+ * Reads the file and prints for each device whether it would run, and how fast.
+ * @throws ExitCode 1 if it would not run on a given device
+ */
 export const check = async (given: string, options: CheckOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const devices = profilesOf(options.devices)
@@ -49,7 +52,7 @@ const profilesOf = (names: readonly string[] | undefined): readonly DeviceProfil
   })
 }
 
-/** Bytes a second that this machine copies, counted twice: they are read and written. */
+/** Measures this machine's memory bandwidth by copying. Each byte counts twice: it is read and written. */
 const measureBandwidth = (): number => {
   const bytes = 1 << 26
   const [from, to] = [Buffer.alloc(bytes, 1), Buffer.alloc(bytes, 2)]
@@ -68,7 +71,7 @@ const thisMachine = (): DeviceProfile => ({
   memoryBytes: totalmem(),
   usableShare: 0.75,
   bandwidth: measureBandwidth(),
-  // Eight lanes, multiplied and added at once, at 2.5 GHz.
+  // 8 lanes, with a fused multiply-add each, at 2.5 GHz.
   flops: availableParallelism() * 16 * 2.5e9,
   runtimes: ['llama.cpp', 'onnxruntime', 'tflite', ...(process.platform === 'darwin' ? (['coreml'] as const) : [])],
   source: 'measured now',

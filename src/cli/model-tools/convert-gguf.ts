@@ -11,7 +11,7 @@ import type { ConvertOptions } from './convert-options.ts'
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 
-/** A Hugging Face folder or a LoRA adapter becomes a GGUF file, with two reports beside it. Returns its path. */
+/** Converts a Hugging Face folder or a LoRA adapter to a GGUF file, with two reports next to it. Returns the file's path. */
 export const convertGguf = async (modelPath: string, options: ConvertOptions, session: Session): Promise<string> => {
   const { io, out } = session
   const source = resolve(io.cwd, modelPath)

@@ -67,12 +67,12 @@ it.each([
   [['missing', '--formats', 'gguf', '--architecture', 'a.onnx'], 2, 'gguf cannot be combined with --architecture.'],
   [['missing', '--formats', 'gguf'], 1, 'There is no file or folder missing.'],
   [['linear.onnx', '--push', '--architecture', 'a.onnx'], 2, '--push and --architecture cannot be combined.'],
-])('%j ends with %i', async (argv, exitCode, message) => {
+])('exits with the right code for %j: %i', async (argv, exitCode, message) => {
   const { run } = await withModel()
   expect(await run(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
 })
 
-it('no file that a result is made from is replaced, whatever its name and the way to it', async () => {
+it('never overwrites a file that a result is made from, under any name or through links', async () => {
   const { cwd, run } = await withModel()
   const xgboost = join(process.cwd(), 'test/fixtures/xgboost/gamma.json')
   await copyFile(xgboost, join(cwd, 'report.json'))
@@ -92,14 +92,14 @@ it('no file that a result is made from is replaced, whatever its name and the wa
   for (const [argv, message] of refusals) {
     const ran = await run([...argv, '--no-validate'])
     expect(ran).toEqual({ exitCode: 2, stdout: '', stderr: expect.stringContaining(message) })
-    // Before the work.
+    // Refuses before doing any work.
     expect(ran.stderr).not.toContain('reading')
   }
   expect(await readFile(join(cwd, 'report.json'))).toEqual(await readFile(xgboost))
   expect(new Uint8Array(await readFile(join(cwd, 'linear.onnx')))).toEqual(linear())
 })
 
-it('an output that is a file is found before the work', async () => {
+it('detects an output path that is a file before doing any work', async () => {
   const { run } = await withModel()
   const ran = await run(['linear.onnx', '-o', 'linear.onnx/below'])
   expect(ran).toMatchObject({
@@ -109,7 +109,7 @@ it('an output that is a file is found before the work', async () => {
   expect(ran.stderr).not.toContain('reading')
 })
 
-it('where one result cannot be written, those of before stay, and nothing half is left', async () => {
+it('if one result cannot be written, keeps the previous files and leaves no partial ones', async () => {
   const cwd = await emptyFolder()
   await writeFile(join(cwd, 'first'), 'before')
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' })
@@ -130,7 +130,7 @@ it('where one result cannot be written, those of before stay, and nothing half i
   expect(explain(refused)).toBe(`Cannot use ${vanished}: it does not exist.`)
 })
 
-it('one file is written where a link leads, and a device as it is', async () => {
+it('writes to the target of a link, and directly to a device', async () => {
   const cwd = await emptyFolder()
   await writeFile(join(cwd, 'real'), 'before')
   await symlink('real', join(cwd, 'link'))
@@ -149,14 +149,14 @@ it('one file is written where a link leads, and a device as it is', async () => 
   expect(explain(full)).toBe('Cannot use /dev/full: the disk is full.')
 })
 
-it('errors of open files are explained although they do not name the file', () => {
+it('explains errors of open files, which do not name the file', () => {
   const error = (code: string, syscall: string) => Object.assign(new Error(`${code}: ${syscall}`), { code, syscall })
   expect(explain(error('ENOSPC', 'write'))).toBe('A file cannot be written: the disk is full.')
   expect(explain(error('EISDIR', 'read'))).toBe('A file cannot be read: it is a folder.')
   expect(explain(error('EACCES', 'listen'))).toContain('Unexpected error in svc.')
 })
 
-it.skipIf(testEngines === null)(`labels as text that Core ML leaves out are not compared (${WITHOUT})`, async () => {
+it.skipIf(testEngines === null)(`does not compare text labels that Core ML leaves out (${WITHOUT})`, async () => {
   const { run } = await withModel()
   const forest = join(process.cwd(), 'test/fixtures/sklearn/1.9/forest.joblib')
   const ran = await run([forest, '-f', 'coreml', '--json'], dirname(testEngines!))
@@ -164,7 +164,7 @@ it.skipIf(testEngines === null)(`labels as text that Core ML leaves out are not 
   expect(JSON.parse(ran.stdout).files).toMatchObject([{ format: 'coreml', validation: { state: 'equal' } }])
 })
 
-it.skipIf(testEngines === null)(`outputs of source and result are compared (${WITHOUT})`, async () => {
+it.skipIf(testEngines === null)(`compares the outputs of source and result (${WITHOUT})`, async () => {
   const { run } = await withModel()
   const ran = await run(['linear.onnx', '--json'], dirname(testEngines!))
   expect(ran).toMatchObject({ exitCode: 0 })
@@ -177,7 +177,7 @@ it.skipIf(testEngines === null)(`outputs of source and result are compared (${WI
   })
 })
 
-it.skipIf(testEngines === null)(`a model that the engine refuses is said to be so (${WITHOUT})`, async () => {
+it.skipIf(testEngines === null)(`reports a model that the engine rejects (${WITHOUT})`, async () => {
   const { run } = await withModel(linear('NoSuchOperator'))
   const ran = await run(['linear.onnx', '--json'], dirname(testEngines!))
   expect(JSON.parse(ran.stdout).files[0].validation).toEqual({
@@ -187,7 +187,7 @@ it.skipIf(testEngines === null)(`a model that the engine refuses is said to be s
 })
 
 it.skipIf(tfliteEngines === null)(
-  `a TFLite model is run by LiteRT, its source by onnxruntime (${WITHOUT_LITERT})`,
+  `runs a TFLite model with LiteRT and its source with onnxruntime (${WITHOUT_LITERT})`,
   async () => {
     const { cwd, run } = await withModel()
     const ran = await run(['linear.onnx', '-f', 'tflite', '--json'], dirname(tfliteEngines!))
@@ -198,6 +198,41 @@ it.skipIf(tfliteEngines === null)(
     const keras = join(process.cwd(), 'test/fixtures/from-keras/cnn.keras')
     const { files } = JSON.parse((await run([keras, '-f', 'tflite', '--json'], dirname(tfliteEngines!))).stdout)
     expect(files).toMatchObject([{ validation: { ...equal, reference: 'onnx' } }])
+  },
+)
+
+it.skipIf(tfliteEngines === null)(`says why a result cannot be run (${WITHOUT_LITERT})`, async () => {
+  const graph = graphBuilder('power')
+  const exponent = graph.constant('exponent', tensorOf('i32', [], [-2]))
+  graph.output('y', graph.node('Pow', [graph.input('x', 'i32', [3]), exponent]), 'i32', [3])
+  const { run } = await withModel(writeOnnx(graph.build()))
+  const ran = await run(['linear.onnx', '-f', 'tflite'], dirname(tfliteEngines!))
+  expect(ran).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('tflite cannot be run: LiteRT cannot run the model:'),
+  })
+  expect(ran.stderr).not.toContain('differ from the source')
+})
+
+it.skipIf(tfliteEngines === null)(
+  `compares scikit-learn models on rows like their training data, and half precision with its tolerance (${WITHOUT_LITERT})`,
+  async () => {
+    const folder = join(process.cwd(), 'test/fixtures/sklearn/1.9')
+    const graph = graphBuilder('half')
+    const weight = graph.constant('weight', tensorOf('f16', [2, 3], [1, 2.3, 3, 4, 5.1, 6]))
+    graph.output('y', graph.node('MatMul', [graph.input('x', 'f16', ['batch', 2]), weight]), 'f16', ['batch', 3])
+    const { run } = await withModel(writeOnnx(graph.build()))
+    for (const [source, samples, tolerance] of [
+      [join(folder, 'svr-far.pkl'), 32, 1e-4],
+      [join(folder, 'quantile-normal-far.pkl'), 32, 1e-4],
+      [join(folder, 'forest-regressor.pkl'), 32, 1e-4],
+      ['linear.onnx', 3, 1e-2],
+    ] as const) {
+      const ran = await run([source, '-f', 'tflite', '--json'], dirname(tfliteEngines!))
+      expect(ran).toMatchObject({ exitCode: 0 })
+      const equal = { state: 'equal', samples, tolerance }
+      expect(JSON.parse(ran.stdout).files).toMatchObject([{ validation: equal }])
+    }
   },
 )
 

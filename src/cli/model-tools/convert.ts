@@ -18,7 +18,7 @@ import type { Session } from '../session.ts'
 import { convertGguf } from './convert-gguf.ts'
 import type { ConvertOptions } from './convert-options.ts'
 import { pushConverted } from './push-converted.ts'
-import { TOLERANCE, validate } from './validate.ts'
+import { validate } from './validate.ts'
 
 interface ModelFile {
   readonly path: string
@@ -41,7 +41,7 @@ const fileAt = async (text: string, cwd: string): Promise<ModelFile> => {
   return { path, fileName: basename(path) }
 }
 
-/** Converts, and for the comparison to ONNX as well. */
+/** Converts the model. Validation also needs an ONNX version, to compare with. */
 const convertAndValidate = async (
   source: ModelFile,
   architecture: ModelFile | undefined,
@@ -61,7 +61,7 @@ const convertAndValidate = async (
   const conversion = { ...done, files: done.files.filter(isRequested), refused: done.refused.filter(isRequested) }
   const validations: Record<string, Validation> = {}
   if (!validates) return { conversion, validations }
-  // An architecture by itself has other weights.
+  // An architecture file alone has different weights.
   const isSource = conversion.source === 'onnx' && architecture === undefined
   const bytes = isSource ? await readFile(source.path) : done.files.find(({ format }) => format === 'onnx')?.bytes
   const engine = { engines: enginesFolder(io.env), ...(io.signal && { signal: io.signal }) }
@@ -72,9 +72,6 @@ const convertAndValidate = async (
   }
   return { conversion, validations }
 }
-
-const isWrong = (validation: Validation | null): boolean =>
-  validation?.state === 'different' || validation?.state === 'fails'
 
 const write = async (folder: string, { files }: Conversion, report: ConversionReport): Promise<void> => {
   await mkdir(folder, { recursive: true })
@@ -100,17 +97,26 @@ const print = (report: ConversionReport, { output, json }: ConvertOptions, { out
   for (const note of new Set([...report.notes, ...report.files.flatMap(({ notes }) => notes)])) out.note(note)
 }
 
-/** @throws Failure where a format could not be made, or its outputs are others */
+/** @throws Failure if a format failed or its outputs differ */
 const requireAllRight = ({ failed, files }: ConversionReport, { output }: ConvertOptions): void => {
-  const wrong = files.filter(({ validation }) => isWrong(validation)).map(({ format }) => format)
-  if (failed.length > 0) {
-    throw new Failure(failed.map(({ format, reason }) => `Not converted to ${format}: ${reason}`).join('\n'))
-  }
-  if (wrong.length > 0) {
-    throw new Failure(`${wrong.join(', ')}: the outputs differ from the source by more than ${TOLERANCE}.`, {
-      advice: `${join(output, 'report.txt')} has the figures. To skip the comparison: --no-validate.`,
-    })
-  }
+  const problems = [
+    ...failed.map(({ format, reason }) => `Not converted to ${format}: ${reason}`),
+    ...files.flatMap(({ format, validation }) => {
+      if (validation?.state === 'fails') return [`${format} cannot be run: ${validation.reason}`]
+      if (validation?.state !== 'different') return []
+      return [`${format}: the outputs differ from the source by more than ${validation.tolerance}.`]
+    }),
+  ]
+  if (problems.length === 0) return
+  const isMeasured = files.some(({ validation }) => validation?.state === 'different' || validation?.state === 'fails')
+  throw new Failure(
+    problems.join('\n'),
+    isMeasured
+      ? {
+          advice: `${join(output, 'report.txt')} has the figures. To skip the comparison: --no-validate.`,
+        }
+      : {},
+  )
 }
 
 const convertThroughOnnx = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
@@ -135,7 +141,7 @@ const convertThroughOnnx = async (modelPath: string, options: ConvertOptions, se
   requireAllRight(report, options)
 }
 
-/** Converts, validates, and writes files and reports. @throws Failure where a format failed or differs, after writing */
+/** Converts, validates, and writes files and reports. @throws Failure if a format failed or differs, after writing the rest */
 export const convert = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
   const { formats } = options
   const isGguf = formats.includes('gguf')
@@ -153,7 +159,7 @@ export const convert = async (modelPath: string, options: ConvertOptions, sessio
       'Push the architecture once, then the weights: the service combines them (svc push).',
     )
   }
-  // Before the work: whoever is not signed in should hear it first.
+  // Checks the sign-in before doing any work.
   const connection = options.push ? await session.signedIn({ apiBase: options.apiBase }) : null
   const made = isGguf ? await convertGguf(modelPath, options, session) : modelPath
   if (!isGguf) await convertThroughOnnx(modelPath, options, session)

@@ -16,22 +16,22 @@ export type Metric = (typeof METRICS)[number]
 interface Mean {
   readonly mean: number
   readonly lines: number
-  /** 95%. */
+  /** 95% confidence interval. */
   readonly interval: Interval
 }
 
-/** What a model's results come to; null: not asked for, or no line says what is expected. */
+/** Summary of a model's results. A metric is null if not requested, or if no line has an expected output. */
 export interface Summary {
   readonly model: string
   readonly lines: number
-  /** Lines that the server refused: they count as 0. */
+  /** Lines that the server refused; they count as 0. */
   readonly refused: number
   readonly similarity: Mean | null
   readonly exactMatch: Mean | null
   readonly latencyMs: { readonly p50: number; readonly p95: number } | null
 }
 
-/** Without regard to spaces around and between words. */
+/** Compares without regard to whitespace around and between words. */
 export const isExactMatch = (output: string, expected: string): boolean => {
   const plain = (text: string): string => text.trim().replace(/\s+/g, ' ')
   return plain(output) === plain(expected)
@@ -66,7 +66,7 @@ export const summarize = (model: string, results: readonly LineResult[], metrics
   }
 }
 
-/** The first model less the second, line by line. */
+/** The first model minus the second one, line by line. */
 export interface Comparison {
   readonly metric: 'similarity' | 'exact_match'
   readonly difference: number

@@ -4,19 +4,19 @@ import { Failure, wrongUsage } from '../failure.ts'
 import type { PromptLine } from '../inference/prompt-file.ts'
 import { isSameFile } from '../result-files.ts'
 
-/** What one model made of one line. */
+/** The result of one model for one line. */
 export interface LineResult {
-  /** From 1, of the lines that are not empty. */
+  /** Counts the non-empty lines, from 1. */
   readonly line: number
   readonly model: string
-  /** null where the server refused: `error` says why. */
+  /** null if the server refused; `error` has the reason. */
   readonly output: string | null
   readonly error: string | null
   readonly latency_ms: number
-  /** null where nothing was expected, or it was not asked for. */
+  /** null if there is no expected output or the metric was not requested. */
   readonly similarity: number | null
   readonly exact_match: boolean | null
-  /** Of all that the result follows from: a line that was changed is evaluated again. */
+  /** A hash of everything that the result depends on: a changed line is evaluated again. */
   readonly key: string
 }
 
@@ -26,7 +26,7 @@ export const keyOf = (model: string, prompt: PromptLine, settings: readonly unkn
     .digest('hex')
     .slice(0, 16)
 
-/** @throws Failure where results cannot be added to the file: it is the test data, or no file */
+/** @throws Failure if results cannot be appended to the file: it is the test data, or not a regular file */
 export const requireResultsFile = async (path: string, testData: string): Promise<void> => {
   if (await isSameFile(path, testData)) {
     throw wrongUsage('--results names the file of --test-data.', 'Name another file: results are added to it.')
@@ -45,18 +45,18 @@ const isResult = (value: unknown): value is LineResult => {
   return typeof line === 'number' && typeof key === 'string'
 }
 
-/** What each line of results begins with, as it is written. */
+/** The beginning of each line of results, as written by JSON.stringify. */
 const BEGINNING = '{"output":'
 
-/** The first result may have been cut off. */
+/** True if the text may be a first result that was cut off. */
 const isCutOff = (text: string): boolean => {
   const line = text.trim()
   return !line.includes('\n') && (line.startsWith(BEGINNING) || BEGINNING.startsWith(line))
 }
 
 /**
- * Results of an earlier run, by key and line. A line that was cut off when it was written is left out.
- * @throws Failure for a file of something else
+ * Returns the results of an earlier run, by line and key. Skips lines that were cut off.
+ * @throws Failure if the file contains something else
  */
 export const readResults = async (path: string): Promise<ReadonlyMap<string, LineResult>> => {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -69,7 +69,7 @@ export const readResults = async (path: string): Promise<ReadonlyMap<string, Lin
       const result: unknown = JSON.parse(line)
       if (isResult(result)) found.set(`${result.line} ${result.key}`, result)
     } catch {
-      // Cut off, or empty.
+      // Skips a line that is cut off or empty.
     }
   }
   if (found.size === 0 && text.trim() !== '' && !isCutOff(text)) {

@@ -16,13 +16,13 @@ const lines = (count: number): string =>
 
 interface Other {
   readonly url: string
-  /** Inputs that were answered, with the model. */
+  /** The inputs that it received, each after the model's name. */
   readonly asked: string[]
-  /** Answers a request with another status, once it says so. */
+  /** Returns another status for a request, or null. */
   fault: (model: string, input: string) => { readonly status: number; readonly message: string } | null
 }
 
-/** A server of another maker: `good` is right, `bad` is right on each third line, `my-embedder` knows numbers. */
+/** A third-party server: `good` is always right, `bad` only on every third line, `my-embedder` embeds numbers. */
 const startOther = async (): Promise<Other> => {
   const other: Other = { url: '', asked: [], fault: () => null }
   const answer = (path: string, body: { model: string; input: string[]; messages: { content: string }[] } | null) => {
@@ -58,8 +58,8 @@ const start = async (text = lines(12)) => {
   return { cwd, run }
 }
 
-describe('a server of another maker', () => {
-  it('is measured by the cosine of its embeddings', async () => {
+describe('with a third-party server', () => {
+  it('measures similarity by the cosine of its embeddings', async () => {
     const [{ url }, { run }] = [await startOther(), await start()]
     const good = await run(['good', '-d', 'test.jsonl', '--api-base', `${url}/v1/`, '--json'])
     expect({ exitCode: good.exitCode, ...JSON.parse(good.stdout) }).toEqual({
@@ -97,7 +97,7 @@ describe('a server of another maker', () => {
     expect(bad.stdout).toMatch(/bad +12 +0 +- +0\.333 \[0\.138, 0\.609\] +- +-\n/)
   })
 
-  it('has two models compared line by line', async () => {
+  it('compares two models line by line', async () => {
     const [{ url }, { run }] = [await startOther(), await start()]
     const argv = [
       'good',
@@ -136,7 +136,7 @@ describe('a server of another maker', () => {
     )
   })
 
-  it('that fails is asked again, and a second run goes on where the first one stopped', async () => {
+  it('retries failed requests, and a second run resumes where the first one stopped', async () => {
     const [other, { cwd, run }] = [await startOther(), await start()]
     const argv = [
       'good',
@@ -160,20 +160,28 @@ describe('a server of another maker', () => {
       stderr: expect.stringContaining(`${other.url}/v1 failed 4 times: Broken.\nWith --results <file>`),
     })
     expect(other.asked).toEqual(['good 0', 'good 1', 'good 2', 'good 3', 'good 4'])
-    // As a crash would leave it.
+    // A partial line, as after a crash.
     const kept = await readFile(join(cwd, 'results.jsonl'), 'utf8')
     await writeFile(join(cwd, 'results.jsonl'), `${kept}{"line":6,"mod`)
     other.fault = () => null
     other.asked.length = 0
     expect(await run(argv)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Passed') })
     expect(other.asked).toEqual([5, 6, 7, 8, 9, 10, 11].map((number) => `good ${number}`))
-    expect(await run(argv)).toMatchObject({ exitCode: 0 })
+    expect(await run(argv)).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('good: 12 of 12 results were read from results.jsonl.'),
+    })
     expect(other.asked.length).toBe(7)
     await run([...argv, '--max-tokens', '9'])
     expect(other.asked.length).toBe(19)
+    // Another server's model of the same name.
+    const second = await startOther()
+    const answers = await run(argv.map((argument) => (argument === other.url ? second.url : argument)))
+    expect(answers).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('were read from') })
+    expect(second.asked.length).toBe(12)
   })
 
-  it('that refuses a line has that counted as wrong', async () => {
+  it('counts a line that the server refuses as wrong', async () => {
     const [other, { run }] = [await startOther(), await start()]
     other.fault = (_, input) => (input === 'line 4' ? { status: 400, message: 'Too long.' } : null)
     const { exitCode, stdout } = await run(['good', '-d', 'test.jsonl', '--api-base', other.url, '--json'])
@@ -185,7 +193,7 @@ describe('a server of another maker', () => {
   })
 })
 
-it('measures our own server, and the service that passes on to it, by the F1 of words', async () => {
+it('measures our own server, and the service that forwards to it, by token F1', async () => {
   const engine = await openStarter()
   const server = await serveForTest(engine)
   onTestFinished(async () => {
@@ -213,7 +221,7 @@ it('measures our own server, and the service that passes on to it, by the F1 of 
   })
 })
 
-describe('is refused', () => {
+describe('refuses', () => {
   it.each([
     [['good', '-d', 'missing.jsonl'], 1, 'missing.jsonl'],
     [['good'], 2, '--test-data'],
@@ -237,7 +245,7 @@ describe('is refused', () => {
     [['-d', 'test.jsonl', '--results', '.'], 2, 'is a folder.'],
     [['-d', 'test.jsonl', '--results', '/dev/null'], 2, '--results /dev/null is not a regular file.'],
     [['-d', 'test.jsonl', '--results', 'other.jsonl'], 1, 'other.jsonl holds something other than results of svc eval'],
-  ])('%j, before the server is asked', async (argv, exitCode, message) => {
+  ])('%j, before any request', async (argv, exitCode, message) => {
     const { cwd, run } = await start()
     await symlink('test.jsonl', join(cwd, 'link.jsonl'))
     await writeFile(join(cwd, 'other.jsonl'), '{"input":"line 1"}\n{"input":"line 2"}')
@@ -247,7 +255,7 @@ describe('is refused', () => {
     expect(await readFile(join(cwd, 'other.jsonl'), 'utf8')).toBe('{"input":"line 1"}\n{"input":"line 2"}')
   })
 
-  it('a file that expects nothing, unless only the latency is measured', async () => {
+  it('test data without expected outputs, unless only latency is measured', async () => {
     const [{ url }, { run }] = [await startOther(), await start('{"input":"line 1"}')]
     const argv = ['good', '-d', 'test.jsonl', '--api-base', url]
     expect(await run(argv)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('has an expected_output') })
@@ -262,13 +270,13 @@ describe('is refused', () => {
   })
 })
 
-it('computes intervals and tests as textbooks have them', () => {
+it('computes intervals and tests like textbooks', () => {
   expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5)
   expect(quantile([7], 0.95)).toBe(7)
   // scipy.stats.binomtest(1, 9).pvalue
   expect(mcNemarTest(8, 1)).toBeCloseTo(0.0390625, 9)
   expect(mcNemarTest(0, 0)).toBe(1)
-  // All of 2^6 changes of signs: two are as extreme.
+  // All 2^6 sign flips: two are as extreme.
   expect(signFlipTest([1, 1, 1, 1, 1, 1])).toBeCloseTo(2 / 64, 2)
   expect(signFlipTest([0, 0])).toBe(1)
   const { lower, upper } = bootstrapInterval(Array.from({ length: 100 }, (_, i) => i % 2))

@@ -26,14 +26,14 @@ export interface EvalOptions {
   readonly json?: true
 }
 
-/** How similarity is measured: named in all output. */
+/** How similarity is measured; all output names the method. */
 interface Similarity {
   readonly method: 'embedding cosine' | 'token F1'
   readonly model: string | null
   of(output: string, expected: string): Promise<number>
 }
 
-/** Evaluates a model, and perhaps a second one. @throws ExitCode 1 below the threshold */
+/** Evaluates a model, optionally compared with a second one. @throws ExitCode 1 below the threshold */
 export const evaluate = async (model: string, options: EvalOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const { metrics, threshold } = options
@@ -76,7 +76,7 @@ const requireModel = ({ models, url }: ModelServer, name: string): void => {
 
 const EMBEDDERS = /embed|bert|minilm|bge|gte|e5/i
 
-/** The model that was named, or the first of those that are called like one and answer. */
+/** Uses the given embedding model, or the first that is named like one and responds. */
 const similarityOf = async (server: ModelServer, named: string | undefined): Promise<Similarity> => {
   if (named !== undefined) requireModel(server, named)
   for (const model of named === undefined ? server.models.filter((name) => EMBEDDERS.test(name)) : [named]) {
@@ -112,20 +112,28 @@ const evaluateLines = async (
   const { io } = session
   const path = options.results === undefined ? null : resolve(io.cwd, options.results)
   const known = path === null ? new Map<string, LineResult>() : await readResults(path)
-  const settings = [options.maxTokens, similarity?.method, similarity?.model, options.metrics.includes('exact_match')]
+  const settings = [
+    evaluation.server.url,
+    options.maxTokens,
+    similarity?.method,
+    similarity?.model,
+    options.metrics.includes('exact_match'),
+  ]
   const results: LineResult[] = []
   const waiting = [...prompts.entries()].reverse()
   const bar = showProgress(io, model, String)
   let done = 0
+  let taken = 0
   const work = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const [index, prompt] = next
       const key = keyOf(model, prompt, settings)
       const before = known.get(`${index + 1} ${key}`)
       const result = before ?? { ...(await evaluateLine(model, prompt, evaluation)), line: index + 1, model, key }
-      // One write of a whole line, which no other one comes between.
+      // Appends a whole line in one write, so that lines are never interleaved.
       if (before === undefined && path !== null) await appendFile(path, `${JSON.stringify(result)}\n`)
       results[index] = result
+      if (before !== undefined) taken++
       bar.update(++done, prompts.length)
     }
   }
@@ -133,7 +141,7 @@ const evaluateLines = async (
     const workers = await Promise.allSettled(
       Array.from({ length: options.concurrency }, () =>
         work().catch((error: unknown) => {
-          // The others finish the lines that they are at.
+          // The other workers finish their current lines.
           waiting.length = 0
           throw error
         }),
@@ -144,6 +152,7 @@ const evaluateLines = async (
   } finally {
     bar.end()
   }
+  if (taken > 0) session.out.note(`${model}: ${taken} of ${prompts.length} results were read from ${options.results}.`)
   return results
 }
 

@@ -10,19 +10,18 @@ import { COREML_COMPUTED, coremlToOnnx } from '../../convert/to-coreml/coreml-to
 import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
 import type { GraphFormat } from '../../inference/engines/onnx/run-graph.ts'
 
-/** Ranges of the values that int8 computes with, measured on the samples; none where there is no engine, or it cannot give them. */
+/** Returns the value ranges that int8 needs, measured on the samples; empty without a capable engine. */
 export type Calibrate = (model: OnnxModel) => Promise<ReadonlyMap<string, ValueRange>>
 
-/** Models that an engine runs before and after. */
+/** A model format for which an engine can run models before and after quantization. */
 export interface MeasuredFormat {
-  /** Of the engine. */
   readonly engine: GraphFormat
   readonly methods: readonly string[]
-  /** What `auto` is where nothing is measured; absent: it needs the engine. */
+  /** What `auto` uses if nothing can be measured. If undefined, `auto` needs the engine. */
   readonly unmeasured?: string
-  /** From which samples are drawn, and classifiers recognized. */
+  /** The model from which samples are generated and classifiers recognized. */
   outline(bytes: Uint8Array): OnnxModel
-  /** What the engine runs of it, where that is not the file itself; and what a user should know of that. */
+  /** The bytes that the engine runs, if not the file itself; `note` tells the user about it. */
   executable?(bytes: Uint8Array): Uint8Array
   readonly note?: string
   quantize(
@@ -39,7 +38,7 @@ export const MEASURED_FORMATS = {
     outline: readOnnx,
     quantize: async (bytes, method, calibrate) => {
       const source = readOnnx(bytes)
-      // Half precision halves weights in every form, and would store those of two forms twice.
+      // float16 halves weights in any form; folding could store shared weights twice.
       const model = method === 'float16' ? source : foldWeights(source)
       const ranges = method === 'int8' ? await calibrate(model) : new Map()
       const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })

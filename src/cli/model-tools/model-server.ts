@@ -4,14 +4,14 @@ import { Failure } from '../failure.ts'
 import { serverKey } from '../network/running-server.ts'
 import type { Session } from '../session.ts'
 
-/** A server of models, as the OpenAI API has it. */
+/** A model server with the OpenAI API. */
 export interface ModelServer {
-  /** In front of /chat/completions. */
+  /** The base URL, to which /chat/completions is appended. */
   readonly url: string
   readonly models: readonly string[]
-  /** The likeliest answer, and how long it took. A request that the server refuses gives what it said. */
+  /** Returns the answer at temperature 0 and its duration, or the error message if the server refuses the request. */
   chat(model: string, messages: readonly ChatMessage[], maxTokens: number): Promise<Answer>
-  /** One vector for each text; null where the model computes none. */
+  /** Returns one vector per text; null if the model does not compute embeddings. */
   embed(model: string, texts: readonly string[]): Promise<readonly (readonly number[])[] | null>
 }
 
@@ -34,7 +34,7 @@ const wordsOf = (body: unknown, status: number): string => {
   return typeof message === 'string' ? message.slice(0, 300).replace(/\.$/, '') : `HTTP ${status}`
 }
 
-/** Which addresses may be meant: a server of models, then the service, which passes on what it is asked. */
+/** The base URLs to try: a model server, then the service, which forwards inference requests. */
 const candidates = async (session: Session, base: string): Promise<readonly { url: string; key: string | null }[]> => {
   const plain = base.replace(/\/v1$/, '')
   const key = await session.apiKey(plain)
@@ -44,7 +44,7 @@ const candidates = async (session: Session, base: string): Promise<readonly { ur
   ]
 }
 
-/** @throws Failure where no server of models answers there. */
+/** @throws Failure if no model server responds at the address */
 export const connectToModels = async (session: Session, base: string): Promise<ModelServer> => {
   const faults: string[] = []
   for (const { url, key } of await candidates(session, base)) {
@@ -92,7 +92,7 @@ const sender =
     }
   }
 
-/** Busy servers and broken connections are asked again, a few times. @throws Failure */
+/** Retries when the server is busy or the connection breaks. @throws Failure after ATTEMPTS */
 const persistent = async ({ io }: Session, url: string, send: () => Promise<Response>): Promise<Response> => {
   for (let attempt = 1; ; attempt++) {
     const found = await send().catch((error: Error) => error)
@@ -130,7 +130,7 @@ const serverOf = (session: Session, url: string, models: readonly string[], send
     return typeof text === 'string' ? { text, milliseconds } : { refused: 'The reply has no message.', milliseconds }
   },
   async embed(model, texts) {
-    // An embedding of nothing is refused.
+    // Servers refuse to embed an empty text.
     const input = texts.map((text) => (text.trim() === '' ? '-' : text))
     const { status, body } = await persistent(session, url, () => send('/embeddings', { model, input }, REQUEST_MS))
     const data: unknown = isBody(body) ? body.data : null

@@ -1,4 +1,4 @@
-/** What language models are compared on where no text was given: prose, dialog, code and numbers, some 1,200 tokens. */
+/** The default text for comparing language models: prose, dialog, code, and numbers, about 1,200 tokens. */
 export const PERPLEXITY_TEXT = `The harbor lay quiet in the early morning. A thin fog hung above the water, and the first boats had already gone out to
 sea, their lamps small and yellow in the distance. On the pier an old man mended his net. He had done so every day for forty years,
 and his hands no longer needed his eyes. When the girl from the bakery came by, he looked up and smiled. "You are late today," he

@@ -1,11 +1,11 @@
 import { CONVERTED_FORMATS, type ConvertedFormat } from '../../domain/model.ts'
 import type { Connection } from '../connection.ts'
-import { modelNamed, orNull } from '../model-sources/catalog.ts'
+import { modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
 import type { Session } from '../session.ts'
 import { push } from '../uploads/push.ts'
 import { requireModelName, whatToPush } from '../uploads/what-to-push.ts'
 
-/** Uploads the file as the next version of the model of its name; the service makes the formats of it itself. */
+/** Uploads the file as the next version of the model with its name. The service does the conversions itself. */
 export const pushConverted = async (
   path: string,
   formats: readonly string[],
@@ -14,7 +14,7 @@ export const pushConverted = async (
 ): Promise<void> => {
   const pushed = await whatToPush(path, session)
   const name = requireModelName(pushed.name, 'file')
-  const model = await orNull(modelNamed(connection, name))
+  const model = await nullIfNotFound(modelNamed(connection, name))
   const last = Math.max(0, ...(model?.versions.map(({ version }) => version) ?? []))
   const requested = formats.filter((name): name is ConvertedFormat =>
     (CONVERTED_FORMATS as readonly string[]).includes(name),

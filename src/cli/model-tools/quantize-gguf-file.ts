@@ -8,10 +8,10 @@ import { PERPLEXITY_TEXT } from './perplexity-text.ts'
 import { belowThreshold } from './quantize-output.ts'
 import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
 
-/** What `auto` tries where there is a threshold, from the smallest on. */
+/** The methods that `auto` tries to meet a threshold, smallest result first. */
 const BY_SIZE: readonly GgufMethod[] = ['int4', 'int8', 'float16']
 
-/** More than what is scored of a text. */
+/** More than the part of a text that is scored. */
 const MAX_TEXT_BYTES = 2 ** 20
 
 const beginningOf = async (path: string): Promise<string> => {
@@ -24,7 +24,7 @@ const beginningOf = async (path: string): Promise<string> => {
   }
 }
 
-/** exp(-divergence) is the geometric mean, weighted by the original's probabilities, of other / original probability. */
+/** exp(-divergence) is the geometric mean of the ratio of the two models' probabilities, weighted by the original's. */
 const qualityOf = ({ divergence }: ModelComparison): number => Math.exp(-divergence)
 
 const rowsOf = ({
@@ -49,8 +49,8 @@ const rowsOf = ({
 ]
 
 /**
- * Quantizes a GGUF file into the temporary folder of the request. With a threshold or a text both models read the text, and
- * `auto` takes the first method, from the smallest result on, that meets the threshold.
+ * Quantizes a GGUF file into the request's temporary folder. With a threshold or a text, both models are compared on the text.
+ * `auto` takes the smallest result that meets the threshold.
  */
 export const quantizeGgufFile = async (request: FileRequest, { io, out }: Session): Promise<QuantizedFile> => {
   const { source, folder, method, qualityThreshold, data } = request

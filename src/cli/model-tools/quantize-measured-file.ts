@@ -2,16 +2,11 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { generateSamples } from '../../convert/quantize/generate-samples.ts'
 import type { ValueRange } from '../../convert/quantize/integer-graph.ts'
 import { classifierOutputs, compareOutputs, qualityOf } from '../../convert/quantize/quality.ts'
 import { calibrationModel, rangesNeeded } from '../../convert/quantize/quantize-onnx.ts'
-import {
-  generateSamples,
-  type NumberArray,
-  type Sample,
-  samplesFromArrays,
-  samplesFromLines,
-} from '../../convert/quantize/samples.ts'
+import { type NumberArray, type Sample, samplesFromArrays, samplesFromLines } from '../../convert/quantize/samples.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { enginesFolder } from '../../inference/engines/optional/optional-engine.ts'
@@ -26,20 +21,20 @@ import { type Calibrate, MEASURED_FORMATS, type MeasuredFormat } from './measure
 import { belowThreshold } from './quantize-output.ts'
 import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
 
-/** What `auto` accepts where no threshold is given. */
+/** The quality that `auto` requires by default. */
 const AUTO_THRESHOLD = 0.99
 const GENERATED = 32
 const MAX_SAMPLES = 256
 const MAX_BYTES = 2 ** 31 - 1
 
-/** What the original gave, to compare with. */
+/** The original's results, to compare with. */
 interface Reference {
   readonly samples: readonly Sample[]
   readonly run: GraphRun
   readonly classifiers: ReadonlySet<string>
 }
 
-/** One file, on its way. */
+/** One file in progress. */
 interface Work {
   readonly format: MeasuredFormat
   readonly request: FileRequest
@@ -55,7 +50,7 @@ const run = (model: string | Uint8Array, samples: readonly Sample[], { format, s
     ...(io.signal && { signal: io.signal }),
   })
 
-/** Two rounds, and the second is timed: the first one allocates. */
+/** Runs the samples twice and times the second pass, because the first one allocates memory. */
 const execute = async (path: string, bytes: Uint8Array, samples: readonly Sample[], work: Work): Promise<GraphRun> => {
   const done = await run(work.format.executable?.(bytes) ?? path, [...samples, ...samples], work)
   if ('notRun' in done) throw new InferenceError('engine_missing', `${done.notRun}.`)
@@ -77,7 +72,7 @@ const readSamples = async (model: OnnxModel, file: string, { io }: Session): Pro
   return samplesFromArrays(model, arrays, MAX_SAMPLES)
 }
 
-/** What to compare with; where nothing has to be measured and nothing can be, a note that says why. */
+/** Returns the original's results. If they cannot be measured and are not needed, returns a note that says why. */
 const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | string> => {
   const { format, session } = work
   const { method, qualityThreshold, data, source } = work.request
@@ -119,7 +114,7 @@ const calibrator =
 
 type Candidate = Measured & { readonly path?: string; readonly notes: readonly string[] }
 
-/** Makes the model by one method in the temporary folder, and measures it where there is something to compare with. */
+/** Quantizes the model with one method into the temporary folder, and measures it if there is a reference. */
 const makeCandidate = async (
   source: Uint8Array,
   method: string,
@@ -154,8 +149,8 @@ const originalOf = (bytes: number, reference: Reference | null): Measured => ({
 })
 
 /**
- * Quantizes a file into the temporary folder of the request: by its method or, for `auto`, by each, of which the smallest that meets
- * the threshold is taken. @throws Failure where there is no engine to measure with, and it is needed
+ * Quantizes a file into the request's temporary folder. `auto` tries each method and takes the smallest result that meets the
+ * threshold. @throws Failure if a measurement is needed but there is no engine
  */
 export const quantizeMeasuredFile = async (
   name: keyof typeof MEASURED_FORMATS,

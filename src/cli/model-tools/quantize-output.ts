@@ -3,7 +3,7 @@ import { dirname, extname, join } from 'node:path'
 import { wrongUsage } from '../failure.ts'
 import { isSameFile, requireWritableFolder } from '../result-files.ts'
 
-/** Before the work: a folder on the disk of the output, where a result can be renamed into place. @throws Failure */
+/** Creates a temporary folder on the output's disk, so that the result can be renamed into place. @throws Failure */
 export const folderNear = async (output: string): Promise<string> => {
   const folder = await requireWritableFolder(dirname(output))
   return mkdtemp(join(folder, '.svc-quantize-')).catch((error) =>
@@ -11,7 +11,7 @@ export const folderNear = async (output: string): Promise<string> => {
   )
 }
 
-/** @throws Failure where the result would take the place of its source, or of a folder */
+/** @throws Failure if the result would replace its source or a folder */
 export const requireFree = async (output: string, source: string): Promise<void> => {
   if (await isSameFile(output, source)) {
     throw wrongUsage(`The result would replace ${source}.`, 'Choose another path with --output.')
@@ -28,7 +28,7 @@ export const requireFree = async (output: string, source: string): Promise<void>
   }
 }
 
-/** The value with as many digits as it takes to see that it is below the threshold. */
+/** Formats the value with enough digits to show that it is below the threshold. */
 export const valueBelow = (value: number, threshold: number): string => {
   for (let digits = 4; digits < 17; digits++) {
     if (Number(value.toFixed(digits)) < threshold) return value.toFixed(digits)
@@ -36,7 +36,7 @@ export const valueBelow = (value: number, threshold: number): string => {
   return String(value)
 }
 
-/** Why no result was taken, with the best one. */
+/** Explains why no result was accepted, and names the best one. */
 export const belowThreshold = (
   rows: readonly { readonly method: string; readonly quality?: number }[],
   threshold: number,

@@ -27,7 +27,7 @@ const network = (): Uint8Array => {
   return writeOnnx(graph.build())
 }
 
-/** A folder with a model, and `svc` in it. Where the engine is, SERVICE_HOME is its folder's parent. */
+/** A folder with a model, and `svc` running in it. To use an engine, pass the parent of its folder as `home`. */
 const start = async (home?: string) => {
   const cwd = await emptyFolder()
   await writeFile(join(cwd, 'net.onnx'), network())
@@ -35,7 +35,7 @@ const start = async (home?: string) => {
   return { cwd, svc: (...argv: string[]) => runInProcess(['quantize', ...argv], { cwd, env }) }
 }
 
-it('writes a smaller model beside the original, and says that its quality was not measured without an engine', async () => {
+it('writes a smaller model next to the original, and without an engine says that its quality was not measured', async () => {
   const { cwd, svc } = await start()
   const { exitCode, stdout, stderr } = await svc('net.onnx', '-m', 'dynamic')
   expect({ exitCode, stderr }).toEqual({
@@ -48,7 +48,7 @@ it('writes a smaller model beside the original, and says that its quality was no
   expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-dynamic.onnx'])
 })
 
-it('takes the name of a file for --output, and prints what it did as JSON', async () => {
+it('accepts a file name for --output, and prints the result as JSON', async () => {
   const { cwd, svc } = await start()
   const { exitCode, stdout } = await svc('net.onnx', '-m', 'float16', '-o', 'out/half.onnx', '--json')
   const output = join(cwd, 'out/half.onnx')
@@ -107,13 +107,13 @@ it.each([
   expect(await readdir(cwd)).toEqual(before)
 })
 
-it('finds before the work where the result cannot go', async () => {
+it('detects an impossible output path before doing any work', async () => {
   const { svc } = await start()
   const { stderr } = await svc('net.onnx', '-m', 'int8', '-o', 'net.onnx')
   expect(stderr).not.toContain('quantizing')
 })
 
-it('says where the result is larger than the original', async () => {
+it('says if the result is larger than the original', async () => {
   const { cwd, svc } = await start()
   const graph = graphBuilder('many')
   const x = graph.input('x', 'f32', [1, 16])
@@ -126,14 +126,14 @@ it('says where the result is larger than the original', async () => {
   expect(stderr).toMatch(/The result is larger than the original: \d+ kB in place of \d+ kB\./)
 })
 
-it('shows as many digits as a threshold that was missed takes', () => {
+it('shows enough digits to tell a missed threshold from the result', () => {
   const rows = [{ method: 'original' }, { method: 'int8', quality: 0.98 }, { method: 'float16', quality: 0.9999999 }]
   expect(belowThreshold(rows, 1)).toBe('no result reaches the quality 1; the best is 0.9999999 (float16)')
   expect(belowThreshold(rows.slice(0, 2), 0.99)).toBe('no result reaches the quality 0.99; the best is 0.9800 (int8)')
   expect(belowThreshold([], 0.5)).toBe('no result reaches the quality 0.5')
 })
 
-it('quantizes .mlmodel, .mlpackage and .tflite files, without engines unmeasured', async () => {
+it('quantizes .mlmodel, .mlpackage, and .tflite files, without measurement if there is no engine', async () => {
   const { cwd, svc } = await start()
   const model = readOnnx(network())
   await writeFile(join(cwd, 'net.mlmodel'), onnxToCoreml(model).bytes)
@@ -183,7 +183,7 @@ it('measures a language model on a text, and auto takes the smallest result that
   const [original, small, chosen] = candidates
   expect([original.method, small.method, chosen.method]).toEqual(['original', 'q4_k_m', 'q8_0'])
   expect(original).toMatchObject({ quality: 1, kl_divergence: 0, same_token: 1 })
-  // The source is Q8_0 already.
+  // The source is already Q8_0.
   expect(chosen).toMatchObject({ quality: 1, perplexity: original.perplexity, same_token: 1 })
   expect(small.quality).toBeCloseTo(Math.exp(-small.kl_divergence), 12)
   expect(small.quality).toBeLessThan(0.995)
@@ -206,7 +206,7 @@ it('measures a language model on a text, and auto takes the smallest result that
   })
 })
 
-it('goes through a folder, keeps its subfolders, and exits with 1 where a file could not be quantized', async () => {
+it('quantizes a folder, keeps its subfolders, and exits with 1 if a file could not be quantized', async () => {
   const { cwd, svc } = await start()
   await mkdir(join(cwd, 'models/onnx'), { recursive: true })
   await writeFile(join(cwd, 'models/onnx/a.onnx'), network())
@@ -219,7 +219,7 @@ it('goes through a folder, keeps its subfolders, and exits with 1 where a file c
 
 describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null ? WITHOUT : 'installed'})`, () => {
   const home = join(testEngines ?? '', '..')
-  it('auto writes the smallest that meets the threshold, and prints the table it chose from', async () => {
+  it('auto writes the smallest result that meets the threshold, and prints the table of candidates', async () => {
     const { cwd, svc } = await start(home)
     const { exitCode, stdout, stderr } = await svc('net.onnx', '--quality-threshold', '0.9', '--json')
     const { method, candidates, samples } = JSON.parse(stdout)
@@ -240,7 +240,7 @@ describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null 
     ).toBe(true)
     expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-int4.onnx'])
   })
-  it('below the threshold nothing is written', async () => {
+  it('writes nothing below the threshold', async () => {
     const { cwd, svc } = await start(home)
     const values = Float32Array.from({ length: 192 }, (_, at) => Math.sin(at))
     await writeFile(
@@ -265,7 +265,7 @@ describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null 
   })
 })
 
-it.skipIf(testEngines === null)(`Core ML networks are measured by their layers in ONNX (${WITHOUT})`, async () => {
+it.skipIf(testEngines === null)(`measures Core ML networks by running their layers as ONNX (${WITHOUT})`, async () => {
   const { cwd, svc } = await start(join(testEngines!, '..'))
   await writeFile(join(cwd, 'net.mlmodel'), onnxToCoreml(readOnnx(network())).bytes)
   const { exitCode, stdout, stderr } = await svc('net.mlmodel', '--quality-threshold', '0.98', '--json')
@@ -280,7 +280,7 @@ it.skipIf(testEngines === null)(`Core ML networks are measured by their layers i
   expect(stderr).toContain("computed by onnxruntime from Apple's documentation of the layers, not by Apple's runtime")
 })
 
-it.skipIf(tfliteEngines === null)(`LiteRT measures .tflite files in the same way (${WITHOUT_LITERT})`, async () => {
+it.skipIf(tfliteEngines === null)(`measures .tflite files with LiteRT (${WITHOUT_LITERT})`, async () => {
   const { cwd, svc } = await start(join(tfliteEngines!, '..'))
   await writeFile(join(cwd, 'net.tflite'), onnxToTflite(readOnnx(network()), { inputShape: [1, 64] }).bytes)
   const { exitCode, stdout } = await svc('net.tflite', '--quality-threshold', '0.99', '--json')

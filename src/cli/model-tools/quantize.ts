@@ -24,10 +24,10 @@ const measured =
 
 const quantizeMlmodelFile = measured('coreml')
 
-/** Where a package has its model; packages of ML programs have one without layers, which is refused. */
+/** The model's path in a package. Packages of ML programs have one without layers, which is refused. */
 const PACKAGED_MODEL = 'Data/com.apple.CoreML/model.mlmodel'
 
-/** A package is a folder: a copy of it, with the model in it quantized. */
+/** Copies the package, which is a folder, and quantizes the model in the copy. */
 const quantizePackage: Quantizer = async (request, session) => {
   const source = join(request.source, PACKAGED_MODEL)
   if (!existsSync(source)) throw new Failure(`${basename(request.source)} has no ${PACKAGED_MODEL}.`)
@@ -54,7 +54,7 @@ const quantizerOf = (fileName: string): Quantizer | undefined => QUANTIZERS[extn
 
 const MAX_DEPTH = 4
 
-/** The model files under a folder. Results of earlier runs are not models to quantize. */
+/** Lists the model files under a folder, except the results of earlier runs. */
 const filesIn = async (folder: string, depth = 0): Promise<string[]> => {
   const entries = await readdir(folder, { withFileTypes: true })
   const found = await Promise.all(
@@ -112,7 +112,7 @@ const showTable = ({ table, samples }: Report, { out }: Session): void => {
     )
 }
 
-/** Quality that only looks like 1 in four digits is not shown as 1. */
+/** Never shows a quality below 1 as 1.0000. */
 const qualityText = (quality: number): string => {
   const text = quality.toFixed(4)
   return quality < 1 && text === '1.0000' ? '>0.9999' : text
@@ -125,7 +125,7 @@ const noteIfLarger = ({ table }: Report, method: string, { out }: Session): void
   out.note(`The result is larger than the original: ${sizeWords(made)} in place of ${sizeWords(original)}.`)
 }
 
-/** Quantizes one file to where `place` says, by the method that was used. @throws Failure below the threshold */
+/** Quantizes one file; `place` returns the output path for the chosen method. @throws Failure below the threshold */
 export const quantizeFile = async (
   { source, fileName = basename(source) }: { readonly source: string; readonly fileName?: string },
   options: QuantizeOptions,
@@ -151,7 +151,7 @@ export const quantizeFile = async (
   const folder = await folderNear(place(options.method))
   try {
     const done = await quantizer({ ...options, source, folder }, session)
-    // Of one method that is refused, the reason says what the table would.
+    // If a single method is refused, its reason says the same as the table.
     const isRefused = done.path === null && done.table.length === 2 && done.table[1]?.reason !== undefined
     if (!isQuiet && !isRefused) showTable(done, session)
     if (done.path === null) throw new Failure(`${fileName} was not quantized, and nothing was written: ${done.reason}`)
@@ -160,7 +160,7 @@ export const quantizeFile = async (
     const output = place(done.method)
     await requireFree(output, source)
     await mkdir(dirname(output), { recursive: true })
-    // A package is a folder, which only takes the place of an empty one. A file takes that of another at once.
+    // Renaming a folder onto another one works only if that is empty; a file replaces a file atomically.
     if (extname(output).toLowerCase() === '.mlpackage') await rm(output, { recursive: true, force: true })
     await rename(done.path, output)
     const { table, samples, threshold } = done
@@ -178,7 +178,7 @@ export const quantizeFile = async (
   }
 }
 
-/** `model.onnx` by int8 -> `model-int8.onnx`. */
+/** `model.onnx`, int8 -> `model-int8.onnx`. */
 export const nameOf = (path: string, method: string): string => {
   const ending = extname(path)
   return `${basename(path, ending)}-${method}${ending}`
@@ -205,7 +205,7 @@ const asJson = ({ source, output, method, bytes, table, samples, threshold }: Qu
   })),
 })
 
-/** `svc quantize`: a file, or each file of a folder, into the output folder. */
+/** `svc quantize`: quantizes a file, or each file of a folder, into the output folder. */
 export const quantizeAndReport = async (
   modelPath: string,
   options: QuantizeOptions & { readonly json?: boolean },

@@ -1,8 +1,8 @@
-// What quantizing one file takes and gives, whatever its format.
+// The input and output types of quantizing one file, shared by all formats.
 
 import type { FileKind } from '../../convert/gguf/quantization-mix.ts'
 
-/** Types of GGUF files, by llama.cpp's names. */
+/** GGUF file types, by llama.cpp's names. */
 export const GGUF_METHODS = ['f16', 'q8_0', 'q4_0', 'q4_k_m'] as const satisfies readonly FileKind[]
 export const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16', ...GGUF_METHODS] as const
 export type Method = (typeof METHODS)[number]
@@ -14,28 +14,28 @@ export interface QuantizeOptions {
   readonly data?: string
 }
 
-/** A file to quantize, and a temporary folder for results. */
+/** A file to quantize, and a temporary folder for the results. */
 export interface FileRequest extends QuantizeOptions {
   readonly source: string
   readonly folder: string
 }
 
-/** A row of the table that a result is chosen from. */
+/** A row of the table of candidates. */
 export interface Measured {
   readonly method: string
   readonly bytes?: number
-  /** What a threshold is held against, from 0 to 1. */
+  /** The quality that is compared with the threshold, from 0 to 1. */
   readonly quality?: number
   readonly cosine?: number
-  /** The share of samples with the same class or, of language models, of tokens with the same most likely next one. */
+  /** The share of samples with the same class; for language models, of tokens with the same most likely next token. */
   readonly agreement?: number | null
-  /** Of language models, on the text. */
+  /** For language models, on the text. */
   readonly perplexity?: number
-  /** Of language models: the mean Kullback-Leibler divergence from the original, in nats. */
+  /** For language models: the mean Kullback-Leibler divergence from the original, in nats. */
   readonly divergence?: number
-  /** Median of a run, or of a token, on this machine. */
+  /** Median time of a run, or per token, on this machine. */
   readonly milliseconds?: number
-  /** Why there is no such result. */
+  /** Why the method has no result. */
   readonly reason?: string
 }
 
@@ -45,7 +45,7 @@ export interface Report {
   readonly threshold: number | null
 }
 
-/** The result in the temporary folder, or why there is none. */
+/** The result in the temporary folder, or the reason why there is none. */
 export type QuantizedFile = Report &
   (
     | { readonly path: string; readonly method: string; readonly notes: readonly string[] }

@@ -3,7 +3,8 @@ import type { Conversion, ConvertedFile } from '../../convert/convert.ts'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
 import { readOnnx } from '../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
-import { generateSamples, retyped } from '../../convert/quantize/samples.ts'
+import { generateSamples } from '../../convert/quantize/generate-samples.ts'
+import { numbersOf, retyped, type Sample } from '../../convert/quantize/samples.ts'
 import { coremlToOnnx } from '../../convert/to-coreml/coreml-to-onnx.ts'
 import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -16,17 +17,31 @@ import {
 } from '../../inference/engines/onnx/run-graph.ts'
 import { InferenceError } from '../../inference/errors.ts'
 
-/** Of float32 computed in another order: the sums of a layer of some thousand weights differ by so much. */
-export const TOLERANCE = 1e-4
+/** The effect of summing float32 in a different order: layers with thousands of weights differ by this much. */
+const TOLERANCE = 1e-4
+
+/** Of half precision, which has 11 bits, computed in float32. */
+const HALF_TOLERANCE = 1e-2
+
+const toleranceOf = ({ graph }: OnnxModel): number =>
+  [...graph.inputs, ...graph.outputs, ...graph.initializers.values()].some(({ type }) => type === 'f16')
+    ? HALF_TOLERANCE
+    : TOLERANCE
 
 const SAMPLES = 3
 
+/** The number of one-row samples if the source describes its training data. */
+const TYPICAL_SAMPLES = 32
+
 const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): readonly number[] => {
   if (other === undefined || one.data.length !== other.data.length) return [Number.POSITIVE_INFINITY]
-  // The number of a class in place of its name, as a note of the conversion says.
+  // The converted model returns class indices instead of names; a note of the conversion says so.
   if (one.type === 'string' && other.type !== 'string') return []
-  return Array.from<unknown, number>(one.data as ArrayLike<unknown>, (value, at) => {
-    const counterpart = other.data[at]
+  const [values, counterparts] = [one, other].map((tensor) =>
+    tensor.type === 'string' ? tensor.data : numbersOf(tensor),
+  )
+  return Array.from<unknown, number>(values as ArrayLike<unknown>, (value, at) => {
+    const counterpart = counterparts![at]
     if (value === counterpart || (Number.isNaN(Number(value)) && Number.isNaN(Number(counterpart)))) return 0
     const difference = Math.abs(Number(value) - Number(counterpart)) / Math.max(1, Math.abs(Number(value)))
     return Number.isNaN(difference) ? Number.POSITIVE_INFINITY : difference
@@ -34,8 +49,8 @@ const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): readon
 }
 
 /**
- * Outputs of the source with those of the result: by name, the others by place, as a converted model may call its outputs
- * otherwise. Labels as text that the result leaves out are not compared.
+ * Pairs the source's outputs with the result's: by name, the rest by position, because a converted model may rename outputs.
+ * Skips text labels that the result leaves out.
  */
 const paired = (expected: GraphTensors, found: GraphTensors): [GraphTensor, GraphTensor | undefined][] => {
   const named = Object.entries(expected).filter(([name]) => Object.hasOwn(found, name))
@@ -49,19 +64,19 @@ const paired = (expected: GraphTensors, found: GraphTensors): [GraphTensor, Grap
   ]
 }
 
-const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors[]) => {
+const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors[], tolerance: number) => {
   const differences = expected.flatMap((outputs, sample) =>
     paired(outputs, found[sample] ?? {}).flatMap(([tensor, other]) => differencesOf(tensor, other)),
   )
   const largest = differences.reduce((most, difference) => Math.max(most, difference), 0)
   const mean = differences.reduce((sum, difference) => sum + difference, 0) / Math.max(1, differences.length)
-  const state = largest <= TOLERANCE ? ('equal' as const) : ('different' as const)
-  return { state, largest, mean, tolerance: TOLERANCE, samples: expected.length }
+  const state = largest <= tolerance ? ('equal' as const) : ('different' as const)
+  return { state, largest, mean, tolerance, samples: expected.length }
 }
 
 interface Target {
   readonly engine: GraphFormat
-  /** Its inputs, and for Core ML what computes it. */
+  /** The inputs; for Core ML, also an equivalent graph to run. */
   outline(bytes: Uint8Array): OnnxModel
 }
 
@@ -71,7 +86,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
   coreml: { engine: 'onnx', outline: coremlToOnnx },
 }
 
-/** The converted model must run: what its engine refuses of it is a fault of the conversion. */
+/** Runs the converted model. If its engine rejects the model, the conversion is faulty. */
 const runTarget = async (bytes: Uint8Array, samples: readonly GraphTensors[], options: RunGraphOptions) => {
   try {
     return await runGraph(bytes, samples, options)
@@ -81,32 +96,39 @@ const runTarget = async (bytes: Uint8Array, samples: readonly GraphTensors[], op
   }
 }
 
-/** Samples for the reference, whose open sizes are those that the target has. */
-const samplesFor = (reference: OnnxModel, target: OnnxModel, inputShape: readonly number[] | null) => {
+/** Generates samples for the reference, with its dynamic sizes set to the target's. */
+const samplesFor = (
+  reference: OnnxModel,
+  target: OnnxModel,
+  { inputShape, typicalRows }: Conversion,
+): readonly Sample[] => {
   const inputs = reference.graph.inputs.map((input, place) => {
     const shape = target.graph.inputs.find(({ name }) => name === input.name)?.shape ?? input.shape
     const isOpen = shape === null || shape.some((size) => typeof size !== 'number')
     return { ...input, shape: isOpen && place === 0 && inputShape !== null ? inputShape : shape }
   })
-  return generateSamples({ ...reference, graph: { ...reference.graph, inputs } }, SAMPLES)
+  const hasTrees = reference.graph.nodes.some(({ type }) => type.startsWith('TreeEnsemble'))
+  const count = typicalRows === undefined && !hasTrees ? SAMPLES : TYPICAL_SAMPLES
+  return generateSamples({ ...reference, graph: { ...reference.graph, inputs } }, count, typicalRows)
 }
 
-/** A model that the result should equal, as onnxruntime runs it. */
+/** The ONNX model that the result should match. */
 export interface ValidationReference {
   readonly bytes: Uint8Array
-  /** Whether it is the source, and not what the conversion made of it. */
+  /** True if it is the source itself, not a product of the conversion. */
   readonly isSource: boolean
 }
 
 const compareFile = async (
   file: ConvertedFile,
   reference: ValidationReference,
-  { inputShape }: Conversion,
+  conversion: Conversion,
   options: RunGraphOptions,
 ): Promise<Validation> => {
   const { engine, outline } = TARGETS[file.format]!
   const target = outline(file.bytes)
-  const samples = samplesFor(readOnnx(reference.bytes), target, inputShape)
+  const model = readOnnx(reference.bytes)
+  const samples = samplesFor(model, target, conversion)
   const isItself = file.format === 'onnx' && !reference.isSource
   const expected = isItself ? null : await runGraph(reference.bytes, samples, options)
   const bytes = file.format === 'coreml' ? writeOnnx(target) : file.bytes
@@ -115,9 +137,13 @@ const compareFile = async (
   if ('notRun' in found) return { state: 'not validated', reason: found.notRun }
   if ('fault' in found) return { state: 'fails', reason: found.fault }
   if (expected === null || 'notRun' in expected) {
-    return { state: 'runs', samples: SAMPLES, reason: expected?.notRun ?? 'no engine for the source is installed' }
+    return {
+      state: 'runs',
+      samples: samples.length,
+      reason: expected?.notRun ?? 'no engine for the source is installed',
+    }
   }
-  const comparison = compare(expected.outputs, found.outputs)
+  const comparison = compare(expected.outputs, found.outputs, toleranceOf(model))
   return {
     ...comparison,
     ...(!reference.isSource && { reference: 'onnx' as const }),
@@ -125,7 +151,7 @@ const compareFile = async (
   }
 }
 
-/** Runs the reference and the target on the same generated inputs, where engines for them are at hand. */
+/** Runs the reference and the target on the same generated inputs, if their engines are installed. */
 export const validate = async (
   file: ConvertedFile,
   reference: ValidationReference | null,

@@ -18,7 +18,7 @@ const start = async () => {
   return (line: string) => runInProcess(line.split(' '), { env, cwd })
 }
 
-it('promotes a version, and takes the alias in the place of a version from then on', async () => {
+it('promotes a version, and then accepts the alias wherever a version is expected', async () => {
   const svc = await start()
   expect(await svc('models promote net 1.3.0 production')).toEqual({
     exitCode: 0,
@@ -50,7 +50,7 @@ it('promotes a version, and takes the alias in the place of a version from then 
   expect((await svc('models aliases net')).stderr).toBe("'net' has no aliases. Make one with: svc models promote\n")
 })
 
-it('says which aliases there are where one is unknown, and that two versions contradict each other', async () => {
+it('lists the aliases if one is unknown, and refuses two contradictory versions', async () => {
   const svc = await start()
   await svc('models promote net 1.3.0 production')
   const unknown = await svc('pull net@prodution')

@@ -24,7 +24,7 @@ const gguf = async (): Promise<string> => {
   return path
 }
 
-/** Answers as Ollama does. Gives back its OLLAMA_HOST. */
+/** Starts a fake Ollama and returns its OLLAMA_HOST. */
 const startOllama = async (models: unknown): Promise<string> => {
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/api/tags' ? 200 : 404, { 'content-type': 'application/json' })
@@ -43,7 +43,7 @@ const beginningOfHash = async (path: string): Promise<string> =>
     .digest('hex')
     .slice(0, 12)
 
-it('add copies a model in under its name, says what it is, and remove takes it out again', async () => {
+it('add copies a model in under its name and describes it; remove deletes it', async () => {
   const home = await emptyFolder()
   const svc = (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home } })
   const path = await gguf()
@@ -64,7 +64,7 @@ it('add copies a model in under its name, says what it is, and remove takes it o
   expect((await svc('add', 'text', 'README.md')).stderr).toContain('README.md is not a model')
 })
 
-it('add fetches an ONNX model of several files from Hugging Face, and a GGUF file', async () => {
+it('add downloads an ONNX model with several files, and a GGUF file, from Hugging Face', async () => {
   const whisper = 'test/fixtures/models/tiny-whisper'
   const paths = (await readdir(whisper, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -143,7 +143,7 @@ it('list models shows models with their variants, damaged ones with the reason, 
   })
 })
 
-it('models asks the models folder, Ollama and the registry', async () => {
+it('models lists the models folder, Ollama, and the registry', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   await world.request('POST', '/api/v1/models', { key, body: { name: 'vision', framework: 'pytorch' } })
@@ -179,7 +179,7 @@ it('models asks the models folder, Ollama and the registry', async () => {
   })
 })
 
-it('a source that has no models says so, and how to get one', async () => {
+it('a source without models says so, and how to get one', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const env = {
     SERVICE_HOME: await emptyFolder(),
@@ -201,7 +201,7 @@ it('a source that has no models says so, and how to get one', async () => {
   })
 })
 
-it('a source that cannot be asked is a note where others answer, and a failure alone', async () => {
+it('an unavailable source is a note if there are others, and a failure if it is the only one', async () => {
   const env = { SERVICE_HOME: await emptyFolder(), OLLAMA_HOST: '127.0.0.1:1', OLLAMA_MODELS: await emptyFolder() }
   const { stdout, stderr, exitCode } = await runInProcess(['models'], { env })
   expect({ exitCode, stderr, rows: table(stdout) }).toEqual({
@@ -225,7 +225,7 @@ it('a source that cannot be asked is a note where others answer, and a failure a
   expect(registry.stderr).toContain('you are not signed in')
 })
 
-it('OLLAMA_HOST is read as Ollama reads it', () => {
+it('parses OLLAMA_HOST like Ollama', () => {
   const read = (OLLAMA_HOST?: string) => ollamaAddress({ OLLAMA_HOST })
   expect([undefined, '', '0.0.0.0', 'box', 'box:99', 'https://ollama.example', 'http://box:1'].map(read)).toEqual([
     'http://127.0.0.1:11434',

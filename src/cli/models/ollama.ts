@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Io } from '../io.ts'
 
-/** A model that Ollama holds. */
+/** A model in Ollama. */
 export interface OllamaModel {
   readonly name: string
   readonly bytes: number
@@ -13,17 +13,17 @@ export interface OllamaModel {
 const TIMEOUT_MS = 3000
 const PORT = 11_434
 
-/** OLLAMA_HOST as Ollama reads it: a host, a host with a port, or an address. */
+/** Parses OLLAMA_HOST like Ollama: a host, a host with a port, or a URL. */
 export const ollamaAddress = ({ OLLAMA_HOST }: Io['env']): string => {
   const given = OLLAMA_HOST?.trim() || `127.0.0.1:${PORT}`
   const url = new URL(/^https?:/.test(given) ? given : `http://${given}`)
-  // What a server listens on is nothing to connect to.
+  // A wildcard address to listen on cannot be connected to.
   const host = ['0.0.0.0', '[::]'].includes(url.hostname) ? '127.0.0.1' : url.hostname
   const port = url.port || (/^https?:/.test(given) ? '' : String(PORT))
   return `${url.protocol}//${host}${port && `:${port}`}`
 }
 
-/** The folder that holds its models' files; null when it is not on this machine, or elsewhere. */
+/** Returns the folder with Ollama's model files; null if it is not found on this machine. */
 export const ollamaBlobs = async ({ OLLAMA_MODELS }: Io['env']): Promise<string | null> => {
   const folder = join(OLLAMA_MODELS || join(homedir(), '.ollama', 'models'), 'blobs')
   return (await stat(folder).catch(() => null))?.isDirectory() ? folder : null
@@ -36,7 +36,7 @@ const modelIn = (value: unknown): OllamaModel[] => {
   return [{ name, bytes: typeof size === 'number' ? size : 0, quantization: typeof level === 'string' ? level : null }]
 }
 
-/** What a running Ollama lists. @throws Error that says in a few words why it cannot be asked. */
+/** Lists the models of a running Ollama. @throws Error with a short reason if it cannot be reached */
 export const ollamaModels = async (env: Io['env'], signal?: AbortSignal): Promise<readonly OllamaModel[]> => {
   const address = ollamaAddress(env)
   const timeout = AbortSignal.timeout(TIMEOUT_MS)

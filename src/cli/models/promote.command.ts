@@ -17,7 +17,7 @@ export const define = (command: Command, session: Session): void => {
         client.GET('/api/v1/models/{model_id}/aliases', { params: { path: model } }),
       )
       const before = aliases.find((one) => one.alias === alias) ?? null
-      // Who moves it at the same moment is not overruled without knowing.
+      // Prevents overwriting a concurrent change of the alias.
       const expected = before === null ? null : String(before.version)
       const moved = await connection.ask((client) =>
         client.PUT('/api/v1/models/{model_id}/aliases/{alias}', {

@@ -3,18 +3,18 @@ import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { ollamaBlobs, ollamaModels } from './ollama.ts'
 
-/** A model, wherever it is. */
+/** A model from any source. */
 export interface KnownModel {
   readonly source: 'local' | 'ollama' | 'registry'
   readonly name: string
-  /** Variant, quantization or format: whatever the source says. */
+  /** Variant, quantization, or format, depending on the source. */
   readonly kind: string | null
   readonly bytes: number | null
 }
 
 export interface Request {
   readonly models: readonly KnownModel[]
-  /** What a reader should know of this source. */
+  /** Remarks about this source for the user. */
   readonly notes: readonly string[]
 }
 
@@ -44,7 +44,7 @@ const ollama = async ({ io }: Session): Promise<Request> => {
   }
 }
 
-/** As many as the service gives in one answer. */
+/** The service's maximum page size. */
 const PAGE = 100
 
 const registry = async (session: Session, apiBase: string | undefined): Promise<Request> => {
@@ -72,8 +72,8 @@ export const SOURCES = ['all', 'ollama', 'registry'] as const
 export type SourceName = (typeof SOURCES)[number]
 
 /**
- * Asks the sources side by side. One that cannot be asked is a note, for the others still answer.
- * @throws Failure where it was the only one.
+ * Queries the sources in parallel. If one fails, it becomes a note, because the others may still answer.
+ * @throws Failure if it was the only source
  */
 export const askSources = async (session: Session, source: SourceName, apiBase?: string): Promise<Request> => {
   const all = source === 'all'

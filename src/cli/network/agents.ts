@@ -1,33 +1,33 @@
-/** The server and the model that an agent is pointed at. */
+/** The server and model for a coding agent. */
 export interface AgentServer {
   /** Without /v1. */
   readonly url: string
   readonly model: string
-  /** Its key; any where it wants none, for agents refuse to start without one. */
+  /** The server's key. A placeholder if it requires none, because agents refuse to start without a key. */
   readonly key: string
-  /** A folder for files that the agent is to read, gone when it has ended. */
+  /** A folder for files that the agent reads; deleted when it exits. */
   readonly folder: string
 }
 
 export interface AgentSetup {
   readonly env: Readonly<Record<string, string>>
   readonly argv: readonly string[]
-  /** By path. */
+  /** File contents by path. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** A coding agent that can be pointed at a server of one's own. */
+/** A coding agent that supports a custom server. */
 export interface Agent {
-  /** Also what it is called on PATH. */
+  /** Also the name of its program on the PATH. */
   readonly name: string
   readonly install: string
   readonly setUp: (server: AgentServer) => AgentSetup
 }
 
-/** Taken where none is named: small, and good at code for its size. */
+/** The default model: small, and good at code for its size. */
 export const DEFAULT_MODEL = 'qwen3'
 
-/** Sources: aider.chat/docs/llms/openai-compat.html */
+/** Source: aider.chat/docs/llms/openai-compat.html */
 const aider: Agent = {
   name: 'aider',
   install: 'python -m pip install aider-install && aider-install',
@@ -37,7 +37,7 @@ const aider: Agent = {
   }),
 }
 
-/** Sources: developers.openai.com/codex/config-advanced: `wire_api` is responses, and nothing else any more. */
+/** Source: developers.openai.com/codex/config-advanced. The only supported `wire_api` is responses. */
 const codex: Agent = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
@@ -47,14 +47,14 @@ const codex: Agent = {
       env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key },
       argv: [
         ...['-c', 'model_provider="svc"', '-c', `model_providers.svc=${provider}`],
-        // A tool of OpenAI's servers.
+        // Web search runs on OpenAI's servers only.
         ...['-c', 'web_search="disabled"', '--model', model],
       ],
     }
   },
 }
 
-/** Sources: code.claude.com/docs, environment variables. The address has no /v1, and an own key would be preferred to it. */
+/** Source: code.claude.com/docs, environment variables. The address has no /v1. The user's own key would take precedence. */
 const claude: Agent = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
@@ -73,7 +73,7 @@ const claude: Agent = {
   }),
 }
 
-/** Sources: docs.openclaw.ai, environment and configuration. Providers are set in a file, so it gets one for this run. */
+/** Source: docs.openclaw.ai, environment and configuration. Providers are set in a file, so this run gets its own file. */
 const openclaw: Agent = {
   name: 'openclaw',
   install: 'npm install -g openclaw',

@@ -25,7 +25,7 @@ afterAll(async () => {
   await engine.close()
 })
 
-/** A program of that name on a PATH of its own, which runs the script. */
+/** Creates a program with this name in a separate PATH folder; it runs the script. */
 const putAgent = async (name: string, script: string): Promise<string> => {
   const folder = await emptyFolder()
   const file = join(folder, 'agent.mjs')
@@ -43,7 +43,7 @@ const TELL = `
   console.log(JSON.stringify({ env: reported, argv: argv.slice(2), config }))
   process.exit(7)`
 
-/** The whole program: the agent inherits its terminal. */
+/** Runs the whole program, because the agent inherits its terminal. */
 const svc = async (PATH: string, ...argv: string[]) => {
   const env = { SERVICE_HOME: await emptyFolder(), PATH }
   const child = spawn(process.execPath, [await builtFile('cli/main.js'), ...argv], {
@@ -68,7 +68,7 @@ const tell = async (agent: string, ...rest: string[]) => {
 }
 
 describe('svc launch', () => {
-  it('points aider at the server that runs, and ends with its exit code', async () => {
+  it('points aider at the running server, and exits with its exit code', async () => {
     const { reported, exitCode, stderr } = await tell('aider', '--', '--yes', 'src/a.ts')
     expect({ reported, exitCode, stderr }).toEqual({
       reported: {
@@ -80,7 +80,7 @@ describe('svc launch', () => {
     })
   })
 
-  it('gives openclaw a configuration of its own', async () => {
+  it('gives openclaw its own configuration', async () => {
     const { reported } = await tell('openclaw', '--model', 'starter')
     expect(reported.config).toEqual({
       models: {
@@ -130,7 +130,7 @@ describe('svc launch', () => {
     ])
   })
 
-  it('starts a server where none answers, and ends it with the agent', async () => {
+  it('starts a server if there is none, and stops it with the agent', async () => {
     const port = await freePort()
     const script = `
       const url = process.env.OPENAI_API_BASE

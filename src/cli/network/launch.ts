@@ -19,7 +19,7 @@ export interface LaunchOptions {
   readonly port: number
 }
 
-/** Agents begin with long instructions; more than this few machines have memory for. */
+/** Agents start with long instructions; few machines have memory for more than this. */
 const CONTEXT_TOKENS = 32_768
 
 const contextOptions = async (session: Session, name: string): Promise<readonly string[]> => {
@@ -29,7 +29,7 @@ const contextOptions = async (session: Session, name: string): Promise<readonly 
   return ['--context', String(Math.min(contextTokens, CONTEXT_TOKENS)), '--slots', '2']
 }
 
-/** The server, and the one of its models that is meant. */
+/** Returns the server and the model to use. */
 const openServer = async (
   session: Session,
   { model, port }: LaunchOptions,
@@ -37,7 +37,7 @@ const openServer = async (
   const { io, home } = session
   const running = await serverAt(`http://127.0.0.1:${port}`, session)
   if (running !== null) {
-    // A server calls a model that it was given by its path by the name of the file.
+    // A server lists a model loaded from a path under its file name.
     const requested = model && looksLikePath(model) ? (await findModel(model, home.folder, io.cwd)).name : model
     return [{ ...running, stop: () => Promise.resolve() }, modelOf(running, requested ?? null)]
   }
@@ -46,7 +46,7 @@ const openServer = async (
   return [started, modelOf(started, null)]
 }
 
-/** Runs a coding agent on a model of this machine, with a server that is started if there is none. */
+/** Runs a coding agent with a local model, and starts a server if there is none. */
 export const launch = async (
   session: Session,
   name: string,

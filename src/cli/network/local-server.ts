@@ -5,19 +5,19 @@ import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type RunningServer, serverAt } from './running-server.ts'
 
-/** A server that somebody else runs, or one of ours that ends with us. */
+/** A server: either already running, or started by svc and stopped with it. */
 export interface LocalServer extends RunningServer {
   stop(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
 const PROBE_MS = 150
-/** A large model from a slow disk. */
+/** Enough to load a large model from a slow disk. */
 const READY_WITHIN_MS = 300_000
 
 const MAIN = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url))
 
-/** Starts `svc serve` as a program that ends with us, however we end. @throws Failure with what it said. */
+/** Starts `svc serve` as a child process that always exits with svc. @throws Failure with its output */
 export const startServer = async (
   { io, out }: Session,
   model: string,
@@ -62,7 +62,7 @@ export const startServer = async (
   )
 }
 
-/** The one of a server's models that is meant. @throws Failure when it was named and is not there. */
+/** Returns the requested model, or the server's first one. @throws Failure if the requested model is missing */
 export const modelOf = ({ url, models }: RunningServer, requested: string | null): string => {
   if (requested === null) return models[0]!
   const found = models.find((name) => name === requested)

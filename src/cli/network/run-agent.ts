@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import type { Io } from '../io.ts'
 
-/** Ctrl-C reaches the agent too, and means something to it: it must not end us, or the server under it. */
+/** Ctrl-C also reaches the agent, which handles it itself: it must not stop svc or the server. */
 const withoutInterrupts = async <Result>(run: () => Promise<Result>): Promise<Result> => {
   const before = process.listeners('SIGINT')
   const ignore = (): void => undefined
@@ -22,7 +22,7 @@ export interface AgentRun {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Runs the agent in this terminal until it ends, and gives back its exit code as a shell would. */
+/** Runs the agent in this terminal and returns its exit code, like a shell. */
 export const runAgent = ({ path, argv, env }: AgentRun, io: Io): Promise<number> =>
   withoutInterrupts(
     () =>

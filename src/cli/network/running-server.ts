@@ -2,15 +2,15 @@ import { Failure } from '../failure.ts'
 import type { Io } from '../io.ts'
 import type { Session } from '../session.ts'
 
-/** An inference server that answers. */
+/** An inference server that responds. */
 export interface RunningServer {
   /** Without /v1. */
   readonly url: string
-  /** Names of its models, its main one first. */
+  /** Model names, the main one first. */
   readonly models: readonly string[]
 }
 
-/** The key of inference servers: what `svc serve` demands, and what its clients bring. */
+/** The key for inference servers, used by `svc serve` and its clients. */
 export const serverKey = (env: Io['env']): string | null => env.SERVICE_SERVER_KEY || null
 
 const TIMEOUT_MS = 5000
@@ -24,8 +24,8 @@ const namesIn = (body: unknown): readonly string[] | null => {
 }
 
 /**
- * The server at an address; null when nothing listens there.
- * @throws Failure when what listens there is not an inference server.
+ * Returns the server at an address; null if nothing is listening there.
+ * @throws Failure if the address is not a usable inference server
  */
 export const serverAt = async (url: string, { io }: Pick<Session, 'io'>): Promise<RunningServer | null> => {
   const { signal } = io

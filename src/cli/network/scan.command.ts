@@ -10,7 +10,7 @@ interface ScanOptions {
   readonly json?: true
 }
 
-/** Multicast is sent over IPv4. */
+/** Multicast uses IPv4. */
 const toLocalAddress = (text: string): string => {
   const addresses = Object.values(networkInterfaces()).flatMap((all) =>
     (all ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])),
@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
 }
 
-/** `addMembership ENODEV`: what failed and how, as the system calls it. */
+/** Explains a fault such as `addMembership ENODEV`, which has the failed call and the system's error code. */
 const reasonOf = (fault: string): string => REASONS[/\bE[A-Z]+\b/.exec(fault)?.[0] ?? ''] ?? fault
 
 export const define = (command: Command, session: Session): void => {

@@ -28,7 +28,7 @@ it('scan lists servers that announce themselves', async () => {
   }
 })
 
-it('scan takes an address of this machine only', async () => {
+it('scan accepts only addresses of this machine', async () => {
   const { exitCode, stderr } = await runInProcess(['scan', '--interface', '192.0.2.1'])
   expect([exitCode, stderr]).toEqual([
     2,
@@ -36,7 +36,7 @@ it('scan takes an address of this machine only', async () => {
   ])
 })
 
-it('scan takes a time from a tenth of a second', async () => {
+it('scan accepts timeouts from a tenth of a second', async () => {
   const { exitCode, stderr } = await runInProcess(['scan', '--timeout', 'soon'])
   expect({ exitCode, stderr }).toEqual({
     exitCode: 2,

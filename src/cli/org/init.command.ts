@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { paths } from '../../client/client.ts'
 import { PRESETS } from '../../domain/compliance.ts'
 import { confirm } from '../confirm.ts'
-import { orNull } from '../model-sources/catalog.ts'
+import { nullIfNotFound } from '../model-sources/catalog.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { orgFields, settingFields } from './settings.ts'
@@ -33,7 +33,7 @@ export const define = (command: Command, session: Session): void => {
       }
       const connection = await session.signedIn({ apiBase })
       await session.home.requireWritable()
-      const key = await orNull(connection.ask((client) => client.GET('/api/v1/keys/self')))
+      const key = await nullIfNotFound(connection.ask((client) => client.GET('/api/v1/keys/self')))
       const org = await connection.ask((client) =>
         client.POST('/api/v1/orgs', { body: { name, ...(region && { region }), ...(compliance && { compliance }) } }),
       )

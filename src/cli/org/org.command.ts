@@ -2,20 +2,20 @@ import type { Command } from 'commander'
 import type { OrgSettings } from '../../domain/compliance.ts'
 import { Failure } from '../failure.ts'
 import type { OrgConfig } from '../home.ts'
-import { orNull } from '../model-sources/catalog.ts'
+import { nullIfNotFound } from '../model-sources/catalog.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import { isSameService } from '../service-address.ts'
 import type { Session } from '../session.ts'
 import { orgFields, settingFields } from './settings.ts'
 
-/** The organization that the key is bound to; null where there is no key, or it is bound to none. */
+/** Returns the organization that the key is bound to; null if there is no key or it is not bound. */
 const orgOfKey = async (session: Session, apiBase: string): Promise<string | null> => {
   if ((await session.apiKey(apiBase)) === null) return null
   const connection = await session.signedIn({ apiBase })
-  return (await orNull(connection.ask((client) => client.GET('/api/v1/keys/self'))))?.org_id ?? null
+  return (await nullIfNotFound(connection.ask((client) => client.GET('/api/v1/keys/self'))))?.org_id ?? null
 }
 
-/** What `init` kept; else, for somebody who only signed in, what the service says about the key's organization. */
+/** Returns the settings from `init`. After only a login, asks the service about the key's organization. */
 const settingsOf = async (session: Session, option: string | undefined): Promise<OrgConfig> => {
   const apiBase = await session.apiBase(option)
   const config = await session.home.config()
@@ -32,12 +32,12 @@ const settingsOf = async (session: Session, option: string | undefined): Promise
   return { orgId: id, orgName: name, compliance, region, apiBase: connection.baseUrl }
 }
 
-/** The organization's rules; null where this key may not see them, or the service is away. */
+/** Returns the organization's rules; null if there is no key, or the service answers not_found. */
 const rulesOf = async (session: Session, { orgId, apiBase }: OrgConfig) => {
   if ((await session.apiKey(apiBase)) === null) return null
   const connection = await session.signedIn({ apiBase })
   const path = { org_id: orgId }
-  return orNull(connection.ask((client) => client.GET('/api/v1/orgs/{org_id}/settings', { params: { path } })))
+  return nullIfNotFound(connection.ask((client) => client.GET('/api/v1/orgs/{org_id}/settings', { params: { path } })))
 }
 
 const settingsFrom = (rules: NonNullable<Awaited<ReturnType<typeof rulesOf>>>): OrgSettings => ({

@@ -5,7 +5,7 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-it('creates an organization on the service and shows it from then on', async () => {
+it('creates an organization on the service and shows it afterwards', async () => {
   const world = await startWorld()
   const home = await emptyFolder()
   const { key } = await world.register('laptop')
@@ -64,7 +64,7 @@ it('creates an organization on the service and shows it from then on', async () 
 })
 
 it.each(['us', 'eu'] as const)(
-  "is in the installation's region (%s), under no rules, unless told otherwise",
+  "defaults to the installation's region (%s) and no compliance preset",
   async (region) => {
     const world = await startWorld({ config: { region } })
     const { key } = await world.register('laptop')
@@ -76,7 +76,7 @@ it.each(['us', 'eu'] as const)(
   },
 )
 
-it('creates no organization that it could not keep', async () => {
+it('creates no organization if its settings could not be stored', async () => {
   const world = await startWorld()
   const { key } = await world.register('laptop')
   const file = join(await emptyFolder(), 'file')
@@ -95,7 +95,7 @@ it('creates no organization that it could not keep', async () => {
   expect((await world.request('GET', '/api/v1/orgs/acme', { key })).status).toBe(404)
 })
 
-it('says truly which commands use the organization of init with a key of none', async () => {
+it('the commands that use the organization from init do so with an unbound key', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
@@ -109,7 +109,7 @@ it('says truly which commands use the organization of init with a key of none', 
   expect(await svc('devices', 'show', 'd')).toMatchObject({ org_id: 'default' })
 })
 
-it('shows the organization of the key that signed in, where nobody ran init', async () => {
+it('shows the organization of the signed-in key if init was never run', async () => {
   const world = await startWorld()
   const { key } = await world.register('laptop')
   await world.request('POST', '/api/v1/orgs', { key, body: { name: 'Acme', region: 'ap' } })

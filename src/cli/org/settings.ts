@@ -3,7 +3,7 @@ import type { OrgConfig } from '../home.ts'
 
 const daysOf = (days: number | null, none: string): string => (days === null ? none : `${days} days`)
 
-/** Settings as people read them. */
+/** Settings formatted for display. */
 const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => string])[] = [
   [
     'Second factor',

@@ -19,7 +19,7 @@ interface ExportOptions {
 
 const camel = (name: string): string => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** The log may be larger than memory: it is written as it comes. @throws Failure also where the connection breaks on the way */
+/** Streams the log, which may be larger than memory. @throws Failure, including if the connection breaks midway */
 async function* download(
   { io: { signal } }: Session,
   url: string,
@@ -50,10 +50,10 @@ const printAll = async (sink: TextSink, text: AsyncIterable<string>): Promise<vo
   }
 }
 
-/** A whole file or none: a part of the log is not to be taken for all of it. */
+/** Writes the whole file or none, so that a partial log is not mistaken for a complete one. */
 const writeNew = async (path: string, text: AsyncIterable<string>): Promise<void> => {
   const refuse = (error: NodeJS.ErrnoException): never => {
-    // Of a new file, what does not exist is its folder.
+    // For a new file, ENOENT means that its folder is missing.
     const reason = error.code === 'ENOENT' ? 'its folder does not exist' : (fileReason(error) ?? error.message)
     const advice = error.code === 'EEXIST' ? { advice: 'Name a file that does not exist.' } : {}
     throw new Failure(`${path} cannot be written: ${reason}.`, { ...advice, cause: error })

@@ -11,7 +11,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 const auditExport = (base: string, key: string, cwd: string, ...argv: string[]) =>
   runInProcess(['audit', 'export', ...argv], { env: { SERVICE_API_BASE: base, SERVICE_API_KEY: key }, cwd })
 
-it('prints the audit log, or writes it to a new file for its owner only', async () => {
+it('prints the audit log, or writes it to a new file for the owner only', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   await world.request('POST', '/api/v1/models', { key, body: { name: 'net', org_id: 'default' } })
@@ -42,7 +42,7 @@ it('prints the audit log, or writes it to a new file for its owner only', async 
   expect(await readFile(join(folder, 'mine'), 'utf8')).toBe('x')
 })
 
-it('says that the service is away, also in the middle of the log, of which it then leaves no part', async () => {
+it('reports an unreachable service, and leaves no partial file if the connection breaks midway', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': 100, 'content-type': 'application/x-ndjson' })
     response.write('{"seq":1}\n', () => response.destroy())

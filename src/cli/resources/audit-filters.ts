@@ -1,7 +1,7 @@
 import { AUDIT_RESULTS } from '../../domain/audit.ts'
 import { type ActionOption, option } from './resource.ts'
 
-/** Which entries, for the list and the export. */
+/** Filters shared by the list and the export. */
 export const AUDIT_FILTERS: readonly ActionOption[] = [
   option('--actor <actor>', 'a person, key or device, by id or name', 'actor'),
   option('--action <operation>', 'what was done, such as createKey', 'action'),

@@ -18,7 +18,7 @@ type Heads = NonNullable<Body['heads']>
 const MAX_HEADS = 2000
 const TIMEOUT_MS = 30 * 60_000
 
-/** Heads that were kept: of audit-heads.jsonl, or a response of GET /audit/head. The newest of each organization come first. */
+/** Reads signed heads from audit-heads.jsonl or a response of GET /audit/head. Each organization's newest head comes first. */
 const readHeads = async (path: string, cwd: string): Promise<Heads> => {
   const text = await readFile(resolve(cwd, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Failure(`${path} cannot be read: ${fileReason(error) ?? error.message}.`, {

@@ -5,7 +5,7 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-it('passes only where a signed head was compared', async () => {
+it('passes only if a signed head was compared', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const cwd = await emptyFolder()

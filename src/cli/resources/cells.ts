@@ -5,7 +5,7 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** `12 s ago`, `3 h ago`; whole units, of times to come `in 5 min`. */
+/** `12 s ago`, `3 h ago`, `in 5 min`; in whole units. */
 const agoWords = (iso: string, now: Date): string => {
   const seconds = Math.round((now.getTime() - Date.parse(iso)) / 1000)
   const far = Math.abs(seconds)
@@ -15,7 +15,7 @@ const agoWords = (iso: string, now: Date): string => {
   return seconds < 0 ? `in ${words}` : `${words} ago`
 }
 
-/** The minute, in UTC as everywhere else. */
+/** To the minute, in UTC as everywhere. */
 export const timeWords = (iso: string): string => iso.slice(0, 16).replace('T', ' ')
 
 const listWords = (values: readonly unknown[]): string =>
@@ -23,7 +23,7 @@ const listWords = (values: readonly unknown[]): string =>
     ? '-'
     : values.map((one) => (typeof one === 'object' ? pairWords(one as Row) : String(one))).join(', ')
 
-/** `key=value` for people; a list within stays one word. */
+/** Formats a record as `key=value` pairs; nested lists become JSON. */
 const pairWords = (row: Row): string =>
   Object.entries(row)
     .filter(([, value]) => value !== null)
@@ -51,7 +51,7 @@ export const cellOf = (row: Row, [, value, format]: Column, now: Date): string |
 
 const NUMERIC: readonly (Format | undefined)[] = ['percent', 'share', 'figure', 'size', 'count']
 
-/** Which of the columns are numbers. */
+/** Right-aligns the numeric columns. */
 export const layoutOf = (columns: readonly Column[]) => ({
   right: new Set(columns.flatMap(([, , format], at) => (NUMERIC.includes(format) ? [at] : []))),
 })
@@ -69,7 +69,7 @@ const isTable = (value: unknown): value is readonly Row[] =>
 
 type RowOfRows = Readonly<Record<string, Row>>
 
-/** Records by name, such as a round's metrics. */
+/** True for records by name, such as a round's metrics. */
 const isOfRows = (value: unknown): value is RowOfRows => {
   const rows = isRow(value) ? Object.values(value) : []
   return rows.length > 0 && rows.every(isRow)
@@ -90,7 +90,7 @@ const plainWords = (value: unknown): string | null => {
   return typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
 }
 
-/** A record as names and values, and its lists of records, and records by name, as tables of their own. */
+/** Splits a record into fields and tables: lists of records, and records by name, become tables. */
 export const recordOf = (row: Row) => {
   const fields: [string, string | null][] = []
   const tables: { title: string; header: string[]; rows: (string | null)[][] }[] = []
@@ -118,6 +118,6 @@ export const recordOf = (row: Row) => {
   return { fields, tables }
 }
 
-/** `{name}` in a sentence becomes the field of that name. */
+/** Replaces each `{name}` in a sentence with the field of that name. */
 export const fillIn = (sentence: string, row: Row): string =>
   sentence.replace(/\{(\w+)\}/g, (_, name: string) => plainWords(row[name] ?? null) ?? '-')

@@ -14,12 +14,12 @@ const toHeaders = (text: string): Readonly<Record<string, string>> => {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, string>
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new InvalidArgumentError('It must be a JSON object, such as \'{"x-api-key": "..."}\'.')
 }
 
-/** Both integrations, then a sample to each: whoever connects wants to know whether it works. */
+/** Creates both integrations, then sends a sample to each, to show whether they work. */
 export const define = (command: Command, session: Session): void => {
   command
     .addOption(new Option('--endpoint <url>', 'OTLP over HTTP, such as http://localhost:4318').makeOptionMandatory())

@@ -10,7 +10,7 @@ const operations = Object.values(paths).flatMap((methods) =>
   Object.values(methods).flatMap(({ operationId }) => operationId ?? []),
 )
 
-/** Which operations the other commands call. */
+/** The operations that the other commands call. */
 const COMMANDS_OF: Readonly<Record<string, string>> = {
   'keys create': 'createKey',
   'keys list': 'listKeys',
@@ -50,12 +50,12 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'backup list': 'listBackups',
 }
 
-/** What devices call, through the SDK and the agent. */
+/** The operations that devices call, through the SDK and the agent. */
 const OF_DEVICES =
   'sendHeartbeat reportAssignment getRoundPlan downloadRoundModel downloadRoundControl advertiseSecureKeys dealSecureShares ' +
   'revealSecureShares submitUpdate reportFailure getEvaluationPlan downloadEvaluationModel submitEvaluation'
 
-/** What the dashboard calls. */
+/** The operations that the dashboard calls. */
 const OF_DASHBOARD =
   'getSession openSession showSecondFactor beginPasskeySignIn finishPasskeySignIn listPasskeys beginPasskey addPasskey renamePasskey removePasskey ' +
   'beginProviderSignIn finishProviderSignIn confirmSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
@@ -64,7 +64,7 @@ const OF_DASHBOARD =
   'getAccount listOwnSessions changePassword revokeOwnSession beginTotp confirmTotp removeTotp renewRecoveryCodes ' +
   'listServedModels createChatCompletion createEmbeddings'
 
-/** Operations for which another does the same and more. */
+/** Operations that another operation makes redundant. */
 const SAME_AS: Readonly<Record<string, string>> = {
   listDevices: 'searchDevices',
   addGroupDevice: 'addGroupDevices',
@@ -85,11 +85,11 @@ const words = (text: string): readonly string[] => text.split(' ')
 const named = [...Object.values(COMMANDS_OF).flatMap(words), ...words(OF_DEVICES), ...words(OF_DASHBOARD)]
 const reachable = new Set([...ofResources, ...named, ...Object.keys(SAME_AS)])
 
-it('every operation of the API is reached by a command, a device or the dashboard', () => {
+it('a command, a device, or the dashboard uses every operation of the API', () => {
   expect(operations.filter((operation) => !reachable.has(operation))).toEqual([])
 })
 
-it('the table names operations and commands that exist', () => {
+it('the tables name existing operations and commands', () => {
   expect(
     [...named, ...Object.keys(SAME_AS), ...Object.values(SAME_AS)].filter((name) => !operations.includes(name)),
   ).toEqual([])

@@ -22,7 +22,7 @@ type Values = Row & DataOptions & { readonly limit?: number; readonly org?: stri
 
 const DEFAULT_LIMIT = 100
 
-/** Of a list that comes whole, nothing is held back. */
+/** True if the response contains the whole list. */
 const isWhole = ({ paged }: Action): boolean => paged === false
 
 const toNumber = (text: string): number => {
@@ -31,7 +31,7 @@ const toNumber = (text: string): number => {
   throw new InvalidArgumentError('It must be a number.')
 }
 
-/** A number, or the word `none`; commander takes no null from a parser. */
+/** Parses a number or `none`; commander does not accept null from a parser. */
 const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? 'none' : toNumber(text))
 
 const toJson = (text: string): unknown => {
@@ -71,7 +71,7 @@ const argumentFor = ({ name, help, many, parse, default: otherwise }: ActionArgu
   return parse === 'number' ? argument.argParser(toNumber) : argument
 }
 
-/** What an option sends; undefined where it was not given. */
+/** Returns the value that an option sends; undefined if it was not given. */
 const sentBy = (option: ActionOption, values: Row): unknown => {
   const value = values[new Option(option.flags).attributeName()]
   if (option.parse === 'number or none' && value === 'none') return null
@@ -80,7 +80,7 @@ const sentBy = (option: ActionOption, values: Row): unknown => {
   return option.parse === 'list' && typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value
 }
 
-/** Arguments and options as the path, the query and the body of the request. */
+/** Maps arguments and options to the request's path, query, and body. */
 const partsOf = async (
   action: Action,
   words: readonly unknown[],
@@ -121,7 +121,7 @@ const takesBody = ({ args = [], options = [], org, request }: Action): boolean =
 const given = ({ args = [] }: Action, words: readonly unknown[]): Row =>
   Object.fromEntries(args.map(({ name }, at) => [name, words[at]]))
 
-/** An unknown device is only found out by the request itself, and so is one that several organizations have. */
+/** Rewrites errors about devices, which are looked up only by the request itself: unknown, or in several organizations. */
 const withMeant = async (
   error: unknown,
   action: Action,
@@ -174,7 +174,7 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
   }
 }
 
-/** What --org says of itself; null where there is none, or the action has one of its own. */
+/** The help of --org; null if the action does not have it or defines its own. */
 const orgHelp = (action: Action): string | null => {
   if (action.options?.some(({ flags }) => flags.startsWith('--org '))) return null
   const kind = foundInOrg(action)
@@ -183,7 +183,7 @@ const orgHelp = (action: Action): string | null => {
   return kind === null ? null : `organization of the ${kind} (default: as signed in)`
 }
 
-/** The command of an action of the table. */
+/** Defines the command for an action of the table. */
 export const defineAction = (action: Action): CommandFile => ({
   define(command: Command, session: Session): void {
     const { args = [], options = [] } = action

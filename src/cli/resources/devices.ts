@@ -13,7 +13,7 @@ const COLUMNS: readonly Column[] = [
   ['ORGANIZATION', 'org_id'],
 ]
 
-/** Numbers of equal spans of time, so many in a row. */
+/** Splits counts of equal time spans into rows. */
 const inRows = (counts: unknown, perRow: number): readonly (readonly [at: number, numbers: string])[] => {
   const numbers = counts as readonly number[]
   return Array.from({ length: Math.ceil(numbers.length / perRow) }, (_, row) => {
@@ -22,7 +22,7 @@ const inRows = (counts: unknown, perRow: number): readonly (readonly [at: number
   })
 }
 
-/** An hour in a row, with its beginning. */
+/** One row per hour, labeled with its start. */
 const heartbeatsByHour = ({ device_id, from, slot_seconds, counts }: Row): Row => {
   const seconds = Number(slot_seconds)
   const timeOf = (slot: number): string =>
@@ -37,7 +37,7 @@ const heartbeatsByHour = ({ device_id, from, slot_seconds, counts }: Row): Row =
 
 const LAST_HEARD_PER_ROW = 10
 
-/** The newest minute first. */
+/** Newest minute first. */
 const lastHeardByMinute = ({ last_heard, ...counts }: Row): Row => ({
   ...counts,
   devices_last_heard_in_each_minute: inRows(last_heard, LAST_HEARD_PER_ROW).map(([minute, found]) => ({

@@ -9,7 +9,7 @@ it.each([
   ['integrations list --type all', 'No integrations. Create one with: '],
   ['integrations list --type logs', 'Nothing matches.'],
   ['federation list --org acme', 'No federations. Create one with: svc federation create <name>'],
-])('%s of nothing says %s', async (argv, said) => {
+])('an empty %s prints %s', async (argv, said) => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const env = {
     SERVICE_HOME: await emptyFolder(),

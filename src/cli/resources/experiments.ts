@@ -6,7 +6,7 @@ const AT = '/api/v1/experiments/{experiment_id}'
 const reason = option('--reason <text>', 'stored with the experiment', 'reason')
 const DEVICE = option('--device <device>', 'device id', 'device_id', { required: true })
 
-/** `control=my-model@1.0.0:0.5`: a name, a model, its version (default: the latest) and a share of the devices. */
+/** `control=my-model@1.0.0:0.5`: a name, a model, its version (default: the latest), and its share of the devices. */
 const VARIANT = /^(?<name>[^=]+)=(?<model>[^@]+?)(?:@(?<version>[^@:]+))?:(?<share>\d*\.?\d+)$/
 
 const variantsOf = async (values: Row, find: (kind: Kind, name: string) => Promise<Row>): Promise<Row> => {

@@ -1,26 +1,26 @@
 import { DEFAULT_ORG } from '../../domain/access.ts'
 import { meantBy } from '../../domain/misspelling.ts'
 import { Failure } from '../failure.ts'
-import { knownModel, orNull } from '../model-sources/catalog.ts'
+import { knownModel, nullIfNotFound } from '../model-sources/catalog.ts'
 import { isSameService } from '../service-address.ts'
 import { readPages, send } from './requests.ts'
 import type { FindContext, Kind, Row } from './resource.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-/** So much of an id is enough to mean it, where no other begins alike. */
+/** The beginning of an id, which is enough if no other id begins with it. */
 const START_OF_ID = /^[0-9a-f]{6}[0-9a-f-]{0,30}$/i
 const NOTHING = { path: {}, query: {}, body: null }
-/** Names are looked for among so many, newest first. */
+/** The number of records in which names are looked up, newest first. */
 const SEARCHED = 1000
 
-/** --org, else that of `init` or `login`, else that of the key; an unbound key works in the default one. */
+/** --org, else the organization from `init` or `login`, else the key's; for an unbound key, the default organization. */
 export const orgOf = async ({ connection, session, org }: FindContext): Promise<string> => {
   if (org !== undefined) return org
   const config = await session.home.config()
   if (config !== null && isSameService(config.apiBase, connection.baseUrl)) return config.orgId
   const kept = await session.home.credentials(connection.baseUrl)
   if (kept?.orgId) return kept.orgId
-  const key = await orNull(connection.ask((client) => client.GET('/api/v1/keys/self')))
+  const key = await nullIfNotFound(connection.ask((client) => client.GET('/api/v1/keys/self')))
   return key?.org_id ?? DEFAULT_ORG
 }
 
@@ -28,7 +28,7 @@ interface Listed {
   readonly request: string
   readonly field: string
   readonly id: string
-  /** What people call it by; null where there is only the id. */
+  /** The field with the display name; null if records have only an id. */
   readonly name: string | null
 }
 
@@ -61,7 +61,7 @@ const listOf = async (
   ).rows
 }
 
-/** Names that a text may become: for completion, and for what was meant. */
+/** Returns names for completion and for suggestions. */
 export const namesOf = async (
   context: FindContext,
   kind: Kind,
@@ -84,28 +84,26 @@ export const namesOf = async (
   ]
 }
 
-/** The failure of something that is not there, with the name that was probably meant. */
+/** The command that lists a kind, if it is not `<kind>s list`. */
+const LISTED_BY: Partial<Record<Kind, string>> = {
+  federation: 'federation list',
+  job: 'train list',
+  member: 'team list',
+}
+
+/** Returns the failure for a missing object, with the closest name as a suggestion. */
 export const unknown = async (context: FindContext, kind: Kind, text: string, cause?: unknown): Promise<Failure> => {
   const names = await namesOf(context, kind, kind === 'device' ? text.slice(0, 3) : '').catch(() => [])
   const meant = meantBy(text, names)
-  const article = kind === 'experiment' || kind === 'integration' ? 'an' : 'a'
-  return new Failure(
-    `There is no ${kind} '${text}' that this key may see${meant === null ? '.' : `; did you mean '${meant}'?`}`,
-    {
-      advice:
-        kind === 'federation'
-          ? 'List them with: svc federation list'
-          : kind === 'job'
-            ? 'List them with: svc train list'
-            : kind === 'member'
-              ? 'List them with: svc team list'
-              : `List them with: svc ${kind}s list`,
-      cause: cause ?? new Error(`not ${article} ${kind}`),
-    },
-  )
+  const suggestion = meant === null ? '' : ` Did you mean '${meant}'?`
+  const capitalized = kind.charAt(0).toUpperCase() + kind.slice(1)
+  return new Failure(`${capitalized} '${text}' does not exist, or this key may not see it.${suggestion}`, {
+    advice: `List them with: svc ${LISTED_BY[kind] ?? `${kind}s list`}`,
+    cause: cause ?? new Error(`unknown ${kind}`),
+  })
 }
 
-/** The one of a list that has this name, this id, or an id that begins so. */
+/** Returns the row with this name or id, or the only row whose id begins with the text. @throws Failure */
 const pick = async (
   context: FindContext,
   kind: Exclude<Kind, 'device'>,
@@ -126,7 +124,7 @@ const pick = async (
   throw await unknown(context, kind, text)
 }
 
-/** The newest of a model; null where there is no such model, or nothing of it is delivered. */
+/** Returns the newest one of a model; null if there is no such model, or it has none. */
 const newestOf = async (context: FindContext, kind: 'rollout' | 'deployment', name: string): Promise<Row | null> => {
   const { connection } = context
   const paging = { field: LISTS[kind].field, limit: 1, isPaged: true }
@@ -135,16 +133,16 @@ const newestOf = async (context: FindContext, kind: 'rollout' | 'deployment', na
     return (await readPages(connection, parts, paging)).rows[0] ?? null
   }
   const parts = { ...NOTHING, request: 'GET /api/v1/models/{model_id}/rollouts', path: { model_id: name } }
-  return (await orNull(readPages(connection, parts, paging)))?.rows[0] ?? null
+  return (await nullIfNotFound(readPages(connection, parts, paging)))?.rows[0] ?? null
 }
 
-/** By id, by the beginning of it, or the newest of a model. */
+/** Finds a plan by id, by the beginning of an id, or as the newest one of a model. */
 const planOf = async (context: FindContext, kind: 'rollout' | 'deployment', text: string): Promise<Row> => {
   const newest = UUID.test(text) ? null : await newestOf(context, kind, text)
   return newest ?? pick(context, kind, text, await listOf(context, kind))
 }
 
-/** The parameters of the path for what was named. @throws Failure that names what was probably meant */
+/** Resolves a name to path parameters. @throws Failure with the closest name as a suggestion */
 export const find = async (context: FindContext, kind: Kind, text: string): Promise<Row> => {
   const { connection } = context
   switch (kind) {
@@ -155,7 +153,9 @@ export const find = async (context: FindContext, kind: Kind, text: string): Prom
     case 'round': {
       if (UUID.test(text)) return { round_id: text }
       if (text === 'latest') {
-        const round = await orNull(send(connection, { ...NOTHING, request: 'GET /api/v1/training/rounds/current' }))
+        const round = await nullIfNotFound(
+          send(connection, { ...NOTHING, request: 'GET /api/v1/training/rounds/current' }),
+        )
         if (round !== null) return { round_id: round.id }
         throw new Failure('There are no rounds yet.', { advice: 'Train with: svc train start <model>' })
       }

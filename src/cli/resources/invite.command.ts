@@ -1,11 +1,11 @@
 import { networkInterfaces } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PLATFORMS, type Platform } from '../../domain/device.ts'
+import { isLoopback } from '../../domain/loopback.ts'
 import { typedCode } from '../../domain/pairing.ts'
 import { composeJoinCode } from '../agent/join-code.ts'
 import type { Connection } from '../connection.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
-import { isLoopback } from '../service-address.ts'
 import type { Session } from '../session.ts'
 
 interface InviteOptions extends DataOptions {
@@ -23,7 +23,7 @@ const toCount = (text: string): number => {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_COUNT}.`)
 }
 
-/** An address of this machine at which the same service answers others; null when it listens on loopback only. */
+/** Returns a LAN address at which the service is reachable; null if it listens on loopback only. */
 const addressForOthers = async (baseUrl: string): Promise<string | null> => {
   const here = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
   for (const { address, family, internal } of here) {
@@ -60,7 +60,7 @@ export const define = (command: Command, session: Session): void => {
     .action(async (options: InviteOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase: options.apiBase })
-      const isLocal = isLoopback(new URL(connection.baseUrl))
+      const isLocal = isLoopback(new URL(connection.baseUrl).hostname)
       const others = isLocal ? await addressForOthers(connection.baseUrl) : connection.baseUrl
       const invitations: Awaited<ReturnType<typeof invite>>[] = []
       while (invitations.length < options.count) {

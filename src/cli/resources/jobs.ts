@@ -1,6 +1,6 @@
 import type { Action } from './resource.ts'
 
-/** What `svc train` has from the tables. */
+/** The commands of `svc train` that are defined by a table. */
 export const jobActions: readonly Action[] = [
   {
     name: 'list',

@@ -13,7 +13,7 @@ const start = async () => {
   return { world, env, svc: (...argv: string[]) => runInProcess(argv, { env, now: world.now }) }
 }
 
-it('makes a key with scopes and an expiry, which works until it is revoked', async () => {
+it('creates a key with scopes and an expiry, which works until it is revoked', async () => {
   const { world, svc } = await start()
   const argv = ['keys', 'create', 'ci', '--scope', 'models:read', '--scope', 'devices:read', '--expires', '30d']
   const made = await svc(...argv)
@@ -36,7 +36,7 @@ it('makes a key with scopes and an expiry, which works until it is revoked', asy
   expect(await status()).toBe(401)
 })
 
-it('lists keys, newest first, without the keys themselves', async () => {
+it('lists keys, newest first, without their secrets', async () => {
   const { world, svc } = await start()
   const create = async (...argv: string[]): Promise<{ id: string; prefix: string }> =>
     JSON.parse((await svc('keys', 'create', ...argv, '--json')).stdout)
@@ -88,7 +88,7 @@ it('lists keys, newest first, without the keys themselves', async () => {
   expect(stdout + JSON.stringify(keys)).not.toMatch(/sk_live_\w{7}/)
 })
 
-it('binds keys to the organization of init, or to the one that is named', async () => {
+it('binds keys to the organization from init, or to a given one', async () => {
   const { svc } = await start()
   await svc('init', 'Acme')
   const orgOf = async (...argv: string[]) =>
@@ -96,7 +96,7 @@ it('binds keys to the organization of init, or to the one that is named', async 
   expect([await orgOf(), await orgOf('--org', 'other')]).toEqual(['acme', 'other'])
 })
 
-it('says what is missing when the key may not do it, is not valid, or the id is unknown', async () => {
+it('explains a missing scope, an invalid key, and an unknown id', async () => {
   const { env, svc } = await start()
   const narrow = JSON.parse((await svc('keys', 'create', 'n', '--scope', 'models:read', '--json')).stdout).api_key
   const as = (key: string, ...argv: string[]) => runInProcess(argv, { env: { ...env, SERVICE_API_KEY: key } })
@@ -126,7 +126,7 @@ it('says what is missing when the key may not do it, is not valid, or the id is 
   ])
 })
 
-it('advises another key only where a scope is missing and the message does not say so itself', async () => {
+it('suggests another key only if a scope is missing and the message does not already say so', async () => {
   const { env, svc } = await start()
   const keyOf = async (...argv: string[]) =>
     JSON.parse((await svc('keys', 'create', 'k', ...argv, '--json')).stdout).api_key
@@ -137,16 +137,16 @@ it('advises another key only where a scope is missing and the message does not s
       'Use a key with the required scope: svc login, or SERVICE_API_KEY.\n',
   )
   expect(await register(await keyOf('--org', 'acme'), '--org', 'beta')).toBe(
-    "svc: This key is bound to a different organization than 'beta'.\n",
+    "svc: This key is bound to a different organization than 'beta'. Leave the organization out, or use a key of 'beta'.\n",
   )
 })
 
-it('says how long a key lives where nothing is named', async () => {
+it('help states the default lifetime of a key', async () => {
   const { stdout } = await runInProcess(['keys', 'create', '--help'])
   expect(stdout.replace(/\s+/g, ' ')).toContain("such as 30d (default: never, or the organization's maximum)")
 })
 
-it('warns when the key that is revoked is its own', async () => {
+it('warns when the revoked key is the one in use', async () => {
   const { world, svc } = await start()
   const { keys } = JSON.parse((await svc('keys', 'list', '--json')).stdout)
   expect(await svc('keys', 'revoke', keys[0].id)).toEqual({
@@ -157,7 +157,7 @@ it('warns when the key that is revoked is its own', async () => {
   expect((await world.request('GET', '/api/v1/keys', { key: world.service.firstAdminKey! })).status).toBe(401)
 })
 
-it('rotates a key: the new one works at once, the old one until the overlap is over', async () => {
+it('rotates a key: the new one works at once, the old one until the overlap ends', async () => {
   const { world, svc } = await start()
   const old = JSON.parse((await svc('keys', 'create', 'ci', '--scope', 'models:read', '--json')).stdout)
   const { exitCode, stdout, stderr } = await svc('keys', 'rotate', old.id, '--overlap', '2h')

@@ -27,7 +27,7 @@ const addScope = (text: string, before: readonly Scope[] = []): readonly Scope[]
   return before.includes(scope) ? before : [...before, scope]
 }
 
-/** Keys belong to the organization that `init` set up, where that was done on the same service. */
+/** Keys belong to the organization from `init`, if it was created on the same service. */
 const orgOfInit = async ({ session, connection }: FindContext): Promise<Row> => {
   const config = await session.home.config()
   return config !== null && isSameService(config.apiBase, connection.baseUrl) ? { org_id: config.orgId } : {}

@@ -5,7 +5,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 import { foundInOrg } from './resource.ts'
 import { ACTIONS } from './resources.ts'
 
-/** An operator whose key sees every organization; acme and beta have devices, groups and members of the same names. */
+/** An operator whose key sees every organization; acme and beta have devices, groups, and members with the same names. */
 const start = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
@@ -22,7 +22,7 @@ const start = async () => {
 
 const said = (stdout: string, stderr = '') => ({ exitCode: 0, stdout, stderr })
 
-it('a device that several organizations have is told apart by --org', async () => {
+it('--org selects between devices with the same id in several organizations', async () => {
   const { svc, json } = await start()
   expect(await svc('devices', 'show', 'phone')).toEqual({
     exitCode: 1,
@@ -36,9 +36,9 @@ it('a device that several organizations have is told apart by --org', async () =
   expect(await json('devices', 'show', 'phone')).toMatchObject({ org_id: 'acme' })
 })
 
-it('groups and members are looked up in the organization of --org, and a change without an answer succeeds', async () => {
+it('looks up groups and members in the organization from --org, and accepts a response without a body', async () => {
   const { svc, json } = await start()
-  expect((await svc('groups', 'show', 'g')).stderr).toMatch(/^svc: There is no group 'g' that this key may see/)
+  expect((await svc('groups', 'show', 'g')).stderr).toMatch(/^svc: Group 'g' does not exist/)
   expect(await json('groups', 'show', 'g', '--org', 'beta')).toMatchObject({ name: 'g', org_id: 'beta' })
   expect(await svc('groups', 'add', 'g', 'phone', '--org', 'beta')).toEqual(said('Added phone.\n'))
   expect((await json('groups', 'devices', 'g', '--org', 'beta')).total).toBe(1)
@@ -47,7 +47,7 @@ it('groups and members are looked up in the organization of --org, and a change 
   expect(await svc('groups', 'update', 'g', '--name', 'h', '--org', 'beta')).toMatchObject({ exitCode: 0 })
   expect(await svc('groups', 'delete', 'h', '--yes', '--org', 'beta')).toMatchObject({ exitCode: 0 })
   const set = ['team', 'set-role', 'ada@example.org', 'admin']
-  expect((await svc(...set)).stderr).toMatch(/^svc: There is no member 'ada@example\.org'/)
+  expect((await svc(...set)).stderr).toMatch(/^svc: Member 'ada@example\.org'/)
   expect((await svc(...set, '--org', 'beta')).stdout).toBe('ada@example.org is now admin.\n')
   expect(await svc('team', 'remove', 'ada@example.org', '--yes', '--org', 'beta')).toEqual(said('Removed.\n'))
   expect((await json('team', 'list', '--org', 'acme')).members).toMatchObject([{ role: 'member' }])
@@ -55,7 +55,7 @@ it('groups and members are looked up in the organization of --org, and a change 
   expect(await json('team', 'remove', 'ada@example.org', '--yes', '--org', 'acme')).toEqual({})
 })
 
-it('a name is erased from the audit log of the organization of --org', async () => {
+it('erases a name from the audit log of the organization from --org', async () => {
   const { svc, json } = await start()
   const id = (await json('groups', 'show', 'g', '--org', 'beta')).id as string
   await svc('groups', 'delete', 'g', '--yes', '--org', 'beta')
@@ -73,7 +73,7 @@ it('a name is erased from the audit log of the organization of --org', async () 
   expect(await named()).toEqual(new Set([null]))
 })
 
-it('every command that looks up what is unique in an organization only takes --org', async () => {
+it('every command that looks up names unique only within an organization has --org', async () => {
   const looking = ACTIONS.filter(({ action }) => foundInOrg(action) !== null)
   expect(looking.map(({ under, action }) => `${under} ${action.name}`)).toEqual(
     expect.arrayContaining(['devices erase', 'groups delete', 'team reset-factor', 'experiments create']),

@@ -2,7 +2,7 @@ import { action, argument, option, type Resource } from './resource.ts'
 
 const NUMBER = { parse: 'number or none' } as const
 
-/** What stands beside `svc org`, which shows the settings. */
+/** The subcommands of `svc org`, which itself shows the settings. */
 export const org: Resource = {
   name: 'org',
   summary: 'settings of the organization',

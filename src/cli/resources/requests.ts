@@ -6,16 +6,16 @@ export interface Parts {
   readonly request: string
   readonly path: Row
   readonly query: Row
-  /** Null: the request has none. */
+  /** null if the request has no body. */
   readonly body: Row | null
 }
 
-/** A request that only the client's own types can be too narrow for. */
+/** The client's `request`, without its generated types, which are too narrow for requests from a table. */
 type AnyRequest = (method: string, path: string, init: object) => Promise<{ data?: Row; response: Response }>
 
 /**
- * Sends a request of the table (`GET /api/v1/...`) and gives back the answer. A test compares every one, with its
- * parameters and fields, with openapi.json.
+ * Sends a request from a table (`GET /api/v1/...`) and returns the response. A test compares every request, with its parameters
+ * and fields, with openapi.json.
  */
 export const send = async (connection: Connection, { request, path, query, body }: Parts): Promise<Row> => {
   const [method, address] = request.split(' ') as [string, string]
@@ -23,24 +23,24 @@ export const send = async (connection: Connection, { request, path, query, body 
     const call = client.request as unknown as AnyRequest
     return call(method.toLowerCase(), address, { params: { path, query }, ...(body !== null && { body }) })
   })
-  // Success may have no body (204).
+  // A success may have no body (204).
   return answer ?? {}
 }
 
-/** As many as the service gives at once. */
+/** The service's maximum page size. */
 const PAGE = 100
 
 export interface Pages {
   readonly rows: readonly Row[]
-  /** How many there are; null where the service does not count them. */
+  /** The total number; null if the service does not count them. */
   readonly total: number | null
-  /** Whether there is more than was asked for. */
+  /** True if there are more than requested. */
   readonly more: boolean
-  /** What the first answer said beside the rows. */
+  /** The first page, including its fields other than the rows. */
   readonly first: Row
 }
 
-/** Reads pages, by cursor or by offset, until there are `limit` rows or no more. */
+/** Reads pages, by cursor or offset, until there are `limit` rows or no more. */
 export const readPages = async (
   connection: Connection,
   parts: Parts,

@@ -1,16 +1,16 @@
 import type { Connection } from '../connection.ts'
 import type { Session } from '../session.ts'
 
-/** A record of the service as it came over the wire. */
+/** A record in the service's JSON. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** How a cell is written; text when absent. `id`: its first characters where the terminal is narrow. */
+/** How a cell is formatted; as text by default. `id` is shortened on a narrow terminal. */
 export type Format = 'id' | 'ago' | 'time' | 'percent' | 'share' | 'figure' | 'size' | 'count' | 'names'
 
-/** The head, the field (or what is made of the row), and the format of a column. */
+/** A column's header, its field or a function of the row, and its format. */
 export type Column = readonly [head: string, value: string | ((row: Row, now: Date) => unknown), format?: Format]
 
-/** The columns of what happened to a plan, and of its devices. */
+/** Columns for the history of a plan and of its devices. */
 export const HISTORY_COLUMNS: readonly Column[] = [
   ['AT', 'at', 'time'],
   ['EVENT', 'event'],
@@ -27,7 +27,7 @@ export const PLAN_DEVICE_COLUMNS: readonly Column[] = [
   ['REASON', 'reason'],
 ]
 
-/** What can be named by a name or an id, and completed in a shell. */
+/** Objects that can be found by name or id and completed in a shell. */
 export type Kind =
   | 'device'
   | 'group'
@@ -44,84 +44,87 @@ export type Kind =
 export interface FindContext {
   readonly connection: Connection
   readonly session: Session
-  /** --org */
+  /** From --org. */
   readonly org: string | undefined
 }
 
 export interface Argument {
   readonly name: string
   readonly help: string
-  /** Found by name or id: gives the parameters of the path. */
+  /** Looked up by name or id, which sets path parameters. */
   readonly find?: Kind
-  /** Field of the body; of the path where the path has it. */
+  /** A field of the path if the path has it, otherwise of the body. */
   readonly field?: string
   readonly parse?: 'number'
   readonly many?: true
-  /** Taken when none is given. */
+  /** Used when the argument is omitted. */
   readonly default?: string
 }
 
 type Parse = 'text' | 'json' | 'boolean' | 'number' | 'number or none' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
 
 export interface ActionOption {
-  /** As commander takes them: `--reason <text>`. */
+  /** In commander's format: `--reason <text>`. */
   readonly flags: string
   readonly help: string
-  /** Field of the query (GET) or of the body. */
+  /** The field in the query (GET) or the body. */
   readonly field: string
-  /** Of the query also where the request is no GET. */
+  /** Put in the query even if the request is not a GET. */
   readonly at?: 'query'
-  /** `json` is parsed, `boolean` is true or false; `number or none` sends null for none; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
+  /**
+   * `json` is parsed; `boolean` is true or false; `number or none` sends null for none; `flag` sends true, `off` false; `each`
+   * can be repeated; so can `pairs`, as key=value.
+   */
   readonly parse?: Parse | ((text: string, before: never) => unknown)
-  /** Sent when it is not given, and how help writes it. */
+  /** The value that is sent by default, and its text in help. */
   readonly default?: readonly [value: unknown, shown: string]
   readonly choices?: readonly string[]
-  /** What is sent is the id of what was named. */
+  /** The name is looked up, and the object's id is sent. */
   readonly find?: Kind
   readonly required?: true
-  /** Another option that goes not with it. */
+  /** An option that cannot be combined with it. */
   readonly conflicts?: string
-  /** Sent in place of the action's: the option is a parameter of its path. */
+  /** The request to send instead of the action's; this option is a path parameter of it. */
   readonly request?: string
 }
 
-/** One command of a resource: one request, and how its answer is shown. The table that the engine runs. */
+/** One command of a resource: a request, and how its response is shown. */
 export interface Action {
   readonly name: string
   readonly summary: string
-  /** Method and path, as openapi.json has them. */
+  /** Method and path, as in openapi.json. */
   readonly request: string
   readonly args?: readonly Argument[]
   readonly options?: readonly ActionOption[]
-  /** Parts of the body that follow from no single argument or option. */
+  /** Body fields that do not come from a single argument or option. */
   readonly body?: (values: Row, find: (kind: Kind, name: string) => Promise<Row>, context: FindContext) => Promise<Row>
-  /** A list: the field of its rows, and their columns. */
+  /** For a list: the field with the rows, and the columns to show. */
   readonly rows?: string
   readonly columns?: readonly Column[]
-  /** False: the answer is the whole list. */
+  /** false: the response is the whole list. */
   readonly paged?: false
-  /** What is said of an empty list. */
+  /** Printed if the list is empty. */
   readonly none?: string
-  /** A change: what is said of it, with fields of the answer in braces. Without `rows` and `done` the answer is shown. */
+  /** For a change: printed afterwards, with response fields in braces. Without `rows` and `done`, the response is shown. */
   readonly done?: string
   readonly hint?: string
-  /** Of an answer that is shown: its fields, each a name and a field or what is made of the answer; all when absent. */
+  /** For a response that is shown: its fields; all if omitted. */
   readonly fields?: readonly Column[]
-  /** What of an answer is shown in its place. */
+  /** Selects what to show of the response. */
   readonly shown?: (answer: Row) => Row
-  /** What is said below, by the answer and what was sent. */
+  /** Notes to print at the end, given the response and the body that was sent. */
   readonly notes?: (answer: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
-  /** Why nothing was changed, by the answer; the command then fails. Null: something was. */
+  /** Returns why nothing was changed, and the command fails; null if something was. */
   readonly unchanged?: (answer: Row) => string | null
-  /** Asked before: with the words as they were given, in braces. */
+  /** A confirmation to ask for, with the command's arguments in braces. */
   readonly confirm?: string
-  /** Sends the organization: in the query or in the body. */
+  /** Sends the organization in the query or the body. */
   readonly org?: 'query' | 'body'
-  /** What `body` looks up by name. */
+  /** The kinds that `body` looks up by name. */
   readonly finds?: readonly Kind[]
 }
 
-/** An action with a file of its own, where a request and its answer are not all of it. */
+/** An action with its own module, for more than one request and its response. */
 export interface OwnAction {
   readonly name: string
   readonly summary: string
@@ -147,10 +150,10 @@ export const option = (
   more: Omit<ActionOption, 'flags' | 'help' | 'field'> = {},
 ): ActionOption => ({ flags, help, field, ...more })
 
-/** Their names are unique in an organization only. */
+/** Kinds with names that are unique only within an organization. */
 const KINDS_OF_ORG: readonly Kind[] = ['device', 'group', 'member']
 
-/** What a command looks up in an organization, which --org may name; null where there is no such thing. */
+/** Returns the kind that a command looks up within the organization from --org; null if there is none. */
 export const foundInOrg = ({ args = [], options = [], finds = [] }: Action): Kind | null => {
   const kinds = [...[...args, ...options].map(({ find }) => find), ...finds]
   return KINDS_OF_ORG.find((kind) => kinds.includes(kind)) ?? null
@@ -163,7 +166,7 @@ export const action = (
   more: Omit<Action, 'name' | 'summary' | 'request'> = {},
 ): Action => ({ name, summary, request, ...more })
 
-/** Of a change to several things, the changed ones in `field`: those left out are told; where all are, nothing was changed. */
+/** For a change of several objects: `field` lists the changed ones. Prints the skipped ones; fails if nothing changed. */
 export const ofSeveral = (field: string, nothing: string, why: string): Pick<Action, 'unchanged' | 'notes'> => {
   const skippedIn = ({ skipped }: Row): string => `Skipped: ${(skipped as readonly string[]).join(', ')} (${why}).`
   return {

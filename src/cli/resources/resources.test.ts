@@ -38,7 +38,7 @@ const operationOf = (request: string): Operation | undefined => {
 const actions = ACTIONS.map(({ under, action }) => ({ resource: under, action }))
 
 it.each(actions.map(({ resource, action }) => [`svc ${resource} ${action.name}`, action] as const))(
-  '%s sends what openapi.json takes and shows what it answers',
+  '%s sends only parameters and shows only fields that openapi.json has',
   (_, { request, args = [], options = [], rows, columns = [], org, body }) => {
     const operation = operationOf(request)!
     const parameters = (operation.parameters ?? []).map(pointed)
@@ -74,7 +74,7 @@ it.each(actions.map(({ resource, action }) => [`svc ${resource} ${action.name}`,
   },
 )
 
-it('every action can be asked for help, and every list for JSON', async () => {
+it('every action has help with a --json option', async () => {
   for (const { resource, action } of actions) {
     const { exitCode, stdout } = await runInProcess([resource, action.name, '--help'])
     expect([exitCode, stdout.startsWith(`Usage: svc ${resource} ${action.name} `), stdout.includes('--json')]).toEqual([

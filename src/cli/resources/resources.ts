@@ -17,7 +17,7 @@ import { rollouts } from './rollouts.ts'
 import { rounds } from './rounds.ts'
 import { team } from './team.ts'
 
-/** Every resource that is a table of commands. Another one is a file and a line here. */
+/** All resources that are defined by a table of commands. To add one, add a file and a line here. */
 const RESOURCES: readonly Resource[] = [
   devices,
   groups,
@@ -43,7 +43,7 @@ const groupOf = ({ name, summary, actions }: Resource): CommandGroup => ({
 
 export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
 
-/** Listed at places of their own in `svc --help`. */
+/** Listed at separate positions in `svc --help`. */
 export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
 export const APPROVAL_COMMANDS: CommandGroup = groupOf(approvals)
 export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)
@@ -55,7 +55,7 @@ export const TEAM_COMMANDS: CommandGroup = groupOf(team)
 
 export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
 
-/** Every action of the tables, with the word that it is under. */
+/** All actions of the tables, with their command group. */
 export const ACTIONS: readonly { readonly under: string; readonly action: Action }[] = [
   ...RESOURCES,
   federations,

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column[] = [
   ['ID', 'rollout_id', 'id'],
 ]
 
-/** What a rollout is made of: the same for one that is only worked out. */
+/** The options that define a rollout, shared by `create` and `preview`. */
 const plan: readonly ActionOption[] = [
   option('--version <version>', 'version to deliver', 'version', { required: true }),
   option('--percentage <percent>', 'initial percentage', 'rollout_percentage', { parse: 'number', required: true }),
@@ -41,7 +41,7 @@ const plan: readonly ActionOption[] = [
   option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', { parse: 'off' }),
 ]
 
-/** Moves of a rollout that take a reason, and what they did to it. */
+/** A change of a rollout that takes a reason; `did` is its past tense. */
 const move = (name: string, did: string, summary: string): Action => ({
   name,
   summary,

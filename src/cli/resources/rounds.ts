@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
 
 const start = action('start', 'start one round; svc train start runs many', 'POST /api/v1/training/rounds/start', {
   options: [
-    option('--target-devices <count>', 'number of devices to select', 'target_devices', {
+    option('--target-devices <count>', 'number of devices to aim for', 'target_devices', {
       parse: 'number',
       required: true,
     }),

@@ -3,7 +3,7 @@ import { cellOf, layoutOf, recordOf } from './cells.ts'
 import { type Pages, type Parts, readPages } from './requests.ts'
 import type { Action, FindContext, Row } from './resource.ts'
 
-/** A record: names and values, then its lists as tables. */
+/** Prints a record: names and values, then its lists as tables. */
 export const showRecord = (out: Output, row: Row): void => {
   const { fields, tables } = recordOf(row)
   out.fields(fields)
@@ -20,24 +20,24 @@ interface ListOptions {
   readonly limit: number
 }
 
-/** Fields of the query that leave no row out. */
+/** Query fields that do not filter rows. */
 const ALL_ROWS: readonly string[] = ['org_id', 'sort', 'order']
 
-/** Whether options leave rows out. */
+/** True if options filter the rows. */
 const isFiltered = ({ options = [] }: Action, { path, query }: Parts): boolean =>
   options.some(({ field, request }) => {
     const sent = request === undefined ? query : path
     return sent[field] !== undefined && !ALL_ROWS.includes(field)
   })
 
-/** How many there are beside those that are shown. */
+/** Says how many rows are not shown. */
 const restOf = ({ rows, total, more }: Pages): string | null => {
   if (!more) return null
   const shown = total === null ? `The first ${rows.length}; there are more:` : `${rows.length} of ${total};`
   return `${shown} --limit all shows all.`
 }
 
-/** A list, read page by page. As JSON it is one envelope: the rows and their number, whatever pages they came in. */
+/** Prints a list, read page by page. As JSON, it is one object with all rows and their number, regardless of pages. */
 export const showList = async (action: Action, parts: Parts, { context, json, limit }: ListOptions): Promise<void> => {
   const { session, connection } = context
   const { out } = session
@@ -51,7 +51,7 @@ export const showList = async (action: Action, parts: Parts, { context, json, li
   }
   if (rows.length === 0) return out.note(isFiltered(action, parts) ? 'Nothing matches.' : none)
   const cells = rows.map((row) => columns.map((column) => cellOf(row, column, session.now())))
-  // A column that says nothing of any row is left out.
+  // Omits columns without any values.
   const hasValues = columns.map((_, at) => cells.some((row) => row[at] !== null))
   const shown = columns.filter((_, at) => hasValues[at])
   await out.list(

@@ -29,7 +29,7 @@ export const team: Resource = {
         ['ID', 'id', 'id'],
       ],
       org: 'query',
-      none: 'Nobody yet. Invite someone with: svc team add <email> --role admin',
+      none: 'No members yet. Invite someone with: svc team add <email> --role admin',
     }),
     action('remove', 'remove a member or revoke an invitation', `DELETE ${AT}`, {
       args: [member],

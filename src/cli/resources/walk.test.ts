@@ -3,7 +3,7 @@ import { startFleet } from '../delivery/fleet.fixture.ts'
 
 const ID = '[0-9a-f-]{36}'
 
-/** A command line, its exit code, and what its output looks like; of stderr where it fails. */
+/** A command line, its exit code, and its expected output (stdout and stderr together). */
 type Step = readonly [argv: string, exitCode: number, output: string | RegExp]
 
 const STEPS: readonly Step[] = [
@@ -14,7 +14,11 @@ const STEPS: readonly Step[] = [
   ['devices list --limit 2 --sort device_id', 0, /\nd1 .*\n2 of 3; --limit all shows all\.\n$/],
   ['audit list --limit 2', 0, /\nThe first 2; there are more: --limit all shows all\.\n$/],
   ['devices show d1', 0, /Device id: +d1\n[\s\S]*Trains: +yes\n/],
-  ['devices show dd1', 1, "svc: There is no device 'dd1' that this key may see.\nList them with: svc devices list\n"],
+  [
+    'devices show dd1',
+    1,
+    "svc: Device 'dd1' does not exist, or this key may not see it.\nList them with: svc devices list\n",
+  ],
   [
     'devices summary',
     0,
@@ -45,7 +49,11 @@ const STEPS: readonly Step[] = [
   ],
   ['groups list', 0, /^NAME +DEVICES +TAGS +CREATED +ID\nkitchen +2 {2}a, b +2026-01-01 00:00 +\S+\n$/],
   ['groups devices kitchen', 0, /^DEVICE.*\nd0 .*\nd1 .*\n$/],
-  ['groups devices kichen', 1, /^svc: There is no group 'kichen' that this key may see; did you mean 'kitchen'\?\n/],
+  [
+    'groups devices kichen',
+    1,
+    /^svc: Group 'kichen' does not exist, or this key may not see it\. Did you mean 'kitchen'\?\n/,
+  ],
   ['groups update kitchen --name hall', 0, new RegExp(`^Changed group hall \\(${ID}\\)\\.\n$`)],
   ['groups remove hall d1', 0, 'Removed d1.\n'],
   ['groups remove hall d1', 1, 'svc: No device was removed. Skipped: d1 (not in the group).\n'],
@@ -62,7 +70,7 @@ const STEPS: readonly Step[] = [
   ['rounds list', 0, /failed .* enough/],
   ['rounds list --status failed', 0, /failed .* enough/],
   ['rounds list --status completed', 0, 'Nothing matches.\n'],
-  ['rounds show 7', 1, "svc: There is no round '7' that this key may see.\nList them with: svc rounds list\n"],
+  ['rounds show 7', 1, "svc: Round '7' does not exist, or this key may not see it.\nList them with: svc rounds list\n"],
   ['rollouts list', 0, /^No rollouts/],
   [
     'rollouts create m --version 1.0.0 --percentage 10 --no-start',
@@ -86,7 +94,7 @@ const STEPS: readonly Step[] = [
   ['rollouts show m', 0, /Model name: +m\n/],
   ['rollouts rollback m', 0, /^Rolled back .* rolled_back/],
   ['rollouts delete m --yes', 0, /^Deleted rollout /],
-  ['rollouts show nothing', 1, /^svc: There is no rollout 'nothing'/],
+  ['rollouts show nothing', 1, /^svc: Rollout 'nothing' does not exist/],
   ['deploy m -v 2.0.0 --devices d0,d1 -s immediate', 0, /./],
   [
     'deployments list',
@@ -115,7 +123,7 @@ const STEPS: readonly Step[] = [
   ['policies delete m --yes', 0, /^Deleted the policy/],
 ]
 
-it('an operator goes through every resource by names', async () => {
+it('an operator uses every resource by name', async () => {
   const { svc } = await startFleet(3)
   const wrong: unknown[] = []
   for (const [argv, exitCode, output] of STEPS) {
@@ -127,7 +135,7 @@ it('an operator goes through every resource by names', async () => {
   expect(wrong).toEqual([])
 })
 
-it('as JSON a list is one envelope of all its rows, and everything else is what the service answered', async () => {
+it("as JSON, a list is one object with all its rows, and everything else is the service's response", async () => {
   const { svc, get } = await startFleet(3)
   const json = async (argv: string) => JSON.parse((await svc(...argv.split(' '), '--json')).stdout)
   expect(await json('devices list --limit 2')).toEqual({

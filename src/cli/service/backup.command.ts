@@ -19,7 +19,7 @@ const EVERY_MS = 500
 const HEALTH_MS = 5000
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
 
-/** Whether the service is one of this machine and does not run: then its own program makes the backup. */
+/** True if the address is on this machine and the service is not running: then the service's own program makes the backup. */
 const isStopped = async ({ io }: Session, baseUrl: string): Promise<boolean> => {
   if (!LOCAL.includes(new URL(baseUrl).hostname)) return false
   const { client } = connect({ baseUrl, timeoutMs: HEALTH_MS, signal: io.signal })

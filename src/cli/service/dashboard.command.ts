@@ -7,7 +7,7 @@ import type { Session } from '../session.ts'
 
 const LINK_TIMEOUT_MS = 5000
 
-/** The path of a link that signs the browser in; that of the page where no key is at hand, or none that can. */
+/** Returns the path of a link that signs the browser in; the dashboard's path if the key is missing or insufficient. */
 const pathFor = async (session: Session, apiBase: string | undefined): Promise<string> => {
   try {
     const connection = await session.signedIn({ apiBase, timeoutMs: LINK_TIMEOUT_MS })
@@ -32,7 +32,7 @@ export const define = (command: Command, session: Session): void => {
       const address = named ? parseApiBase(named, 'SERVICE_DASHBOARD_URL') : await session.apiBase(apiBase)
       out.line(`${address}/`)
       const show = io.openBrowser ?? openBrowser
-      // The link is for the browser alone: what is printed ends up in histories.
+      // The link is for the browser only: printed text can end up in histories.
       if (open) show(address + (await pathFor(session, apiBase)))
     })
 }

@@ -21,7 +21,7 @@ const ok = (check: string, found: string): Finding => ({ check, state: 'ok', fou
 const warn = (check: string, found: string, advice: string): Finding => ({ check, state: 'warn', found, advice })
 const fail = (check: string, found: string, advice: string): Finding => ({ check, state: 'fail', found, advice })
 
-/** `20.19` <= `22.1.0` */
+/** isAtLeast('22.1.0', '20.19') is true. Compares major and minor versions. */
 const isAtLeast = (version: string, least: string): boolean => {
   const [one, other] = [version, least].map((text) => text.split('.').map(Number)) as [number[], number[]]
   return one[0]! !== other[0]! ? one[0]! > other[0]! : one[1]! >= (other[1] ?? 0)
@@ -78,7 +78,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
   const requested = now().getTime()
   const health = await client.GET('/api/v1/health').catch((error: Error) => error)
   if (health instanceof Error) return [fail('Service', health.message, START)]
-  // Another program may have another answer there.
+  // Another program may be responding.
   if (health.data?.version === undefined) {
     return [fail('Service', `${baseUrl} answered ${health.response.status}; it is not this service`, START)]
   }
@@ -124,7 +124,7 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
     : ok('Key', until)
 }
 
-/** Every check, in the order in which they build on each other. */
+/** Runs all checks, each building on the previous ones. */
 export const allFindings = async (session: Session, apiBase: string | undefined): Promise<readonly Finding[]> => {
   const baseUrl = await session.apiBase(apiBase)
   const connection = connect({ baseUrl, timeoutMs: TIMEOUT_MS, signal: session.io.signal })

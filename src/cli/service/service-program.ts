@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 
-/** The service's own program beside this one: main.js in the package, main.ts where sources run. */
+/** Returns the path of the service's program: main.js in the package, main.ts when run from source. */
 export const serviceProgram = (): string => {
   const here = fileURLToPath(import.meta.url)
   return fileURLToPath(new URL(`../../main${extname(here)}`, import.meta.url))
@@ -15,8 +15,8 @@ export const serviceProgram = (): string => {
 const OWN = ['SERVICE_API_KEY', 'SERVICE_API_BASE', 'SERVICE_DASHBOARD_URL']
 
 /**
- * The environment for the service's programs: settings, but for those of the command line. glibc gives memory that V8's compilers
- * have freed back to the system only when it is told so: 20 to 30 MB of an idle service.
+ * The environment for the service's programs: all settings except those of the command line. MALLOC_TRIM_THRESHOLD_ makes glibc
+ * return memory that V8's compilers have freed: 20 to 30 MB of an idle service.
  */
 export const serviceSettings = ({ env }: Session['io'], changed: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   SERVICE_LOG_LEVEL: 'warn',
@@ -25,13 +25,13 @@ export const serviceSettings = ({ env }: Session['io'], changed: NodeJS.ProcessE
   ...changed,
 })
 
-/** `backups` -> `/home/me/backups`; an address such as s3://bucket stays. */
+/** `backups` -> `/home/me/backups`; URLs such as s3://bucket are unchanged. */
 export const targetFrom = ({ cwd }: Session['io'], target: string): string =>
   /^[a-z][a-z0-9]+:\/\//i.test(target) ? target : resolve(cwd, target)
 
 /**
- * Runs one of the service's programs for times when it is stopped, and shows its words. Ctrl-C ends it.
- * @throws Failure with the last thing it said
+ * Runs one of the service's programs for use while it is stopped, and shows its output. Ctrl-C stops it.
+ * @throws Failure with its last message
  */
 export const runServiceProgram = async (
   session: Session,

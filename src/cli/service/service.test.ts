@@ -10,7 +10,7 @@ import { startFleet } from '../delivery/fleet.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 
-it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
+it('svc up starts the service, signs svc in, and stops the service cleanly', async () => {
   const home = await emptyFolder()
   const stop = new AbortController()
   let address = ''
@@ -20,7 +20,7 @@ it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
     onOutput: (text) => {
       address = /^Dashboard: (\S+)\/$/m.exec(text)?.[1] ?? address
       if (!text.includes('Ctrl-C stops the service')) return
-      // A key is at hand without a browser: this machine's service is open.
+      // No browser is needed for a key: this service has open enrollment.
       void runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } }).then(({ stderr: response }) => {
         expect(response).toBe('No devices. Invite one with: svc devices invite\n')
         stop.abort(new Interrupted('SIGINT'))
@@ -41,7 +41,7 @@ it('a service that cannot start says why', async () => {
   ])
 })
 
-it('a backup says that its target is a file', async () => {
+it('backup reports a target that is a file', async () => {
   const home = await emptyFolder()
   const file = join(home, 'file')
   await writeFile(file, '')
@@ -58,7 +58,7 @@ it('a backup says that its target is a file', async () => {
   })
 })
 
-it('an invitation makes another machine a device in one line, once', async () => {
+it('an invitation registers another machine as a device with one command, once', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const env = { SERVICE_API_KEY: world.service.firstAdminKey!, SERVICE_API_BASE: world.baseUrl }
   const operator = { env: { ...env, SERVICE_HOME: await emptyFolder() }, now: world.now }
@@ -78,7 +78,7 @@ it('an invitation makes another machine a device in one line, once', async () =>
   const home = await emptyFolder()
   const joined = await agent(home, '--join', join, '--device-id', 'kitchen')
   expect(joined.stdout).toMatch(new RegExp(`^Joined ${world.baseUrl} as kitchen\\.\nDevice kitchen waits`))
-  // The same line once more: the machine is a device already, and needs no code.
+  // The same command again: the machine is already a device and needs no code.
   expect((await agent(home, '--join', join, '--device-id', 'kitchen')).stderr).toMatch(
     /^This machine is device kitchen/,
   )
@@ -92,7 +92,7 @@ it('an invitation makes another machine a device in one line, once', async () =>
   })
 })
 
-it('the doctor says what is wrong and what to do, and ends with 1 then', async () => {
+it('doctor reports problems with advice and exits with 1', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl }
   const states = async (more: Record<string, string>) => {
@@ -118,7 +118,7 @@ it('the doctor says what is wrong and what to do, and ends with 1 then', async (
   expect(await states({ SERVICE_API_BASE })).toMatchObject({ Service: 'fail' })
 })
 
-it('completes commands, options, and names from the service, and is silent where there is none', async () => {
+it('completes commands, options, and names from the service, and prints nothing if there are none', async () => {
   const { env, svc } = await startFleet(2)
   await svc('groups', 'create', 'kitchen')
   const complete = async (line: string, more: Record<string, string> = {}) => {

@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { connect } from '../connection.ts'
 import type { Session } from '../session.ts'
 
-/** Keeps a key of this machine's own service, unless there is one already. */
+/** Stores a key for this machine's own service, unless there already is one. */
 export const keepKey = async ({ home, out }: Session, apiBase: string, apiKey: string): Promise<void> => {
   if ((await home.credentials(apiBase)) !== null) return
   await home.saveCredentials({ apiKey, orgId: null, apiBase })
   out.note(`svc is signed in to ${apiBase}; the key is in ${home.credentialsPath}.`)
 }
 
-/** Whether the kept key still counts: the data folder may be another one today. */
+/** True if the stored key is still valid: the data folder may have changed. */
 const isSignedIn = async ({ home, io }: Session, apiBase: string): Promise<boolean> => {
   const kept = await home.credentials(apiBase)
   if (kept === null) return false
@@ -18,8 +18,8 @@ const isSignedIn = async ({ home, io }: Session, apiBase: string): Promise<boole
 }
 
 /**
- * Signs `svc` in to a service that needs no approval (open enrollment on this machine), by the same exchange as
- * `svc login` without the browser. Under token enrollment nothing happens: the first start prints an admin key.
+ * Signs `svc` in to a service that needs no approval (open enrollment on this machine), by the same exchange as `svc login`,
+ * but without a browser. Does nothing under token enrollment: the first start prints an admin key.
  */
 export const signInOpenly = async (session: Session, apiBase: string): Promise<void> => {
   if (await isSignedIn(session, apiBase)) return

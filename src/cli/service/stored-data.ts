@@ -2,7 +2,7 @@ import { connect } from '../connection.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
-/** What a check found, and what to do about it. */
+/** The result of a check, with advice. */
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'warn' | 'fail'
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 5000
 const OLD_MS = 48 * 60 * 60 * 1000
 const SHOWN = 3
 
-/** Damaged files and backups, as far as the key may see them. */
+/** Reports damaged files and backups, as far as the key allows. */
 export const storedData = async (session: Session, baseUrl: string): Promise<readonly Finding[]> => {
   const found = await session.apiKey(baseUrl)
   if (found === null) return []

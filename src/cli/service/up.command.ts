@@ -28,17 +28,17 @@ const settingsOf = ({ port, host, dataDir }: UpOptions, io: Session['io']): Node
     ...(dataDir !== undefined && { SERVICE_DATA_DIR: resolve(io.cwd, dataDir) }),
   })
 
-/** `http://0.0.0.0:8000` -> `http://127.0.0.1:8000`: where a browser on this machine finds it. */
+/** `http://0.0.0.0:8000` -> `http://127.0.0.1:8000`: the address for a browser on this machine. */
 const reachable = (address: string): string => address.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')
 
-/** Runs until the service ends or is asked to stop, which it does cleanly. @throws Failure when it ended by itself */
+/** Runs the service until it exits or is asked to stop, which it does cleanly. @throws Failure if it exits by itself */
 const up = async (options: UpOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const child = spawn(process.execPath, [...process.execArgv, serviceProgram()], {
     cwd: io.cwd,
     env: settingsOf(options, io),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Ctrl-C is for svc, which then stops the service once.
+    // Ctrl-C reaches only svc, which then stops the service once.
     detached: true,
   })
   const kill = (): void => void child.kill('SIGKILL')
@@ -57,7 +57,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   let address: string | null = null
   const welcome = async (at: string): Promise<void> => {
     address = reachable(at)
-    // First, so that commands work as soon as the address is shown.
+    // Signs in first, so that commands work as soon as the address is shown.
     await signInOpenly(session, address).catch((error: Error) => out.note(error.message))
     out.line(`Dashboard: ${address}/`)
     out.line(`API:       ${address}/api/v1, reference: ${address}/docs`)
@@ -70,7 +70,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     const key = /^Admin key.*: (sk_live_\w+)$/.exec(line)?.[1]
     if (at !== undefined) return welcome(at)
     if (key !== undefined && address !== null) {
-      // Shown this once: nobody could ask for it again.
+      // The key is shown only this once; it cannot be retrieved later.
       io.stdout.write(`${line}\n`)
       return keepKey(session, address, key)
     }

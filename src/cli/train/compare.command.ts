@@ -7,7 +7,7 @@ import { allRounds, type Round } from './job-rounds.ts'
 
 type Figure = number | string | null
 
-/** What is set by whoever starts a job, and may differ. */
+/** Settings of a job that may differ. */
 const SETTINGS = [
   'strategy',
   'strategy_options',
@@ -39,7 +39,7 @@ const best = (values: readonly (number | null | undefined)[], pick: (...of: numb
   return known.length === 0 ? null : pick(...known)
 }
 
-/** What the last round's devices reported besides loss and accuracy, as weighted means. */
+/** Weighted means of the other metrics that the last round's devices reported. */
 const metricsOf = (round: Round | undefined): Readonly<Record<string, Figure>> =>
   Object.fromEntries(
     Object.entries(round?.metrics ?? {})
@@ -47,7 +47,7 @@ const metricsOf = (round: Round | undefined): Readonly<Record<string, Figure>> =
       .map(([name, { mean }]) => [`final_${name}`, mean]),
   )
 
-/** What a job has reached, by the names of the table. */
+/** Returns a job's results by the table's names. */
 const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<string, Figure>> => {
   const completed = rounds.filter(({ status }) => status === 'completed')
   const losses = completed.map(({ loss }) => loss)

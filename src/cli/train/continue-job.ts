@@ -8,13 +8,13 @@ export interface ContinueOptions extends DataOptions {
   readonly follow?: true
 }
 
-/** What `resume` and `extend` have in common. */
+/** Options shared by `resume` and `extend`. */
 export const continuationOptions = (command: Command): Command =>
   command.option('--follow', 'follow the rounds until the job ends').addOption(jsonOption()).addOption(apiBaseOption())
 
 type Ask = Parameters<Connection['ask']>[0]
 
-/** Has a job go on, and says how far. */
+/** Continues a job and prints its new state. */
 export const continueJob = async (
   session: Session,
   modelOrJob: string,

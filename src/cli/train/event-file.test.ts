@@ -4,11 +4,11 @@ import type { Round } from './job-rounds.ts'
 
 const round = (fields: object): Round => fields as Round
 
-// Written by TensorBoard 2.21's own RecordWriter from its own Event messages.
+// Written by TensorBoard 2.21's RecordWriter from its own Event messages.
 const EXPECTED =
   'GAAAAAAAAACjf0siCQAAAEBuVdpBGg1icmFpbi5FdmVudDoyw0ht/CAAAAAAAAAAKe2pUAkAACBPblXaQRABKhMKEQoKdHJhaW4vbG9zcxUAAAA/KjvzNVgAAAAAAAAAoosvjAkAAABtblXaQRADKksKEQoKdHJhaW4vbG9zcxUAAIA+ChUKDnRyYWluL2FjY3VyYWN5FQAAQD8KDwoIdHJhaW4vZjEVzcxMPwoOCgdldmFsL2YxFTMzMz+9B/YT'
 
-it('is what TensorBoard writes for the same scalars: a step for each completed round', () => {
+it("equals TensorBoard's file for the same scalars, with a step for each completed round", () => {
   const rounds = [
     round({ round_number: 1, completed_at: '2026-01-01T00:01:00.500Z', loss: 0.5, accuracy: null, metrics: {} }),
     round({ round_number: 2, completed_at: null, loss: null, metrics: {} }),

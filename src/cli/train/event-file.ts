@@ -14,12 +14,12 @@ const crc32c = (bytes: Uint8Array): number => {
 const checksum = (bytes: Uint8Array): Buffer => {
   const crc = crc32c(bytes)
   const masked = Buffer.alloc(4)
-  // Of bytes that hold checksums themselves (tensorflow/core/lib/hash/crc32c.h).
+  // The mask is for data that itself contains checksums (tensorflow/core/lib/hash/crc32c.h).
   masked.writeUInt32LE((((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0)
   return masked
 }
 
-/** A TFRecord: length, its checksum, the bytes, theirs (tensorflow.org/tutorials/load_data/tfrecord). */
+/** A TFRecord: length, its checksum, data, its checksum (tensorflow.org/tutorials/load_data/tfrecord). */
 const record = (bytes: Uint8Array): Buffer => {
   const length = Buffer.alloc(8)
   length.writeBigUInt64LE(BigInt(bytes.length))
@@ -33,7 +33,7 @@ const scalarsOf = (seconds: number, step: number, values: readonly (readonly [ta
   return event.join().finish()
 }
 
-/** Curves by the names that TensorBoard groups them under: `train/…` on the devices' data, `eval/…` held out. */
+/** Curves by TensorBoard's groups: `train/…` on the devices' own data, `eval/…` on held-out data. */
 const curvesOf = ({ loss, accuracy, metrics, evaluation }: Round): [tag: string, value: number][] =>
   Object.entries({
     'train/loss': loss,
@@ -42,7 +42,7 @@ const curvesOf = ({ loss, accuracy, metrics, evaluation }: Round): [tag: string,
     ...Object.fromEntries(Object.entries(evaluation?.metrics ?? {}).map(([name, { mean }]) => [`eval/${name}`, mean])),
   }).flatMap(([tag, value]) => (typeof value === 'number' ? [[tag, value] as [string, number]] : []))
 
-/** The curves of a job as TensorBoard reads them; a step for each round. */
+/** Returns a TensorBoard event file with a job's curves; each round is a step. */
 export const eventFile = (rounds: readonly Round[], createdAt: Date): Buffer => {
   const version = new BinaryWriter()
     .tag(1, 1)

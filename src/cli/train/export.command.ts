@@ -23,7 +23,7 @@ const COLUMNS = [
   'failure_reason',
 ] as const satisfies readonly (keyof Round)[]
 
-/** RFC 4180. A spreadsheet must not take the text of a device for a formula. */
+/** Quotes a cell by RFC 4180. Prevents spreadsheets from interpreting a device's text as a formula. */
 const cell = (value: unknown): string => {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
@@ -51,7 +51,7 @@ export const define = (command: Command, session: Session): void => {
       const { out, io } = session
       if ((output !== undefined) !== (format === 'tensorboard')) {
         throw wrongUsage(
-          '--output and --format tensorboard go together.',
+          '--output and --format tensorboard must be given together.',
           'Such as: svc train export my-job --format tensorboard --output runs',
         )
       }
@@ -62,7 +62,7 @@ export const define = (command: Command, session: Session): void => {
         const folder = join(resolve(io.cwd, output), job.id)
         const createdAt = new Date(job.created_at)
         await mkdir(folder, { recursive: true })
-        // The name is the same each time: a later export replaces the one before.
+        // The name is always the same, so a later export replaces an earlier one.
         const path = join(folder, `events.out.tfevents.${Math.floor(createdAt.getTime() / 1000)}.tributary`)
         await writeFile(path, eventFile(rounds, createdAt))
         out.line(path)

@@ -21,8 +21,8 @@ const barOf = (job: JobDetail): string => {
 }
 
 /**
- * Shows every round as it ends, and on a terminal a bar below, until the job has ended. What ends other than completed is a
- * Failure with the job's reason. Stopping to look leaves the job alone.
+ * Prints each round as it ends, with a progress bar on a terminal, until the job has ended. Ctrl-C does not stop the job.
+ * @throws Failure with the job's reason if the job did not complete
  */
 export const follow = async (session: Session, connection: Connection, id: string): Promise<JobDetail> => {
   const { io, out } = session

@@ -11,7 +11,7 @@ const page = (connection: Connection, job_id: string, offset: number) =>
 
 export type Round = Awaited<ReturnType<typeof page>>['rounds'][number]
 
-/** Every round of a job, oldest first. */
+/** Returns all rounds of a job, oldest first. */
 export const allRounds = async (connection: Connection, jobId: string): Promise<readonly Round[]> => {
   const rounds = new Map<string, Round>()
   for (let offset = 0; ; offset += AT_ONCE) {

@@ -1,7 +1,7 @@
 import type { operations } from '../../client/api.gen.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { orNull } from '../model-sources/catalog.ts'
+import { nullIfNotFound } from '../model-sources/catalog.ts'
 import type { Output } from '../output.ts'
 
 export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']
@@ -15,15 +15,15 @@ export const jobById = (connection: Connection, id: string): Promise<JobDetail> 
 export const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
 
 type ListedJob = Omit<JobDetail, 'history' | 'privacy_spent' | 'published'>
-/** Which job is meant where several have a name or began from a model; the newest of all where this is none of them. */
+/** Selects among jobs with the same name or model; if none matches, the newest is used. */
 type Meant = (job: ListedJob) => boolean
 
 export const hasEnded = ({ status }: ListedJob): boolean => status !== 'pending' && status !== 'running'
 
-/** They come newest first. */
+/** Jobs are sorted newest first. */
 const meantOf = (jobs: readonly ListedJob[], meant: Meant): ListedJob | undefined => jobs.find(meant) ?? jobs[0]
 
-/** The job with this name, or with an id that begins so. */
+/** Finds a job by name, or by the beginning of its id. */
 const jobNamed = async (connection: Connection, text: string, meant: Meant): Promise<JobDetail | null> => {
   const query = { limit: 1000, offset: 0 }
   const { jobs } = await connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
@@ -33,22 +33,22 @@ const jobNamed = async (connection: Connection, text: string, meant: Meant): Pro
   return found === undefined ? null : jobById(connection, found.id)
 }
 
-/** The job with this id or name, or the newest one, of those that are meant, that began from the model with this name or id. */
+/** Finds a job by id or name, or the newest selected job that started from the model with this name or id. */
 export const jobOf = async (
   connection: Connection,
   modelOrJob: string,
   meant: Meant = () => true,
 ): Promise<JobDetail> => {
   if (UUID.test(modelOrJob)) {
-    const job = await orNull(jobById(connection, modelOrJob))
+    const job = await nullIfNotFound(jobById(connection, modelOrJob))
     if (job !== null) return job
   }
   const query = { model: modelOrJob, limit: 100, offset: 0 }
   const ofModel = connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
-  const found = meantOf((await orNull(ofModel))?.jobs ?? [], meant)
+  const found = meantOf((await nullIfNotFound(ofModel))?.jobs ?? [], meant)
   const job = found === undefined ? await jobNamed(connection, modelOrJob, meant) : await jobById(connection, found.id)
   if (job !== null) return job
-  // Where there is no such model either, that is the failure.
+  // If the model does not exist either, throws that error.
   await ofModel
   throw new Failure(`'${modelOrJob}' was never trained by a job.`, {
     advice: `Start one: svc train start ${modelOrJob}`,
@@ -60,7 +60,7 @@ const percent = (share: number | null): string | null => (share === null ? null 
 
 type Summaries = NonNullable<JobRound['metrics']>
 
-/** Loss and accuracy have fields of their own. */
+/** Loss and accuracy have their own fields. */
 const otherNames = (metrics: Summaries | undefined): readonly string[] =>
   Object.keys(metrics ?? {}).filter((name) => name !== 'loss' && name !== 'accuracy')
 
@@ -68,7 +68,7 @@ const named = (name: string, value: number): string => `${name} ${name === 'accu
 
 const MAX_NAMED = 4
 
-/** `Round 3 of 10: loss 0.5312, accuracy 87.1%, f1 0.8000, 5 updates`; a failed one with its reason. */
+/** `Round 3 of 10: loss 0.5312, accuracy 87.1%, f1 0.8000, 5 updates`; for a failed round, its reason. */
 export const roundLine = (round: JobRound, place: number, rounds: number): string => {
   const name = `Round ${place} of ${rounds}`
   if (round.status === 'failed') return `${name} failed: ${round.failure_reason ?? 'no reason given'}`
@@ -83,14 +83,17 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
   return `${name}: ${parts.filter((part) => part !== null).join(', ')}`
 }
 
-/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0% (worst tenth 61.2%), 5 devices`; null while unknown. */
+/** Null where the figures of other organizations' devices are withheld. */
+const worstTenth = (share: number | null): string => (share === null ? '' : ` (worst tenth ${percent(share)})`)
+
+/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0% (worst tenth 61.2%), 5 devices`; null if not evaluated. */
 export const evaluationLine = ({ evaluation }: JobRound, place: number): string | null => {
   if (evaluation === undefined) return null
   const { metrics, devices } = evaluation
   const { loss, accuracy } = metrics
   const parts = [
     ...(loss ? [named('loss', loss.mean)] : []),
-    ...(accuracy ? [`${named('accuracy', accuracy.mean)} (worst tenth ${percent(accuracy.worst_tenth)})`] : []),
+    ...(accuracy ? [named('accuracy', accuracy.mean) + worstTenth(accuracy.worst_tenth)] : []),
     ...otherNames(metrics)
       .slice(0, MAX_NAMED)
       .map((name) => named(name, metrics[name]!.mean)),
@@ -101,7 +104,7 @@ export const evaluationLine = ({ evaluation }: JobRound, place: number): string 
 
 type MetricColumn = readonly [head: string, cell: (round: JobRound) => string | null]
 
-/** The columns of what was measured beside loss and accuracy in training: other metrics, and those of the new model. */
+/** Returns the columns for training metrics other than loss and accuracy, and for evaluations of the new model. */
 const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] => {
   const namesIn = (of: (round: JobRound) => readonly string[]) => [...new Set(history.flatMap(of))].slice(0, MAX_NAMED)
   const cell = (name: string, summaries: Summaries | undefined) => {
@@ -122,7 +125,7 @@ const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] =>
 const spending = ({ epsilon, target_delta, rounds }: NonNullable<JobDetail['privacy_spent']>): string =>
   `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
 
-/** What a completed job leaves, and how to get it. */
+/** Says what the result of a completed job is, and how to fetch it. */
 export const resultOf = ({ published, latest_model_id }: JobDetail, model: string): string => {
   const newest = published.at(-1)
   return newest === undefined

@@ -7,7 +7,7 @@ import { runInProcess } from '../in-process.fixture.ts'
 
 const SETTINGS = { devices: 4, threshold: 4 }
 
-/** Devices whose training gives them the updates that the fleet has for them, by the SDK. */
+/** The devices take part through the SDK; each one's training returns its predefined update. */
 const takeParts = (members: readonly Member[]) =>
   Promise.all(
     members.map(async ({ device, update, loss }) => {
@@ -18,7 +18,7 @@ const takeParts = (members: readonly Member[]) =>
     }),
   )
 
-it('a secure job’s round gives the sum of the devices’ updates, shows none of them, and says that it was secure', async () => {
+it('a round of a secure job computes the sum of the updates, shows none of them, and is reported as secure', async () => {
   const { world, members } = await secureFleet(4)
   const { key } = members[0]!
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
@@ -55,7 +55,7 @@ it('a secure job’s round gives the sum of the devices’ updates, shows none o
   expect(await svc('train', 'verify', roundId)).toMatchObject({ exitCode: 0 })
 })
 
-it('without a threshold a secure job leaves it to each round, and a wrong one is refused by name', async () => {
+it('a secure job without a threshold lets each round set it; an invalid threshold is refused by field name', async () => {
   const { world, members } = await secureFleet(2)
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: members[0]!.key, SERVICE_API_BASE: world.baseUrl }
   const svc = (...argv: string[]) => runInProcess(argv, { env })

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { GOALS, type Goal } from '../../domain/metric-goal.ts'
 import { splitReference } from '../../domain/model-reference.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
@@ -29,6 +30,7 @@ interface StartOptions extends DataOptions {
   readonly stopBelow?: number
   readonly patience: number
   readonly metric?: string
+  readonly goal?: Goal
   readonly follow?: true
   readonly publish: Publish
 }
@@ -51,7 +53,7 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
   }
 }
 
-/** The job as its options describe it. @throws Failure where they contradict each other */
+/** Builds the job from the options. @throws Failure if they contradict each other */
 const orderOf = (model: string, options: StartOptions) => {
   const privacy = privacyOf(options)
   return {
@@ -77,6 +79,7 @@ const orderOf = (model: string, options: StartOptions) => {
       stop_when: { improvement_below: options.stopBelow, patience: options.patience },
     }),
     ...(options.metric !== undefined && { metric: options.metric }),
+    ...(options.goal !== undefined && { goal: options.goal }),
   }
 }
 
@@ -93,7 +96,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--group <group>', 'only devices of this group, by name or id')
     .option(
       '--target-devices <count>',
-      'target number of updates per round (default: --min-devices; with privacy, the minimum)',
+      'number of devices to aim for in each round (default: --min-devices; with privacy, the minimum)',
       wholeAboveZero,
     )
     .option(
@@ -140,6 +143,11 @@ export const define = (command: Command, session: Session): void => {
     .option(
       '--metric <name>',
       'metric for --stop-below and --publish best: loss (default), accuracy, f1, evaluation.f1',
+    )
+    .addOption(
+      new Option('--goal <direction>', 'which values of --metric are better (default: by its name)').choices([
+        ...GOALS,
+      ]),
     )
     .option('--patience <rounds>', 'number of rounds that --stop-below looks at', wholeAboveZero, 3)
     .addOption(

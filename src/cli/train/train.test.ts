@@ -24,7 +24,7 @@ const opened = async () => {
   return { world, devices, key, svc, modelId: id }
 }
 
-/** Both devices deliver to the round that awaits them. */
+/** Both devices submit updates to their pending round. */
 const deliver = async (world: World, devices: readonly TestDevice[], fields: Record<string, number> = {}) => {
   for (const [index, { key, deviceId }] of devices.entries()) {
     const id = await vi.waitFor(async () => {
@@ -80,7 +80,7 @@ it('starts a job, shows its rounds, and stops it', async () => {
   })
 })
 
-it('stops the newest job of a model that has not ended, whatever was started and stopped since', async () => {
+it('stops the newest job of a model that has not ended, regardless of jobs that were stopped since', async () => {
   const { svc } = await opened()
   const start = async () =>
     (JSON.parse((await svc('train', 'start', 'm', '--name', 'x', '--json')).stdout) as { id: string }).id
@@ -94,14 +94,14 @@ it('stops the newest job of a model that has not ended, whatever was started and
   })
 })
 
-it('a start says what it does where nothing is named', async () => {
+it('help states the defaults of start', async () => {
   const { stdout } = await runInProcess(['train', 'start', '--help'])
   const help = stdout.replace(/\s+/g, ' ')
   expect(help).toContain('maximum duration of a round, 60 to 3600 (default: 300)')
   expect(help).toContain('how long to wait for enough active devices (default: 3600)')
 })
 
-it('cancels a round, and says that its job goes on', async () => {
+it('cancels a round, and says that its job continues', async () => {
   const { world, key, svc } = await opened()
   const job = JSON.parse((await svc('train', 'start', 'm', '--json')).stdout) as { id: string }
   await world.service.runDueTasks()
@@ -120,7 +120,7 @@ it('cancels a round, and says that its job goes on', async () => {
   })
 })
 
-it('follows a job to its end, a line for each round, and pulls what was trained by name', async () => {
+it('follows a job to its end, with a line for each round, and pulls the result by name', async () => {
   const { world, devices, svc } = await opened()
   const following = svc('train', 'start', 'm', '--rounds', '2', '--follow')
   await vi.waitFor(async () => {
@@ -137,14 +137,14 @@ it('follows a job to its end, a line for each round, and pulls what was trained 
     ),
   })
   expect(stderr).toMatch(/^Job [0-9a-f-]{36}: 2 rounds of fedavg on m\.\n$/)
-  // What is pulled by name is what was trained: the mean of both updates.
+  // Pulling by name returns the trained model: the mean of both updates.
   const path = join(await emptyFolder(), 'trained.f32')
   expect(await svc('pull', 'm', '--output', path)).toMatchObject({ exitCode: 0, stderr: '' })
   const bytes = await readFile(path)
   expect([...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]).toEqual([0.5, 1, 2])
 })
 
-it('says what is wrong with an order', async () => {
+it('explains invalid orders', async () => {
   const { svc } = await opened()
   expect(await svc('train', 'status', 'm')).toMatchObject({
     exitCode: 1,
@@ -162,7 +162,7 @@ it('says what is wrong with an order', async () => {
   })
 })
 
-it('lists jobs, resumes one that was stopped, and gives one that is completed more rounds', async () => {
+it('lists jobs, resumes a stopped one, and extends a completed one', async () => {
   const { world, devices, svc } = await opened()
   const start = async (...more: string[]) =>
     JSON.parse((await svc('train', 'start', 'm', '--rounds', '2', '--json', ...more)).stdout) as { id: string }
@@ -200,7 +200,7 @@ it('lists jobs, resumes one that was stopped, and gives one that is completed mo
   })
 })
 
-it('compares jobs by what they reached and what differs, and prints one for a spreadsheet', async () => {
+it('compares jobs by results and different settings, and exports one for a spreadsheet', async () => {
   const { world, devices, svc } = await opened()
   for (const [name, ...options] of [
     ['mean', '--strategy', 'fedavg'],

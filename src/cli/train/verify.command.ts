@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 
-/** Large rounds take minutes to add up; fetch itself gives up after five. */
+/** Large rounds take minutes to replay; fetch itself times out after five. */
 const REPLAY_TIMEOUT_MS = 290_000
 
 export const define = (command: Command, session: Session): void => {

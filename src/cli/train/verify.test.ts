@@ -5,7 +5,7 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-it('replays a completed round: 0 while the bytes are equal, 1 once an update was changed behind its back', async () => {
+it('replays a completed round: exits with 0 if the bytes are equal, and with 1 if a stored update was changed', async () => {
   const world = await startWorld()
   const devices = [await world.register('a'), await world.register('b')]
   const { key } = devices[0]!

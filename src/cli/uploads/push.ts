@@ -7,7 +7,13 @@ import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { type ListedVersion, type ModelDetail, modelNamed, orNull, versionNamed } from '../model-sources/catalog.ts'
+import {
+  type ListedVersion,
+  type ModelDetail,
+  modelNamed,
+  nullIfNotFound,
+  versionNamed,
+} from '../model-sources/catalog.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 import { RESUMABLE_FROM, uploadRest } from './resumable-upload.ts'
@@ -20,7 +26,7 @@ export interface PushOptions {
   readonly model: string
   /** A semantic version. */
   readonly version: string
-  /** For the service to convert it to. */
+  /** Formats for the service to convert it to. */
   readonly formats?: readonly ConvertedFormat[]
   readonly stallMs?: number
 }
@@ -28,13 +34,13 @@ export interface PushOptions {
 export interface Outcome {
   readonly model: ModelDetail
   readonly version: Omit<ListedVersion, 'aliases' | 'trained_by' | 'formats'>
-  /** The same bytes were there under that label already. */
+  /** True if the label already had the same bytes. */
   readonly wasThere: boolean
   readonly warnings: readonly string[]
 }
 
 const TRIES = 5
-/** An earlier connection that the service has not missed yet holds the file for a while. */
+/** The service may hold the file for a while for an earlier connection that it does not yet know is lost. */
 const BUSY_TRIES = 60
 const FIRST_WAIT_MS = 500
 const STALL_MS = 120_000
@@ -48,9 +54,9 @@ const FRAMEWORK_OF_ENDING: Readonly<Record<string, Framework>> = {
   ubj: 'xgboost',
 }
 
-/** The model of that name, made now if there is none. */
+/** Returns the model with that name. Creates it if there is none. */
 const findOrCreate = async (connection: Connection, name: string, fileName: string): Promise<ModelDetail> => {
-  const found = await orNull(modelNamed(connection, name))
+  const found = await nullIfNotFound(modelNamed(connection, name))
   if (found !== null) return found
   if (isUuid(name))
     throw new Failure(`There is no model with the id ${name}.`, { advice: 'Leave it out, or give a name.' })
@@ -60,12 +66,12 @@ const findOrCreate = async (connection: Connection, name: string, fileName: stri
   } catch (error) {
     const isTaken = error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'conflict'
     if (!isTaken) throw error
-    // Somebody else has just made it.
+    // It has just been created by another client.
   }
   return modelNamed(connection, name)
 }
 
-/** The version of that label, when it has these bytes. @throws Failure when it has others. */
+/** Returns the version with that label if it has the same bytes. @throws Failure if it has different bytes */
 const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedVersion | null => {
   const found = versionNamed(model, label)
   if (found === null || found.version_label !== label) return null
@@ -76,9 +82,9 @@ const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedV
 }
 
 /**
- * Sends the file as a version. When the connection breaks, a small one goes from the start again, a large one from where it
- * stopped, also in an earlier push. A label that has the same bytes already is a success, so a push whose answer was lost
- * can be repeated.
+ * Uploads the file as a version. After a lost connection, a small file is sent again from the start; a large one resumes where
+ * it stopped, even in an earlier push. A label that already has the same bytes is a success, so a push can be repeated if its
+ * response was lost.
  */
 export const push = async (pushed: Pushed, options: PushOptions, session: Session): Promise<Outcome> => {
   const { connection, version: label } = options
@@ -108,7 +114,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
   let arrived = 0
   const found = (offset: number): void => {
     if (offset > 0) out.note(`${pushed.fileName}: resuming at ${Math.floor((100 * offset) / bytes)}%.`)
-    // Slow and often broken is still on the way.
+    // Progress resets the count of tries: the upload may be slow and often interrupted.
     if (offset > arrived) tries = 1
     arrived = Math.max(arrived, offset)
   }
@@ -152,7 +158,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
           })
         }
         failure = toFailure(new ApiError(status, body), { baseUrl: connection.baseUrl, keySource: access.source })
-        // The answer to an earlier try may have been lost.
+        // The response to an earlier try may have been lost.
         const isHeld = status === 409 && retryAfterMs !== null
         if (status === 409 && !isHeld) return outcome(await sameOrThrow(failure), true)
         if (!isHeld && status !== 429 && status < 500) throw failure
@@ -171,7 +177,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       out.note(`${failure.message} Trying again.`)
       await sleep(waitMs ?? FIRST_WAIT_MS * 2 ** (tries - 1), undefined, { signal })
       const same = await sameNow().catch((error: unknown) => {
-        // The service may still be away; the next try shows.
+        // The service may still be unreachable; the next try will tell.
         if (error instanceof Failure && error.cause instanceof ApiError) throw error
         return null
       })

@@ -7,11 +7,10 @@ import { pipeline } from 'node:stream/promises'
 import { routeTo } from '../../platform/transfer/proxy.ts'
 import { Interruption, reasonOf } from '../../platform/transfer/transfer-error.ts'
 
-/** How requests to the service are sent. */
 export interface Line {
   readonly key: string
   readonly signal: AbortSignal
-  /** A connection over which nothing moves for so long is given up. */
+  /** A connection without any traffic for this long is given up. */
   readonly stallMs: number
 }
 
@@ -20,7 +19,7 @@ export interface Sending {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly before?: Buffer
-  /** Sent from byte `from` up to `bytes`, its size when it was looked at. */
+  /** Sends the bytes from `from` to `bytes`, which is the size measured before. */
   readonly file?: {
     readonly path: string
     readonly from: number
@@ -34,9 +33,9 @@ export interface Sending {
 export interface Answer {
   readonly status: number
   readonly retryAfterMs: number | null
-  /** Bytes that the service has of an upload. */
+  /** The number of bytes that the service has of an upload. */
   readonly uploadOffset: number | null
-  /** The answer's X-Service-Warning. */
+  /** The response's X-Service-Warning. */
   readonly warning: string | null
   readonly body: unknown
 }
@@ -57,12 +56,12 @@ const numberIn = (header: string | string[] | undefined): number | null => {
   return Number.isFinite(value) ? value : null
 }
 
-/** In a header, quotes and line breaks would end the name early. */
+/** Quotes and line breaks would end the name in the header early. */
 const quoted = (name: string): string => `"${name.replace(/[\r\n"\\]/g, '_')}"`
 
 /**
- * Sends a request once, reading its file as it goes: fetch would tell nobody how far it is.
- * @throws Interruption when the connection breaks before there is an answer; the file system's own errors
+ * Sends a request once and streams its file, because fetch does not report upload progress.
+ * @throws Interruption when the connection breaks before there is a response; the file system's own errors
  */
 export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line): Promise<Answer> => {
   const { method, url, headers, before = NOTHING, file, after = NOTHING } = sending
@@ -126,7 +125,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
     if (after.length > 0) yield after
   }
   const running = pipeline(Readable.from(body(), { objectMode: true }), request)
-  // The answer decides: it may come before everything is sent, when the service refuses.
+  // The response decides: it may come before everything is sent, if the service refuses.
   running.catch(() => undefined)
   try {
     return await answered
@@ -140,7 +139,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
   }
 }
 
-/** A multipart/form-data body of text fields and, if there is one, a file of this name. */
+/** Builds a multipart/form-data body from text fields and an optional file. */
 const formOf = (fields: Readonly<Record<string, string>>, fileName: string | null) => {
   const boundary = `svc-${randomBytes(16).toString('hex')}`
   const part = (disposition: string, rest: string): string =>
@@ -165,7 +164,7 @@ export interface Upload {
   readonly progress: (done: number, total: number) => void
 }
 
-/** Sends a file and what is said of it in one form. */
+/** Uploads a file and its fields in one form. */
 export const uploadOnce = ({ url, fields, fileName, path, bytes, progress }: Upload, line: Line): Promise<Answer> =>
   sendOnce({ method: 'POST', url, ...formOf(fields, fileName), file: { path, from: 0, bytes, progress } }, line)
 

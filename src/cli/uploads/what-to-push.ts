@@ -12,21 +12,21 @@ import { Failure, wrongUsage } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 
-/** A file to push, and what is known of it. */
+/** A file to push, and its metadata. */
 export interface Pushed {
   readonly path: string
   readonly fileName: string
-  /** What it would be called in the catalog if nobody named it. */
+  /** The default name in the catalog. */
   readonly name: string
-  /** Kept with the version: where it came from. */
+  /** Stored with the version: where the file came from. */
   readonly description: string
-  /** A downloaded file may go once it is in the catalog. */
+  /** True for a download, which is deleted once it is in the catalog. */
   readonly isOurs: boolean
 }
 
 const ENDINGS = /\.(pt2?|pth|bin|h5|keras|pkl|joblib|onnx|ubj|tflite|mlmodel|safetensors|gguf|npz|npy)$/i
 
-/** `My Model-v2.onnx` -> `My_Model-v2`: what the catalog takes for a name. */
+/** `My Model-v2.onnx` -> `My_Model-v2`: a name that the catalog accepts. */
 const nameFor = (text: string): string =>
   text
     .replace(ENDINGS, '')
@@ -66,7 +66,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
     }
     const found = await findModelFile(source, io.env, signal)
     for (const note of found.notes) out.note(note)
-    // A folder for each file, so that an interrupted download is found again.
+    // Each file has its own folder, so that an interrupted download can be resumed.
     const mark = createHash('sha256').update(`${found.label} ${found.digest.hex}`).digest('hex').slice(0, 16)
     const bar = showProgress(io, `Downloading ${found.fileName}`)
     try {
@@ -92,8 +92,8 @@ const fileAt = (path: string): Pushed => ({
 })
 
 /**
- * The file that a word stands for: a path, `hf:…` or `ollama:…` (downloaded first), or a model of this machine. Without a
- * word, the one model file of this folder.
+ * Returns the file for a path, `hf:…` or `ollama:…` (downloaded first), or a local model's name. Without a text, the only model
+ * file in this folder.
  * @throws Failure
  */
 export const whatToPush = async (text: string | undefined, session: Session): Promise<Pushed> => {
@@ -107,7 +107,7 @@ export const whatToPush = async (text: string | undefined, session: Session): Pr
   })
   if (found?.isFile()) return fileAt(path)
   if (found?.isDirectory()) return fileAt(await theOneIn(path, text))
-  // With an ending, it was meant as a file, and not as the name of a model.
+  // With an extension or a slash, it is a file, not a model name.
   if (ENDINGS.test(text) || /[/\\]/.test(text)) throw new Failure(`There is no file ${text}.`)
   try {
     const model = await findModel(text, home.folder, io.cwd)
@@ -122,7 +122,7 @@ export const whatToPush = async (text: string | undefined, session: Session): Pr
   }
 }
 
-/** @throws Failure, which is wrong usage, when the catalog would not take the name. */
+/** @throws Failure (wrong usage) if the catalog would not accept the name */
 export const requireModelName = (name: string, from: '--model-id' | 'file'): string => {
   if (MODEL_NAME.test(name)) return name
   throw from === 'file'

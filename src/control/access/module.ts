@@ -146,14 +146,14 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   }
 }
 
-/** Lets go of entries of the audit log that an organization has kept for as long as it wants. */
+/** Deletes entries of the audit log that are older than their organization's retention. */
 const pruneAudit = async (chains: AuditChains, settings: SettingsService, now: Date): Promise<void> => {
   await forEach(await settings.all(), async ([orgId, { auditRetentionDays: days }]) => {
     if (days !== null) await chains.prune(orgId, new Date(now.getTime() - days * DAY_MS))
   })
 }
 
-/** Organizations, people, keys, sign-in, the audit log, and how often a key may call. */
+/** Organizations, people, keys, sign-in, the audit log, and rate limits. */
 export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {

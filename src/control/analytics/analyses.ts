@@ -5,7 +5,7 @@ import { type Moments, varianceOf } from '../../domain/statistics/moments.ts'
 import { welchTest } from '../../domain/statistics/t-test.ts'
 import type { Sample } from './samples.ts'
 
-/** A group that has enough behind it to be shown. */
+/** A group with enough devices to be shown. */
 export interface Group {
   readonly id: string
   readonly sample: Sample
@@ -40,7 +40,7 @@ const NO_T_TEST = {
   effect_size: null,
 }
 
-/** Of two groups; null stands for one that is not shown. */
+/** Tests two groups; null stands for one that is withheld. */
 export const testGroups = (a: Group | null, b: Group | null, level: number, warnings: string[]) => {
   const shown = [a, b].flatMap((group) => (group === null ? [] : [summaryOf(group)]))
   const test = a === null || b === null ? null : welchTest(a.sample.shifted, b.sample.shifted, level)
@@ -69,10 +69,10 @@ const NO_ANOVA = {
   post_hoc_pairs: [],
 }
 
-/** This many groups have 1,225 pairs. */
+/** Makes 1,225 pairs. */
 const MAX_COMPARED_IN_PAIRS = 50
 
-/** Answers other requests between two pairs. */
+/** Compares all pairs; lets other requests run after each. */
 const pairsOf = async (groups: readonly Group[], moments: readonly Moments[], anova: Anova, level: number) => {
   const pairs = []
   for (const { a, b, difference, pValue } of tukeyPairs(moments, anova)) {
@@ -128,10 +128,10 @@ const NO_CHI_SQUARE = {
   significant: false,
 }
 
-/** The approximation is doubtful where fewer are expected in a cell (Cochran 1954). */
+/** With fewer devices expected in a cell, the approximation is unreliable (Cochran 1954). */
 const MIN_EXPECTED = 5
 
-/** For a table of counts; null: a table that is not shown. */
+/** Tests a table of counts; null stands for one that is withheld. */
 export const testTable = (table: readonly (readonly number[])[] | null, level: number, warnings: string[]) => {
   const test = table === null ? null : independenceTest(table)
   const size = { sample_size: (table ?? []).flat().reduce((sum, count) => sum + count, 0) }

@@ -2,7 +2,7 @@ import type { Static } from '../../platform/http/wire.schema.ts'
 import type { AnovaResult, ChiSquareResult, DescriptiveResult, TTestResult } from './analytics.schema.ts'
 import type { StoredQuery } from './analytics.service.ts'
 
-/** The heading of a query, and the fields of its result. */
+/** Returns the heading of a query and the fields of its result. */
 export const answer = <
   Schema extends typeof DescriptiveResult | typeof TTestResult | typeof AnovaResult | typeof ChiSquareResult,
 >(
@@ -18,7 +18,7 @@ export const answer = <
     ...query.result,
   }) as unknown as Static<Schema>
 
-/** A query in the wire's names. */
+/** Returns a query with the API's field names. */
 export const present = (query: StoredQuery) => ({
   id: query.id,
   federation_id: query.federationId,

@@ -77,7 +77,6 @@ export const TTestBody = Body('NewTTest', 'Two groups to compare', examples.newT
   group_b: GroupName,
   group_by: Type.Optional(
     OneOf(['device_group', 'federation_member'], {
-      'x-extension': true,
       description: 'When absent: members if both groups are ids of members, else device groups',
     }),
   ),
@@ -108,7 +107,7 @@ const Warnings = Type.Array(Type.String())
 const summary = { group_id: Type.String(), count: Count, mean: Type.Number(), std_dev: NullableNumber }
 const Groups = Type.Array(Part('GroupSummary', 'A variable in one group', summary))
 
-/** What every answer begins with. */
+/** The fields that every response begins with. */
 const heading = {
   query_id: Uuid,
   federation_id: Uuid,

@@ -18,7 +18,7 @@ import { variableOf } from './variable.ts'
 export type { Conditions } from './group-samples.service.ts'
 export type { StoredQuery } from './queries.store.ts'
 
-/** Statistics over what the devices of a federation's active members report; only aggregates leave it. */
+/** Statistics over data that the devices of a federation's active members report; returns only aggregates. */
 export const createAnalyticsService = ({
   readings,
   minGroupSize,
@@ -56,7 +56,7 @@ export const createAnalyticsService = ({
         },
       ),
 
-    /** Groups are device groups, or members where a group's name is an active member's and no device group's id. */
+    /** Without `groupBy`, the groups are members if both names are those of active members, otherwise device groups. */
     tTest: (
       caller: Caller,
       federationId: string,

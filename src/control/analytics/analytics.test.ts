@@ -5,8 +5,8 @@ import { near, openClinic, PLANTS, SLEEP, SPRAYS } from './clinic.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
-// Values of R's datasets as R and SciPy give them.
-describe('statistics over what devices report', () => {
+// The expected values were computed by R and SciPy from R's datasets.
+describe('statistics over reported data', () => {
   it('describe groups of devices', async () => {
     const { id, groupOf, ask } = await openClinic()
     const two = await groupOf('two', 'sleep', SLEEP[1])
@@ -70,7 +70,7 @@ describe('statistics over what devices report', () => {
     ).toMatchObject({ significant: true, confidence_interval: { level: 0.9 } })
   })
 
-  it('compare several groups by analysis of variance, and pair by pair', async () => {
+  it('compare several groups by analysis of variance and in pairs', async () => {
     const { groupOf, ask } = await openClinic()
     const ids: string[] = []
     for (const [name, values] of Object.entries(PLANTS)) ids.push(await groupOf(name, 'weight', values))
@@ -102,7 +102,7 @@ describe('statistics over what devices report', () => {
     })
   })
 
-  it('keep the digits of p-values that are next to nothing', async () => {
+  it('keep the digits of tiny p-values', async () => {
     const { groupOf, ask } = await openClinic()
     for (const [name, values] of Object.entries(SPRAYS)) await groupOf(name, 'insects', values)
     expect((await ask('anova', { variable: 'insects' })).body).toMatchObject({
@@ -120,9 +120,9 @@ describe('statistics over what devices report', () => {
     })
   })
 
-  it('do not lose what differs between large values', async () => {
+  it('keep small differences between large values', async () => {
     const { groupOf, ask } = await openClinic()
-    // The pattern of NIST's SmLs07, with steps that a double holds exactly: F is that of the steps alone.
+    // The pattern of NIST's SmLs07, with steps that a double represents exactly: F depends only on the steps.
     const steps = Array.from({ length: 5 }, (_, group) => Array.from({ length: 8 }, (_, n) => (n % 3) + (group % 2)))
     for (const [at, values] of steps.entries()) {
       await groupOf(`small ${at}`, 'small', values)
@@ -205,7 +205,7 @@ describe('statistics over what devices report', () => {
     ).toMatchObject({ status: 400, body: { message: "'stranger' is not an active member of this federation." } })
   })
 
-  it('take capabilities, and metrics before capabilities of the same name', async () => {
+  it('read capabilities, and prefer metrics to capabilities of the same name', async () => {
     const { add, ask } = await openClinic()
     for (let n = 0; n < 5; n++) await add({ org_id: 'acme', capabilities: { memory_gb: 8, level: 1 } }, { level: 2 })
     for (let n = 0; n < 5; n++) await add({ org_id: 'acme', capabilities: { memory_gb: 16, level: 1 } })
@@ -219,7 +219,7 @@ describe('statistics over what devices report', () => {
     expect(await mean('capabilities.level')).toBe(1)
   })
 
-  it('count only what the filters let through', async () => {
+  it('count only what the filters select', async () => {
     const { world, add, ask } = await openClinic()
     for (let n = 0; n < 5; n++) await add({ org_id: 'acme', platform: 'ios' }, { load: 1 })
     await world.advance(3600)
@@ -242,7 +242,7 @@ describe('statistics over what devices report', () => {
     })
   })
 
-  it('withhold groups that are too small to hide a device, and go on without them', async () => {
+  it('withhold groups that are too small to hide a device, and continue without them', async () => {
     const { groupOf, ask } = await openClinic()
     const big = await groupOf('big', 'x', [1, 2, 3, 4, 5])
     const other = await groupOf('other', 'x', [2, 3, 4, 5, 7])
@@ -279,7 +279,7 @@ describe('statistics over what devices report', () => {
     })
   })
 
-  it('withhold a group with which the few other devices of a larger one could be computed', async () => {
+  it('withhold a group that would reveal the few other devices of a larger one', async () => {
     const { add, group, ask } = await openClinic()
     const ids: string[] = []
     for (const x of [1, 2, 3, 4, 5, 6, 7, 90]) ids.push(await add({ org_id: 'acme' }, { x }))
@@ -302,12 +302,12 @@ describe('statistics over what devices report', () => {
     })
   })
 
-  it('stay numbers at the ends of what devices may report, with groups beyond all measure apart', async () => {
+  it('stay finite at the limits of what devices may report, even for groups that are extremely far apart', async () => {
     const { world, groupOf, ask } = await openClinic()
     const near = await groupOf('near', 'x', [1e-38, 2e-38, 1.5e-38, 0, 1e-38, 1e200])
     const far = await groupOf('far', 'x', [3.4e38, 3.4e38, 3.4e38, 3.4e38, 3.4e38])
     const wide = await groupOf('wide', 'x', [-3.4e38, 3.4e38, -3.4e38, 3.4e38, 0])
-    // What was stored before numbers had a range counts for nothing.
+    // Ignores values that were stored before numbers had a range.
     await sql`update devices set metrics = '{"x": 1e200}' where metrics = '{"x": null}'`.execute(world.database!.sql)
     const described = await ask('descriptive', { variable: 'x' })
     expect(described).toMatchObject({ status: 200, body: { warnings: [expect.stringContaining("report 'x' as")] } })
@@ -323,12 +323,12 @@ describe('statistics over what devices report', () => {
         body: { p_value: expect.any(Number), effect_size: expect.any(Number) },
       })
     }
-    // The distance of these two in units of their error once kept the service busy for good.
+    // These two are so many standard errors apart that the computation once never ended.
     const anova = await ask('anova', { variable: 'x', group_ids: [near, far] })
     expect(anova).toMatchObject({ status: 200, body: { significant: true, post_hoc_pairs: [{ p_value: 0 }] } })
   })
 
-  it('say when nothing varies, when values are no numbers, and when groups share devices', async () => {
+  it('warn if nothing varies, if values are not numbers, and if groups share devices', async () => {
     const { add, group, groupOf, ask } = await openClinic()
     const [a, b] = [await groupOf('a', 'x', [1, 1, 1, 1, 1, 'warm']), await groupOf('b', 'x', [1, 1, 1, 1, 1])]
     expect((await ask('t-test', { variable: 'x', group_a: a, group_b: b })).body).toMatchObject({
@@ -348,7 +348,7 @@ describe('statistics over what devices report', () => {
     expect(overlapping.body.p_value).toBeGreaterThan(0.01)
   })
 
-  it('refuse groups and categories that cannot be', async () => {
+  it('refuse invalid groups and variables', async () => {
     const { groupOf, group, ask } = await openClinic()
     const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
     await group('same', 'acme', [])
@@ -376,7 +376,7 @@ describe('statistics over what devices report', () => {
 })
 
 describe('analytics queries', () => {
-  it('are recorded, those that failed too, listed newest first and retrieved', async () => {
+  it('are recorded, including failed ones, listed newest first, and retrieved', async () => {
     const { id, send, groupOf, ask } = await openClinic()
     const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
     const described = await ask('descriptive', { variable: 'x' })
@@ -422,7 +422,7 @@ describe('analytics queries', () => {
     }
   })
 
-  it('are for active members, who see aggregates of all members and devices of none', async () => {
+  it('are for active members, who see aggregates of all members but no devices of others', async () => {
     const { admin, send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]

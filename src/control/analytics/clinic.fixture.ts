@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { startWorld } from '../../../test/world.ts'
 
-/** A federation of acme and beta in open mode, whose key may do everything, and short words for its fleet. */
+/** Opens a federation of acme and beta with open enrollment and a key that may do everything; returns helpers for its fleet. */
 export const openClinic = async () => {
   const world = await startWorld()
   const { key } = await world.register('operator')
@@ -14,7 +14,7 @@ export const openClinic = async () => {
   await send('POST', `/federations/${id}/join`, { org_id: 'beta' })
 
   let devices = 0
-  /** A device that reports these metrics; returns its device_id. */
+  /** Registers a device that reports these metrics; returns its device_id. */
   const add = async (fields: object, metrics?: object): Promise<string> => {
     const deviceId = `d${++devices}`
     await world.register(deviceId, fields)
@@ -30,7 +30,7 @@ export const openClinic = async () => {
     if (deviceIds.length > 0) await send('POST', `/device-groups/${groupId}/devices`, { device_ids: deviceIds })
     return groupId
   }
-  /** A device group of acme's with one device for each value. */
+  /** Creates a device group of acme's with one device for each value. */
   const groupOf = async (name: string, metric: string, values: readonly unknown[], fields: object = {}) => {
     const ids = await Promise.all(values.map((value) => add({ org_id: 'acme', ...fields }, { [metric]: value })))
     return group(name, 'acme', ids)
@@ -39,7 +39,7 @@ export const openClinic = async () => {
   return { world, key, send, id, add, group, groupOf, ask }
 }
 
-/** Equal to a relative 1e-9, for comparisons of whole bodies. */
+/** Matches a number within a relative error of 1e-9, for comparisons of whole bodies. */
 export const near = (expected: number) => ({
   asymmetricMatch: (found: unknown) => typeof found === 'number' && Math.abs(found / expected - 1) < 1e-9,
   toString: () => `near ${expected}`,

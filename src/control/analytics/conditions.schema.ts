@@ -5,7 +5,7 @@ import type { Conditions } from './analytics.service.ts'
 
 const KNOWN_FILTERS = ['start_time', 'end_time', 'time_range', 'platform', 'min_sample_count']
 
-/** What a request's filters mean. Unknown ones are ignored with a warning. */
+/** Parses the filters of a request. Unknown ones are ignored with a warning. */
 export const conditionsOf = (filters: Static<typeof DescriptiveBody>['filters'] = {}): Conditions => {
   const { start_time, end_time, time_range, platform, min_sample_count } = filters
   const [start, end] = [start_time ?? time_range?.start, end_time ?? time_range?.end]

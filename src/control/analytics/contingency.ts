@@ -5,14 +5,14 @@ const MAX_VALUES = 100
 
 interface Cell {
   count: number
-  /** Of so many devices as decide whether the cell is shown; no more are kept. */
+  /** At most `minDevices` of its devices, which are enough to decide what is shown. */
   readonly devices: Set<number>
 }
 
 type Rows = Map<string, Map<string, Cell>>
 
 export interface Contingency {
-  /** Without rows where none is left. */
+  /** Empty if every value is left out. */
   readonly table: number[][]
   /** How many values of each variable are left out. */
   readonly withheld: readonly [rows: number, columns: number]
@@ -25,8 +25,8 @@ const union = (cells: Iterable<Cell>): number => {
 }
 
 /**
- * Leaves out values that fewer than `minDevices` devices say: the figures of a test reveal what few devices say. Without
- * them, others may have too few in turn.
+ * Leaves out values that fewer than `minDevices` devices report, because a test's figures would reveal them. Repeats this,
+ * because other values may then have too few devices.
  */
 const withoutSmall = (rows: Rows, minDevices: number): { rows: Rows; columns: string[] } => {
   let columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))]
@@ -40,7 +40,7 @@ const withoutSmall = (rows: Rows, minDevices: number): { rows: Rows; columns: st
   return { rows: new Map(kept), columns }
 }
 
-/** Counts of every combination of two variables' values; null where fewer than `minDevices` devices say both. */
+/** Counts every combination of two variables' values; null if fewer than `minDevices` devices report both. */
 export const collectTable = async (
   pages: AsyncIterable<readonly Reading[]>,
   { minDevices, names }: { readonly minDevices: number; readonly names: readonly [string, string] },
@@ -78,6 +78,6 @@ export const collectTable = async (
   }
 }
 
-/** Texts, truth values and numbers are categories; lists and objects are not. */
+/** Strings, booleans, and numbers are categories; arrays and objects are not. */
 const wordOf = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number' ? JSON.stringify(value) : null

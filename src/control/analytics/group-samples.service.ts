@@ -1,5 +1,6 @@
 import { activeSince } from '../../domain/device.ts'
 import { badRequest } from '../../domain/errors.ts'
+import { MIN_GROUP_SIZE } from '../../domain/withheld-figures.ts'
 import type { Database } from '../../platform/db/open.ts'
 import type { Group } from './analyses.ts'
 import type { Filters, ReadingsReport } from './readings.report.ts'
@@ -10,26 +11,24 @@ import { variableOf } from './variable.ts'
 export type GroupBy = 'device_group' | 'federation_member'
 
 export interface Conditions extends Filters {
-  /** Raises the least number of devices that a group must have; it cannot lower it. */
+  /** Raises the minimum number of devices in a group; it cannot lower it. */
   readonly minSampleCount: number | undefined
-  /** What of the request was not understood. */
+  /** Warns about parts of the request that were not understood. */
   readonly warnings: readonly string[]
 }
 
-/** Groups of fewer devices are not shown: their figures would say too much of each. */
-const MIN_GROUP = 5
 const MAX_GROUPS = 1000
 
 export type MinGroupSize = (orgIds: readonly string[]) => Promise<number>
 
-/** The strictest of what is usual, what is asked for, and what the organizations want whose devices are asked about. */
+/** The largest of the default minimum, the requested one, and those of the organizations whose devices are queried. */
 export const smallestShown = async (
   { minSampleCount }: Conditions,
   orgIds: readonly string[],
   minGroupSize: MinGroupSize,
-): Promise<number> => Math.max(MIN_GROUP, minSampleCount ?? 0, await minGroupSize(orgIds))
+): Promise<number> => Math.max(MIN_GROUP_SIZE, minSampleCount ?? 0, await minGroupSize(orgIds))
 
-/** The groups of a federation's devices, and what they report. */
+/** The groups of a federation's devices, and the values that they report. */
 export const createGroupSamples = (parts: {
   readonly database: Database
   readonly readings: ReadingsReport
@@ -38,7 +37,7 @@ export const createGroupSamples = (parts: {
 }) => {
   const { database, readings, minGroupSize, now } = parts
 
-  /** The ids of the groups that a query is about: those named, else all there are. */
+  /** Returns the ids of a query's groups: the named ones, otherwise all. */
   const idsOf = async (
     orgIds: readonly string[],
     groupBy: GroupBy,
@@ -65,7 +64,7 @@ export const createGroupSamples = (parts: {
     return [...new Set(ids)]
   }
 
-  /** Reads a numeric variable group by group; groups that are too small are left out, with a warning. */
+  /** Reads a numeric variable by group; warns about groups that it leaves out because they would reveal few devices. */
   const read = async (
     orgIds: readonly string[],
     requested: {
@@ -73,7 +72,7 @@ export const createGroupSamples = (parts: {
       readonly groupBy: GroupBy
       readonly groupIds: readonly string[]
       readonly conditions: Conditions
-      /** For percentiles, and where nothing is tested. */
+      /** For descriptions, which need percentiles and test nothing. */
       readonly keepValues: boolean
     },
     warnings: string[],

@@ -16,7 +16,7 @@ import { conditionsOf } from './conditions.schema.ts'
 
 const LEVEL = 0.95
 
-/** Tests of whether groups, or variables, differ. */
+/** Routes for tests of whether groups differ or variables are independent. */
 export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, config: RouteConfig): void => {
   app.post(
     '/api/v1/federations/:federation_id/analytics/t-test',

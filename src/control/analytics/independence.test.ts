@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { near, openClinic } from './clinic.fixture.ts'
 
-/** A fleet with so many devices for each cell of a table, which they report as their row and column. */
+/** Tests a fleet with this many devices for each cell of a table, which report their row and column. */
 const openSurvey = async (table: readonly (readonly number[])[]) => {
   const { add, ask, world } = await openClinic()
   const { sql: db } = world.database!
   for (const [row, counts] of table.entries()) {
     for (const [column, count] of counts.entries()) {
       if (count === 0) continue
-      // The first of a cell registers; the others are as it is, but for their names.
+      // Registers the first device of a cell; the others are copies with other names.
       const first = await add({ org_id: ['acme', 'beta'][row], capabilities: { party: column } })
       await sql`insert into devices (id, device_id, org_id, platform, capabilities, status, metrics, last_heartbeat,
           created_at, updated_at)
@@ -21,7 +21,7 @@ const openSurvey = async (table: readonly (readonly number[])[]) => {
   return (await ask('chi-square', { variable_1: 'federation_member', variable_2: 'capabilities.party' })).body
 }
 
-it('a chi-square test of what 2,757 devices report finds what R finds in its table of party and gender', async () => {
+it('a chi-square test of reports from 2,757 devices matches the result of R for its table of party and gender', async () => {
   expect(
     await openSurvey([
       [762, 327, 468],
@@ -40,7 +40,7 @@ it('a chi-square test of what 2,757 devices report finds what R finds in its tab
 })
 
 it('a chi-square test keeps the digits of a p-value of 1e-108', async () => {
-  // Where each column belongs to one row the statistic is the number of devices; R: pchisq(500, 3, lower.tail = FALSE).
+  // If each column is in only one row, the statistic is the number of devices; R: pchisq(500, 3, lower.tail = FALSE).
   expect(
     await openSurvey([
       [100, 150, 0, 0],
@@ -88,7 +88,7 @@ it('a chi-square test leaves out values that few devices report, which its figur
   ).toMatchObject({ chi_square_statistic: null, sample_size: null })
 })
 
-it('a chi-square test warns where few devices are expected in a cell', async () => {
+it('a chi-square test warns if few devices are expected in a cell', async () => {
   expect(
     await openSurvey([
       [3, 7],

@@ -27,7 +27,7 @@ const create = ({ database, now, newId }: Context, earlier: Earlier) => {
   return { analytics, federations }
 }
 
-/** Statistics over what the devices of a federation report. */
+/** Statistics over data that the devices of a federation report. */
 export type Analytics = ReturnType<typeof create>
 
 export const analytics: Module<Analytics, Earlier> = {

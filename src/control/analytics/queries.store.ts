@@ -3,11 +3,11 @@ import type { AnalyticsQueryRow } from '../../platform/db/analytics-rows.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { QueryType } from './query-type.ts'
 
-/** A query that was made, and what came of it. */
+/** A query and its outcome. */
 export interface StoredQuery {
   readonly id: string
   readonly federationId: string
-  /** Who asked; null for a key that is bound to no organization. */
+  /** The organization that asked; null for a key that is bound to no organization. */
   readonly orgId: string | null
   readonly queryType: QueryType
   readonly variable: string

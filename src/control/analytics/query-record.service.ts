@@ -13,13 +13,13 @@ export interface QueryParts {
   readonly database: Database
   readonly queries: QueriesStore
   readonly federations: Pick<FederationsService, 'getAsMember' | 'activeOrgs'>
-  /** Tells those who see the federation, inside the transaction. */
+  /** Notifies those who see the federation, inside the transaction. */
   readonly changed: Federations['changed']
   readonly now: () => Date
   readonly newId: () => string
 }
 
-/** The record of a federation's queries: each with its request and its result, or why it failed. */
+/** Records a federation's queries, each with its request and its result or the reason for its failure. */
 export const createQueryRecord = ({ database, queries, federations, changed, now, newId }: QueryParts) => {
   const insert = (query: StoredQuery): Promise<void> =>
     database.transaction(async (tx) => {
@@ -28,7 +28,7 @@ export const createQueryRecord = ({ database, queries, federations, changed, now
     })
 
   return {
-    /** Runs a query and records it, whatever comes of it. */
+    /** Runs a query and records it, even if it fails. */
     async run(
       caller: Caller,
       federationId: string,

@@ -1,4 +1,4 @@
-/** What one device, or one of its updates, says; only where it says something of every variable. */
+/** The values that one device, or one of its updates, reports; exists only if none is missing. */
 export interface Reading {
   readonly device: number
   readonly groupId: string

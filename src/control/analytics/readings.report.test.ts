@@ -7,7 +7,7 @@ import { collectSamples } from './samples.ts'
 import type { Variable } from './variable.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')
-// Rows fill two pages and more, whatever is read.
+// Each read covers more than two pages of rows.
 const PAGE = 500
 const DEVICES = 1101
 
@@ -31,7 +31,7 @@ eachDatabase('readings', (open) => {
         taking_part, created_at) values (${round}, 1, 'completed', 9, 1, 60, 5, '{}', 9, ${at})`.execute(db)
     await sql`insert into updates (id, round_id, device_id, file_hash, size, num_samples, created_at)
       select gen_random_uuid(), ${round}::uuid, id, 'h', 1, (metrics ->> 'n')::int, ${at} from devices`.execute(db)
-    // As the server's autovacuum does, and our own maintenance of the embedded one.
+    // As the server's autovacuum and our own maintenance of the embedded database do.
     await sql`analyze`.execute(db)
 
     const read = async (variable: Variable, deviceGroupIds: Requested['deviceGroupIds'], ids: readonly string[]) => {

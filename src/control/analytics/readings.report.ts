@@ -14,7 +14,7 @@ export interface Requested {
   readonly variables: readonly Variable[]
   /** Only devices of these organizations. */
   readonly orgIds: readonly string[]
-  /** Of these device groups, once for each; null: every device once, grouped by its organization. */
+  /** Only devices of these device groups, once for each group; null for every device once, grouped by its organization. */
   readonly deviceGroupIds: readonly string[] | null
   readonly filters: Filters
   /** Devices not heard from since then count as inactive. */
@@ -32,7 +32,7 @@ interface ReadingRow {
 const PAGE = 5000
 
 export const createReadingsReport = (pageSize = PAGE) => ({
-  /** Page by page, so that a large fleet is never in memory at once. */
+  /** Yields pages, so that a large fleet is never in memory at once. */
   async *readings(db: Executor, requested: Requested): AsyncGenerator<readonly Reading[]> {
     const { variables, orgIds, deviceGroupIds, filters } = requested
     const ofUpdates = variables.some(({ from }) => from === 'update')
@@ -41,7 +41,7 @@ export const createReadingsReport = (pageSize = PAGE) => ({
     const group = deviceGroupIds === null ? sql`d.org_id` : sql`m.group_id`
     const heardAt = ofUpdates ? sql`u.created_at` : sql`d.last_heartbeat`
     const conditions = [sql`d.org_id = any(${[...orgIds]}::text[])`, sql`${first} is not null`]
-    // No privacy budget covers what the updates of private rounds reveal.
+    // Excludes updates of private rounds: no privacy budget covers what they reveal.
     if (ofUpdates) {
       conditions.push(sql`not exists (select from rounds r where r.id = u.round_id and r.privacy is not null)`)
     }
@@ -85,7 +85,7 @@ export const createReadingsReport = (pageSize = PAGE) => ({
       .execute()
   },
 
-  /** Those of these ids or names. */
+  /** Device groups of these organizations with one of these ids or names, oldest first. */
   async deviceGroupsNamed(
     db: Executor,
     orgIds: readonly string[],
@@ -99,7 +99,7 @@ export const createReadingsReport = (pageSize = PAGE) => ({
   },
 })
 
-/** The first half says nothing new; it is what an index can be asked. */
+/** The first condition is redundant, but lets PostgreSQL use an index. */
 const beyondCursor = (
   { at, group_id }: ReadingRow,
   {
@@ -119,7 +119,7 @@ const beyondCursor = (
   return sql`${row} >= ${lastRow} and (${row}, ${group}) > (${lastRow}, ${lastGroup})`
 }
 
-/** As JSON, so that numbers keep every digit and come with their kind; null where nothing is reported. */
+/** Selects a value as JSON, so that numbers keep every digit and values their type; null if nothing is reported. */
 const reportedValue = ({ from, name }: Variable, activeSince: Date): RawBuilder<unknown> => {
   const key = (column: RawBuilder<unknown>) => sql`nullif(${column} -> ${name}::text, 'null'::jsonb)`
   switch (from) {

@@ -3,16 +3,16 @@ import { type Moments, mergeMoments, momentsOf, NO_MOMENTS, quantileOf } from '.
 import type { Reading } from './reading.ts'
 import type { Cell } from './subtraction.ts'
 
-/** What is known of one group's values of a numeric variable. */
+/** Statistics of one group's values of a numeric variable. */
 export interface Sample {
-  /** Of the values minus `shift`: sums of differences keep digits that sums of large values lose. */
+  /** Moments of the values minus `shift`: sums of differences keep digits that sums of large values lose. */
   readonly shifted: Moments
   readonly shift: number
   readonly min: number
   readonly max: number
-  /** Whether at least so many devices stand behind it as a group must have. */
+  /** Whether the group has at least `minDevices` devices. */
   readonly isLargeEnough: boolean
-  /** Of all values, linear between neighbors; null where they were not kept. */
+  /** A quantile of all values, linear between neighbors; null if the values were not kept. */
   quantile(p: number): number | null
 }
 
@@ -26,15 +26,15 @@ interface Growing {
 
 export interface Samples {
   readonly of: (groupId: string) => Sample | null
-  /** Readings that were no numbers, or out of the range that is kept now: they count for nothing. */
+  /** Readings that are ignored because they are not numbers, or outside the range that is now accepted. */
   readonly skipped: number
   /** Whether a device is in more than one of the groups. */
   readonly overlap: boolean
-  /** How many devices report to which groups; none where no device is in more than one. */
+  /** How many devices report to which groups; empty if no device is in more than one. */
   readonly cells: readonly Cell[]
 }
 
-/** Reads values group by group: each page as its moments, merged with those before (Chan, Golub, LeVeque 1979). */
+/** Collects values by group: merges the moments of each page with those before it (Chan, Golub, LeVeque 1979). */
 export const collectSamples = async (
   pages: AsyncIterable<readonly Reading[]>,
   options: { readonly minDevices: number; readonly keepValues: boolean },
@@ -44,13 +44,13 @@ export const collectSamples = async (
   let skipped = 0
   let overlap = false
   let before: Reading | undefined
-  // Each device's groups: the only one, or all of them in the order of the first readings.
+  // Each device's groups: the only one, or all of them in order of their first readings.
   const groupsOf = new Map<number, string | readonly string[]>()
   for await (const page of pages) {
     const byGroup = new Map<string, number[]>()
     for (const reading of page) {
       const { groupId, device, values } = reading
-      // Readings come device by device, or update by update.
+      // Readings are ordered by device, or by update.
       if (before?.device === device && before.groupId !== groupId) overlap = true
       before = reading
       const value = typeof values[0] === 'number' ? reportedNumber(values[0]) : null

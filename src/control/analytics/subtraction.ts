@@ -1,20 +1,20 @@
-/** Devices that report to the same groups, and how many they are. */
+/** The number of devices that report to exactly these groups. */
 export interface Cell {
   readonly groupIds: ReadonlySet<string>
   readonly devices: number
 }
 
-/** A group that is left out, so that the figures of `of` reveal nothing about one of its devices. */
+/** A group that is left out, because together with `of` it would reveal the figures of few devices. */
 export interface Withheld {
   readonly id: string
   readonly of: string
 }
 
 /**
- * Where a group holds others, its figures minus theirs are those of its remaining devices. Where these are fewer than may
- * be shown, the smallest group inside is left out too (complementary suppression; ties by id), until no such rest is left. The same
- * goes for the smaller of two groups that overlap, and differ by fewer devices.
- * It looks at each group inside by itself and at all of them together; what takes several queries is not seen here.
+ * If a group contains others, its figures minus theirs are those of its remaining devices. If these are fewer than may be
+ * shown, the smallest contained group is left out too (complementary suppression; ties by id), until no such rest remains. The
+ * same applies to the smaller of two overlapping groups that differ by fewer devices.
+ * Considers each contained group by itself and all of them together, but not combinations of several queries.
  * @param shown ids of the groups that are large enough
  */
 export const withheldAgainstSubtraction = (
@@ -24,7 +24,7 @@ export const withheldAgainstSubtraction = (
 ): readonly Withheld[] => {
   const isTelling = (rest: number): boolean => rest > 0 && rest < minDevices
   const sizes = new Map(shown.map((id) => [id, 0]))
-  // The groups that every device of a group is in as well: those that hold it.
+  // For each group, the groups that contain all of its devices.
   const holders = new Map<string, string[]>()
   for (const { groupIds, devices } of cells) {
     for (const id of groupIds) {
@@ -42,7 +42,7 @@ export const withheldAgainstSubtraction = (
   for (const part of bySize) for (const whole of holders.get(part) ?? []) inside.get(whole)!.push(part)
   const withheld = new Map<string, Withheld>()
 
-  // Two groups that differ by few devices: the difference of their figures is these devices', some with a minus.
+  // The difference between the figures of two such groups depends on few devices, some with a minus sign.
   for (const [at, large] of bySize.entries()) {
     for (const small of bySize.slice(0, at)) {
       if (withheld.has(small) || inside.get(large)!.includes(small)) continue

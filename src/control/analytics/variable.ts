@@ -3,11 +3,11 @@ import { badRequest } from '../../domain/errors.ts'
 const OF_UPDATES = ['local_loss', 'local_accuracy', 'num_samples', 'training_time_seconds'] as const
 const OF_DEVICES = ['platform', 'status', 'federation_member'] as const
 
-/** What a query asks about, and where it is reported. */
+/** What a query is about, and where it is reported. */
 export type Variable =
-  /** A column of an update: as many values as updates. */
+  /** A column of an update: one value for each update. */
   | { readonly from: 'update'; readonly name: (typeof OF_UPDATES)[number] }
-  /** What the service knows of a device itself. */
+  /** What the service itself knows about a device. */
   | { readonly from: 'device'; readonly name: (typeof OF_DEVICES)[number] }
   /** A key of the metrics in a device's last heartbeat, of its capabilities, or of either, metrics first. */
   | { readonly from: 'metrics' | 'capabilities' | 'either'; readonly name: string }
@@ -15,7 +15,7 @@ export type Variable =
 const isOneOf = <Word extends string>(words: readonly Word[], text: string): text is Word =>
   (words as readonly string[]).includes(text)
 
-/** `battery_level`, `metrics.battery_level`, `capabilities.memory_gb`, `local_loss`, `platform`, ... */
+/** Parses `battery_level`, `metrics.battery_level`, `capabilities.memory_gb`, `local_loss`, `platform`, ... */
 export const variableOf = (text: string, field: string): Variable => {
   if (isOneOf(OF_UPDATES, text)) return { from: 'update', name: text }
   if (isOneOf(OF_DEVICES, text)) return { from: 'device', name: text }

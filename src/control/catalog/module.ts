@@ -80,7 +80,7 @@ const create = (context: Context, { access: { approvals } }: Earlier) => {
   return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
 }
 
-/** Models, their versions and files, uploads, and what models reach on machines. */
+/** Models, their versions and files, uploads, and shared benchmark results. */
 export type Catalog = ReturnType<typeof create>
 
 export const catalog: Module<Catalog, Earlier> = {

@@ -23,7 +23,7 @@ import { createExperimentsStore } from './experiments/experiments.store.ts'
 import { createObservationsReport } from './experiments/observations.report.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
 import { createObservationsStore } from './experiments/observations.store.ts'
-import { adoptDelivery, deliveryRowsOf, isDelivered, leaveDeployments } from './ownership.store.ts'
+import { activeRolloutsOf, adoptDelivery, deliveryRowsOf, isDelivered, leaveDeployments } from './ownership.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
 import { createPairingsStore } from './pairings/pairings.store.ts'
@@ -67,8 +67,8 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   fleet.erasures.contribute({
     rowsOf: deliveryRowsOf,
     assignmentsOf: (device) => plans.assignmentsOf(device),
-    async beforeErasure(tx, { id }) {
-      const planIds = new Set(await leaveDeployments(tx, id))
+    async beforeErasure(tx, { id, orgId }) {
+      const planIds = new Set([...(await leaveDeployments(tx, id)), ...(await activeRolloutsOf(tx, orgId))])
       if (planIds.size > 0) await events.publish(tx, 'assignments.reported', { planIds })
     },
   })
@@ -157,7 +157,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   }
 }
 
-/** How versions reach devices: rollouts, deployments, experiments, policies, pairing, and what devices report of them. */
+/** Delivers versions to devices: rollouts, deployments, experiments, policies, pairing, and the reports of devices. */
 export type Delivery = ReturnType<typeof create>
 
 export const delivery: Module<Delivery, Earlier> = {

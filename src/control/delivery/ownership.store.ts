@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/open.ts'
 import type { ModelUses } from '../catalog/models/round-models.service.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
 
-/** What delivery holds of a device. */
+/** A device's rows in the tables of delivery. */
 export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
   deployment_targets: sql`from deployment_targets t where t.device_id = ${id}`,
   plan_reports: sql`from plan_reports t where t.device_id = ${id}`,
@@ -11,8 +11,12 @@ export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
   pairings: sql`from pairings t where t.device_id = ${deviceId} and t.org_id is not distinct from ${orgId}`,
 })
 
-/** Deployments have a target less; returns those that may have waited for it. */
+/** Removes the device from the target counts of open deployments; returns these, because they may have waited for it. */
 export const leaveDeployments = async (tx: Executor, deviceId: string): Promise<string[]> => {
+  // A separate statement, so that the next one sees the targets that a previous holder of the locks has activated.
+  await sql`
+    select from deployments where id in (select deployment_id from deployment_targets where device_id = ${deviceId})
+    order by id for update`.execute(tx)
   const { rows } = await sql<{ id: string }>`
     update deployments d set target_count = d.target_count - 1, activated_count = d.activated_count - t.activated::int
     from deployment_targets t where t.deployment_id = d.id and t.device_id = ${deviceId} and d.ended_at is null
@@ -20,7 +24,14 @@ export const leaveDeployments = async (tx: Executor, deviceId: string): Promise<
   return rows.map(({ id }) => id)
 }
 
-/** Whatever brings versions of the model to devices, or has: its history names them. */
+/** Returns the active rollouts that reach devices of this organization. */
+export const activeRolloutsOf = async (tx: Executor, orgId: string | null): Promise<string[]> => {
+  const { rows } = await sql<{ id: string }>`
+    select id from rollouts where status = 'active' and (org_id is null or org_id = ${orgId})`.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+/** True if anything delivers versions of the model or has done so: its history names them. */
 export const isDelivered: ModelUses = (modelId) => sql<boolean>`(
   exists (select from rollouts u where u.model_id = ${modelId})
   or exists (select from deployments u where u.model_id = ${modelId})
@@ -28,10 +39,7 @@ export const isDelivered: ModelUses = (modelId) => sql<boolean>`(
   or exists (select from delivery_policies u where u.model_id = ${modelId})
   or exists (select from pairings u where u.model_name = ${modelId}::text))`
 
-/**
- * What brings versions to devices and belongs to no organization becomes the organization's; an experiment whose name is
- * taken there stays as it is.
- */
+/** Moves rows of delivery without an organization to this one, except experiments with a name that is taken there. */
 export const adoptDelivery = async (tx: Executor, orgId: string): Promise<void> => {
   await sql`
     update experiments m set org_id = ${orgId} where m.org_id is null

@@ -4,28 +4,35 @@ import type { VersionUse, VersionUses } from '../catalog/models/lineage.service.
 
 const SHOWN = 100
 
-/** Where the version runs that is asked for by one of these texts: its label or its number. */
-export const usesOf = async (db: Executor, modelId: string, texts: readonly string[]): Promise<VersionUses> => {
+/** Returns where this version runs. Plans from before its upload or of earlier releases name it by one of these texts. */
+export const usesOf = async (
+  db: Executor,
+  modelId: string,
+  { number, texts }: { readonly number: number; readonly texts: readonly string[] },
+): Promise<VersionUses> => {
   const asked = sql`any(${[...texts]}::text[])`
+  const isAsked = (text: string, of: string) =>
+    sql<boolean>`case when ${sql.ref(of)} is null then ${sql.ref(text)} = ${asked} else ${sql.ref(of)} = ${number} end`
   const { rows } = await sql<Omit<VersionUse, 'createdAt'> & { created_at: Date }>`
     select 'rollout' as kind, id, null as name, status, percentage, created_at from rollouts
-      where model_id = ${modelId} and version = ${asked}
+      where model_id = ${modelId} and ${isAsked('version', 'version_number')}
     union all select 'deployment', id, null, status, percentage, created_at from deployments
-      where model_id = ${modelId} and model_version = ${asked}
+      where model_id = ${modelId} and ${isAsked('model_version', 'version_number')}
     union all select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at
       from experiments e join experiment_variants v on v.experiment_id = e.id
-      where v.model_id = ${modelId} and v.version = ${asked}
+      where v.model_id = ${modelId} and ${isAsked('v.version', 'v.version_number')}
     order by created_at desc, id limit ${SHOWN}`.execute(db)
-  // A device that has activated another version since does not run this one any more; what a plan that was rolled back or
-  // stopped had activated is withdrawn.
+  // Omits devices that have activated another version since. A version that a rolled-back or stopped plan had activated counts
+  // as withdrawn.
   const { rows: states } = await sql<{ state: string; devices: number }>`
     with plans as (
-      select id, status in ('active', 'paused', 'completed') as gives from rollouts where model_id = ${modelId}
-      union select id, status in ('started', 'completed') from deployments where model_id = ${modelId}
-      union select e.id, e.status = 'running' from experiments e join experiment_variants v on v.experiment_id = e.id
+      select id, version_number, status in ('active', 'paused', 'completed') as gives from rollouts where model_id = ${modelId}
+      union select id, version_number, status in ('started', 'completed') from deployments where model_id = ${modelId}
+      -- Each variant has a version of its own.
+      union select e.id, null, e.status = 'running' from experiments e join experiment_variants v on v.experiment_id = e.id
         where v.model_id = ${modelId}
     ), reports as (
-      select p.device_id, p.state, p.version = ${asked} as is_own, p.reported_at, plans.gives
+      select p.device_id, p.state, ${isAsked('p.version', 'plans.version_number')} as is_own, p.reported_at, plans.gives
       from plan_reports p join plans on plans.id = p.plan_id
     ), latest as (
       select distinct on (device_id) device_id, state, reported_at, gives from reports where is_own

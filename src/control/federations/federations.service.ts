@@ -1,4 +1,4 @@
-import { type Caller, sees } from '../../domain/access.ts'
+import { type Caller, requireOwnOrg, sees } from '../../domain/access.ts'
 import { badRequest, forbidden, notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
@@ -59,7 +59,7 @@ export const createFederationsService = (parts: {
       caller: Caller,
       requested: Pick<StoredFederation, 'name' | 'orgId' | 'description'>,
     ): Promise<ListedFederation> {
-      if (!sees(caller, requested.orgId)) throw boundElsewhere(requested.orgId)
+      requireOwnOrg(caller, requested.orgId)
       if (isUuid(requested.name)) throw badRequest('name must not look like the id of a federation.')
       const federation: StoredFederation = {
         ...requested,
@@ -90,9 +90,6 @@ export const createFederationsService = (parts: {
     activeOrgs: (db: Executor, federationId: string): Promise<string[]> => members.activeOrgs(db, federationId),
   }
 }
-
-export const boundElsewhere = (orgId: string) =>
-  forbidden(`This key is bound to a different organization than '${orgId}'.`)
 
 const notYetActive = (orgId: string, { id, name }: StoredFederation) =>
   forbidden(

@@ -72,7 +72,9 @@ describe('a federation', () => {
   it('is founded for its own organization only by a bound key', async () => {
     const { send, keyOf } = await openLeague()
     expect(await send(await keyOf('beta'), 'POST', '/federations', { name: 'x', org_id: 'acme' })).toEqual(
-      refused("This key is bound to a different organization than 'acme'."),
+      refused(
+        "This key is bound to a different organization than 'acme'. Leave the organization out, or use a key of 'acme'.",
+      ),
     )
   })
 
@@ -173,7 +175,9 @@ describe('membership', () => {
     const beta = await keyOf('beta')
     await send(await keyOf('acme'), 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
     expect(await send(beta, 'POST', `/federations/${id}/join`, { org_id: 'gamma' })).toEqual(
-      refused("This key is bound to a different organization than 'gamma'."),
+      refused(
+        "This key is bound to a different organization than 'gamma'. Leave the organization out, or use a key of 'gamma'.",
+      ),
     )
   })
 

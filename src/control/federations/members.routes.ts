@@ -94,7 +94,6 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
         operationId: 'removeFederationMember',
         summary: 'Leave a federation or remove a member',
         description: 'Leave, or remove a member; also declines or withdraws an invitation.',
-        'x-extension': true,
         params: MemberParams,
         response: { 200: Left },
       },

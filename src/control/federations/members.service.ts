@@ -1,16 +1,10 @@
-import { type Caller, sees } from '../../domain/access.ts'
+import { type Caller, requireOwnOrg, sees } from '../../domain/access.ts'
 import { conflict, forbidden, notFound } from '../../domain/errors.ts'
 import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
 import type { ControlEventBus } from '../events.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
-import {
-  boundElsewhere,
-  type FederationsService,
-  type ListedFederation,
-  type Page,
-  type StoredFederation,
-} from './federations.service.ts'
+import type { FederationsService, ListedFederation, Page, StoredFederation } from './federations.service.ts'
 import type { FederationsStore } from './federations.store.ts'
 import type { JoinedMember, MembersStore } from './members.store.ts'
 
@@ -72,7 +66,7 @@ export const createMembersService = (parts: {
     /** Takes up an invitation. Nobody invited whom an unbound key lets in; joining twice changes nothing. */
     async join(caller: Caller, id: string, orgId: string): Promise<ListedFederation> {
       const { federation } = await federations.get(caller, id)
-      if (!sees(caller, orgId)) throw boundElsewhere(orgId)
+      requireOwnOrg(caller, orgId)
       const joined = await database.transaction(async (tx) => {
         const isMember = await members.join(tx, id, orgId, { uninvited: caller.orgId === null, at: now() })
         if (isMember) await changed(tx, id)

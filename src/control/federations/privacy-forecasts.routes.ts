@@ -55,7 +55,6 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
         summary: 'Get the noise multiplier for an epsilon',
         description:
           'The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 without target_epsilon and budget.',
-        'x-extension': true,
         params: FederationParams,
         querystring: NoiseQuery,
         response: { 200: NoiseAnswer },
@@ -90,7 +89,6 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
         operationId: 'countPrivateRounds',
         summary: 'Get the number of private rounds left',
         description: 'How many times `num_steps` such rounds still fit the budget. 409 until a budget is set.',
-        'x-extension': true,
         params: FederationParams,
         querystring: RoundsLeftQuery,
         response: { 200: RoundsLeft },

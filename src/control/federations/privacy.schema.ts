@@ -15,7 +15,6 @@ import { examples } from './federations.examples.ts'
 
 const Accountant = OneOf(['rdp', 'pld'], {
   title: 'LedgerAccountant',
-  'x-extension': true,
   description: 'The tighter bound: Renyi differential privacy, or the privacy loss distribution',
 })
 const Delta = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
@@ -68,12 +67,10 @@ export const PrivacyBudget = Body(
     is_exhausted: Type.Boolean(),
     rounds_tracked: Count,
     is_set: Type.Boolean({
-      'x-extension': true,
       description: 'Whether the owner has set a budget; private rounds need one',
     }),
     epsilon_committed: Type.Number({
       minimum: 0,
-      'x-extension': true,
       description: 'Spent so far, including what rounds in progress have reserved',
     }),
     accountant: Accountant,

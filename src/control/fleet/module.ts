@@ -77,7 +77,7 @@ const create = (
   return { devices, erasures, deviceSearch, groups, heartbeats, selection: createSelectionStore(), draws }
 }
 
-/** Devices, their groups, their heartbeats, and which of them a round selects. */
+/** Devices, their groups, their heartbeats, and their selection for rounds. */
 export type Fleet = ReturnType<typeof create>
 
 export const fleet: Module<Fleet, { readonly access: Access }> = {

@@ -9,7 +9,7 @@ import type { InferenceService, Relayed } from './inference.service.ts'
 
 const STREAM_HEADERS = {
   'cache-control': 'no-cache, no-transform',
-  // Proxies such as nginx would collect the events otherwise.
+  // Keeps proxies such as nginx from buffering the events.
   'x-accel-buffering': 'no',
 } as const
 
@@ -18,7 +18,7 @@ const config = {
   errors: ['conflict', 'not_found', 'upstream_failed', 'upstream_busy', 'upstream_timeout'],
 } satisfies RouteConfig
 
-/** Bytes travel as they come; the schemas of the answers are for the document. */
+/** Sends the bytes as they arrive; the response schemas only serve the API document. */
 const send = (reply: FastifyReply, { type, headers, body }: Relayed): FastifyReply =>
   reply
     .headers({ ...headers, ...(type === 'text/event-stream' && STREAM_HEADERS) })
@@ -36,7 +36,6 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         operationId: 'listServedModels',
         summary: 'List models of the inference server',
         description: 'The models of the server at SERVICE_INFERENCE_URL. 409 if it is not set.',
-        'x-extension': true,
         response: { 200: ServedModels },
       },
       config,
@@ -57,7 +56,6 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
           'As in the OpenAI API, with the fields of this schema: others, such as `n` and `max_completion_tokens`, are ignored and named ' +
           'in `X-Service-Warning`, and `content` must be a string. With `stream`, the response is server-sent events. The other ' +
           '`X-Service-…` headers come from the inference server; its trailers follow the stream as an event `trailers`.',
-        'x-extension': true,
         body: ChatBody,
         response: { 200: ChatCompletion },
       },
@@ -78,7 +76,6 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         description:
           'As in the OpenAI API, for a model that computes embeddings. Fields other than `model` and `input` are ignored and named in ' +
           '`X-Service-Warning`.',
-        'x-extension': true,
         body: EmbeddingsBody,
         response: { 200: EmbeddingList },
       },

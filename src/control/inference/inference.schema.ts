@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Body, Count, FreeObject, Nullable, OneOf, Part, type Static } from '../../platform/http/wire.schema.ts'
 import { examples } from './inference.examples.ts'
 
-/** An hour's transcript; the whole body has its own limit. */
+/** Enough for an hour's transcript; the body as a whole has its own limit. */
 const MAX_CHARACTERS = 500_000
 const MAX_MESSAGES = 1000
 const MAX_TEXTS = 64

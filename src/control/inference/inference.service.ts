@@ -4,15 +4,15 @@ import { conflict, forbidden, ServiceError } from '../../domain/errors.ts'
 import { ChatBody, type ChatOrder, EmbeddingsBody, type EmbeddingsOrder, type ServedModel } from './inference.schema.ts'
 import { askUpstream, brokenOff, readWhole, type UpstreamRequest } from './upstream.ts'
 
-/** Requests of one key, or of one browser, at the server at a time, and of all. */
+/** Limits on concurrent requests at the server: of one key or one browser, and of all. */
 const MAX_OF_CALLER = 4
 const MAX_OF_ALL = 32
 const MAX_LIST_BYTES = 2 ** 20
 const MAX_ANSWER_BYTES = 64 * 2 ** 20
-/** A generation without end is ended. */
+/** Ends endless generations. */
 const MAX_MS = 15 * 60 * 1000
 
-/** What the inference server answers: its bytes as they come, and what it says about itself (`X-Service-…`). */
+/** A response of the inference server: its bytes as they arrive, and its own headers (`X-Service-…`). */
 export interface Relayed {
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
@@ -34,8 +34,8 @@ const frame = (event: string | null, data: object): Buffer =>
   Buffer.from(`${event === null ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`)
 
 /**
- * The body of an answer. A stream that breaks off ends with an error in OpenAI's shape; what the server said in trailers, which pages
- * cannot read, follows as an event of its own behind the last chunk, where OpenAI's clients do not read on.
+ * Yields the body of a response. A stream that breaks off ends with an error in OpenAI's format. The server's trailers, which
+ * web pages cannot read, follow as a separate event after the last chunk, when OpenAI's clients have stopped reading.
  */
 async function* bytesOf(answer: IncomingMessage, streams: boolean): AsyncGenerator<Buffer> {
   let size = 0
@@ -59,7 +59,7 @@ async function* bytesOf(answer: IncomingMessage, streams: boolean): AsyncGenerat
 
 const MAX_MODELS = 1000
 
-/** The models that a server lists; fields that it omits are unknown here too. @throws ServiceError when it is no list of models */
+/** Returns the models that a server lists; omitted fields become 0 or empty. @throws ServiceError if it is no such list */
 const modelsIn = (text: Buffer): readonly ServedModel[] => {
   try {
     const { data } = JSON.parse(text.toString('utf8')) as { data: readonly Partial<ServedModel>[] }
@@ -71,14 +71,14 @@ const modelsIn = (text: Buffer): readonly ServedModel[] => {
   }
 }
 
-/** The fields that a body is documented with: nothing else is sent on. */
+/** Keeps only the fields in the schema of a body; nothing else is sent on. */
 const only = (schema: { readonly properties: object }, body: object): object =>
   Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(schema.properties, name)))
 
-/** Passes requests on to the one inference server that the operator named, each bounded in size, time and number. */
+/** Sends requests on to the one inference server that the operator configured, with limits on size, time, and number. */
 export const createInferenceService = (settings: {
   readonly url: string | null
-  /** That the server wants; null for none. */
+  /** The key that the server expects; null for none. */
   readonly key: string | null
   readonly enrollment: EnrollmentMode
 }) => {
@@ -106,7 +106,7 @@ export const createInferenceService = (settings: {
     }
   }
 
-  /** The server's answer while `caller` has a place; the place is held until the body has been read, or given up. */
+  /** Returns the server's response if `caller` gets a place, which is held until the body has been read or abandoned. */
   const relay = async (caller: Caller, question: Omit<UpstreamRequest, 'key'>): Promise<Relayed> => {
     if (enrollment === 'token' && caller.deviceId !== null) {
       throw forbidden(
@@ -136,13 +136,13 @@ export const createInferenceService = (settings: {
   }
 
   return {
-    /** The models of the server, as it lists them. @throws ServiceError */
+    /** Returns the server's models as it lists them. @throws ServiceError */
     async models(caller: Caller, signal: AbortSignal): Promise<readonly ServedModel[]> {
       const { body } = await relay(caller, { method: 'GET', path: '/v1/models', signal })
       return modelsIn(await readWhole(body, MAX_LIST_BYTES))
     },
 
-    /** @throws ServiceError; a stream's later failure is its last event */
+    /** @throws ServiceError; an error that ends a stream is its last event */
     chat: (caller: Caller, order: ChatOrder, signal: AbortSignal): Promise<Relayed> =>
       relay(caller, { method: 'POST', path: '/v1/chat/completions', body: only(ChatBody, order), signal }),
 

@@ -29,7 +29,7 @@ const start = async (inferenceUrl: string | null, config: WorldOptions['config']
   return { world, key, ask: (body: object = chat) => world.request('POST', CHAT, { key, body }) }
 }
 
-/** What a program that is not ours answers. */
+/** Starts a server that is not an inference server of ours. */
 const startOther = async (answer: RequestListener): Promise<{ url: string; other: Server }> => {
   const other = createServer(answer)
   await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
@@ -48,8 +48,8 @@ const openStream = (world: World, key: string, body: object, signal?: AbortSigna
     ...(signal && { signal }),
   })
 
-describe('what the service asks an inference server', () => {
-  it('brings the key that the server wants, and says which setting it is when the server refuses it', async () => {
+describe('requests to the inference server', () => {
+  it('carry the configured key, and return 502 if the server rejects it', async () => {
     const seen: (string | undefined)[] = []
     const { url } = await startOther((request, response) => {
       seen.push(request.headers.authorization)
@@ -66,7 +66,7 @@ describe('what the service asks an inference server', () => {
     expect(seen).toEqual(['Bearer right', 'Bearer wrong'])
   })
 
-  it('is answered with its models, and with a chat whole and as a stream', async () => {
+  it('return its models, and a chat both whole and as a stream', async () => {
     const { world, key, ask } = await start(server.url)
     const models = await world.request('GET', '/api/v1/inference/models', { key })
     expect(models.body).toEqual({
@@ -86,7 +86,7 @@ describe('what the service asks an inference server', () => {
     ])
   })
 
-  it('stops when whoever asked goes away', async () => {
+  it('stop when the client disconnects', async () => {
     const { world, key } = await start(server.url)
     const gone = new AbortController()
     const stream = await openStream(world, key, endless, gone.signal)
@@ -96,7 +96,7 @@ describe('what the service asks an inference server', () => {
     await server.until('inference_places_busy{model="starter"}', 0)
   })
 
-  it('is no more than four requests of one key at a time', async () => {
+  it('are limited to four at a time for each key', async () => {
     const { world, key, ask } = await start(server.url)
     const gone = new AbortController()
     await Promise.all([1, 2, 3, 4].map(() => openStream(world, key, endless, gone.signal)))
@@ -107,7 +107,7 @@ describe('what the service asks an inference server', () => {
     await expect.poll(async () => (await ask()).status, { timeout: 20_000 }).toBe(200)
   })
 
-  it('carries headers of the server, and its trailers as an event behind the stream', async () => {
+  it('relay the headers of the server, and its trailers as an event after the stream', async () => {
     const { url } = await startOther((_request, response) => {
       response.writeHead(200, {
         'content-type': 'text/event-stream',
@@ -125,7 +125,7 @@ describe('what the service asks an inference server', () => {
     expect(await stream.text()).toBe('data: [DONE]\n\nevent: trailers\ndata: {"x-service-early-exit-tokens":"12"}\n\n')
   })
 
-  it('sends on what the API documents and nothing else', async () => {
+  it('contain only the fields that the API documents', async () => {
     let seen: unknown = null
     const { url } = await startOther((request, response) => {
       request.setEncoding('utf8').on('data', (body: string) => {
@@ -142,13 +142,13 @@ describe('what the service asks an inference server', () => {
 })
 
 describe('an inference server that cannot be used', () => {
-  it('is 409 where none is set, with what to do', async () => {
+  it('causes a 409 with advice if none is configured', async () => {
     const { ask } = await start(null)
     const { status, body } = await ask()
     expect([status, (body as { message: string }).message]).toEqual([409, expect.stringContaining('svc serve')])
   })
 
-  it('is 502 where nothing listens, or nothing that serves models', async () => {
+  it('causes a 502 if nothing listens, or something that does not serve models', async () => {
     const { url, other } = await startOther((_request, response) =>
       response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hello</h1>'),
     )
@@ -174,7 +174,7 @@ describe('an inference server that cannot be used', () => {
     [400, {}, '{"error":{"message":"bad stop"}}', 400, 'bad stop'],
     [500, {}, 'oh', 502, 'status 500'],
     [503, { 'retry-after': '7' }, '{"error":{"message":"queue full"}}', 503, 'queue full'],
-  ])('its %i is told in the words of this API', async (status, headers, body, told, message) => {
+  ])('has its status %i translated to an error of this API', async (status, headers, body, told, message) => {
     const { url } = await startOther((_request, response) => {
       response.writeHead(status, { location: 'http://127.0.0.1:1/', ...headers }).end(body)
     })
@@ -184,7 +184,7 @@ describe('an inference server that cannot be used', () => {
     expect(answer.headers.get('retry-after')).toBe(told === 503 ? '7' : null)
   })
 
-  it('ends a stream that it breaks off with an error', async () => {
+  it('causes a stream that breaks off to end with an error', async () => {
     const { url } = await startOther((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: {}\n\n', () => response.destroy())
@@ -195,7 +195,7 @@ describe('an inference server that cannot be used', () => {
   })
 })
 
-it("under token enrollment wants models:read, and is not for devices' own keys", async () => {
+it("under token enrollment, inference requires models:read and rejects devices' own keys", async () => {
   const { world, key } = await start(server.url, { enrollment: 'token' })
   const made = await world.request('POST', '/api/v1/keys', { key, body: { name: 'x', scopes: ['training:read'] } })
   const { api_key } = made.body as { api_key: string }

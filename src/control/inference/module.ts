@@ -7,7 +7,7 @@ const create = ({ config: { inferenceUrl: url, inferenceKey: key, enrollment } }
   inference: createInferenceService({ url, key, enrollment }),
 })
 
-/** The way to the inference server that SERVICE_INFERENCE_URL names. */
+/** Access to the inference server at SERVICE_INFERENCE_URL. */
 export type Inference = ReturnType<typeof create>
 
 export const inference: Module<Inference, object> = {

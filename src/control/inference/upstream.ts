@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection',
 }
 
-/** Why a connection failed, and what to do about it. `url` is the operator's own setting. */
+/** Explains why a connection failed, and what to do about it. `url` is the operator's own setting. */
 const unreachable = (url: string, error: NodeJS.ErrnoException): ServiceError =>
   failed(
     `The inference server at ${url} cannot be used: ${REASONS[error.code ?? ''] ?? error.message}. Start it with: svc serve <model>`,
@@ -43,7 +43,7 @@ export interface UpstreamRequest {
   readonly signal: AbortSignal
 }
 
-/** Reads an answer that should be small. @throws ServiceError when it is not, or breaks off */
+/** Reads a response that should be small. @throws ServiceError if it is too large or breaks off */
 export const readWhole = async (answer: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> => {
   const pieces: Buffer[] = []
   let size = 0
@@ -74,7 +74,7 @@ const secondsIn = (header: string | undefined): number => {
   return Number.isInteger(seconds) && seconds > 0 ? Math.min(seconds, 3600) : 5
 }
 
-/** A refusal in this API's words: what was wrong with the request stays that; the rest is the server's fault. */
+/** Translates a refusal to this API's errors: faults of the request remain so; everything else is the server's fault. */
 const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
   const status = answer.statusCode ?? 0
   if (status >= 300 && status < 400) {
@@ -94,16 +94,16 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
     const retryAfterSeconds = secondsIn(answer.headers['retry-after'])
     return new ServiceError('upstream_busy', message, { retryAfterSeconds })
   }
-  // 401 and 403 are about the service's own standing there, and not about the caller's key.
+  // Not 401 and 403, which concern the service's own key and not the caller's.
   const isFaultOfRequest = upstreamMessage !== null && [400, 404, 413, 422].includes(status)
   if (!isFaultOfRequest) return failed(message)
   return new ServiceError(status === 404 ? 'not_found' : 'bad_request', message)
 }
 
 /**
- * Asks the inference server; follows no redirect and goes nowhere but below `base`. Resolves with an answer of status 200, whose
- * body is still to come.
- * @throws ServiceError with a message for the caller; what `signal` was aborted with
+ * Sends a request to the inference server; follows no redirects and contacts nothing outside `base`. Resolves with a response
+ * of status 200, whose body is not yet read.
+ * @throws ServiceError with a message for the caller, or the reason with which `signal` was aborted
  */
 export const askUpstream = async (
   base: string,
@@ -114,7 +114,7 @@ export const askUpstream = async (
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method,
-      // A new connection for each request: a kept one may have been closed by the server meanwhile.
+      // A new connection for each request: the server may meanwhile have closed a kept one.
       agent: false,
       timeout: SILENCE_MS,
       signal,

@@ -48,7 +48,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
     now,
   }
   const work = createIntegrationWork()
-  const runs = createTrainingRuns({ ...receivers, work, models: catalog.models })
+  const runs = createTrainingRuns({ ...receivers, work, models: catalog.models, shownRounds: training.shownRounds })
   const logEvents = createLogEvents({ ...receivers, audit: access.audit, presentEntry: access.presentEntry })
   const deliveries = createDeliveries({ ...receivers, work, events: logEvents, metrics, runs, log })
   const tail = createEventTail({ database, store, log })
@@ -83,7 +83,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   }
 }
 
-/** Health and status of the service, the stream of what changes in it, where it is sent to, and backups. */
+/** Health and status of the service, the event stream, integrations, and backups. */
 export type Operations = ReturnType<typeof create>
 
 export const operations: Module<Operations, Earlier> = {

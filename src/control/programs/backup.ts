@@ -6,7 +6,7 @@ import { openBackupTarget } from '../operations/backups/backup-target.ts'
 import { listBackups, neededFiles, readManifest } from '../operations/backups/manifest.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** `--target <folder> [--verify]`: a backup of a data folder that no service has open. */
+/** `--target <folder> [--verify]`: backs up a data folder that no service has open. */
 export const backup = async ({ config, text, flag, result, progress }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
   if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
@@ -40,7 +40,7 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
   }
 }
 
-/** `--target <folder>`: the whole backups in it. */
+/** `--target <folder>`: lists the complete backups in it. */
 export const listInTarget = async ({ config, text, result }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
   if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')

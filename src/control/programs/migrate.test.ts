@@ -36,7 +36,7 @@ const start = async (
   return { request, bytes, close: () => service.close() }
 }
 
-/** Every file of a folder with the hash of its bytes. */
+/** Returns every file of a folder with the hash of its content. */
 const contentOf = async (folder: string): Promise<readonly string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
@@ -49,7 +49,7 @@ const contentOf = async (folder: string): Promise<readonly string[]> => {
   return (await Promise.all(lines)).sort()
 }
 
-/** Starts the move, and kills it when it has said this. */
+/** Starts the move, and kills it once it has printed `words`. */
 const killedAt = async (
   words: string,
   argv: readonly string[],
@@ -70,7 +70,7 @@ const killedAt = async (
 }
 
 it.skipIf(!hasPostgres())(
-  'moves everything to a PostgreSQL server, over kills, and leaves the old folder as it was (skipped without PostgreSQL)',
+  'moves everything to a PostgreSQL server despite kills, and leaves the old folder unchanged (skipped without PostgreSQL)',
   async () => {
     const dataDir = `${await emptyFolder()}/data`
     await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
@@ -102,7 +102,7 @@ it.skipIf(!hasPostgres())(
       }
     }
     const last = await runBuilt([...argv, '--data-dir', dataDir])
-    // The last kill may have come after the last step, on a busy machine: then nothing is left to do, and it says so.
+    // On a busy machine, the last kill may come after the last step: then nothing is left to do, and the program says so.
     if (last.exitCode !== 0) expect(last.stderr).toContain('The target has tables already')
     expect(await contentOf(dataDir)).toEqual(content)
 
@@ -119,7 +119,7 @@ it.skipIf(!hasPostgres())(
         to_regnamespace('tributary_move') as move`)
     await client.end()
     expect(rows).toEqual([{ events: expect.any(Number), unsettled: 0, pending: 1, references: true, move: null }])
-    // Numbers go on where they were.
+    // Sequences continue where they were.
     const device = await moved.request('POST', '/devices/register', key, { device_id: 'after-the-move' })
     expect(device.status).toBe(201)
     expect((await moved.request('POST', '/models', key, { name: 'after-the-move' })).status).toBe(201)
@@ -132,7 +132,7 @@ it.skipIf(!hasPostgres())(
 )
 
 it.skipIf(!hasPostgres() || noSwift() !== null)(
-  'moves the stored files to S3 as well, over a kill in their midst, and names a damaged one (skipped without PostgreSQL or Swift)',
+  'also moves the stored files to S3, despite a kill, and names a damaged one (skipped without PostgreSQL or Swift)',
   async () => {
     const dataDir = `${await emptyFolder()}/data`
     await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
@@ -167,7 +167,7 @@ it.skipIf(!hasPostgres() || noSwift() !== null)(
   },
 )
 
-// The tests' own server asks this role for a password; another may not.
+// The tests' own server asks this role for a password; other servers may not.
 const hasOwnServer = hasPostgres() && !process.env.SERVICE_TEST_DATABASE_URL
 
 it.skipIf(!hasOwnServer)('takes the password from PGPASSWORD (skipped without PostgreSQL)', async () => {
@@ -185,7 +185,7 @@ it.skipIf(!hasOwnServer)('takes the password from PGPASSWORD (skipped without Po
   expect(stdout).toContain(`SERVICE_DATABASE_URL=${target.href}, `)
 })
 
-it('says what is wrong with its target or folder, and does not touch the folder of a running service', async () => {
+it('names the problem with its target or folder, and does not touch the folder of a running service', async () => {
   const nowhere = await emptyFolder()
   const migrate = (to: string, dataDir: string) => runBuilt(['migrate', '--to', to, '--data-dir', dataDir])
   expect(await migrate('mysql://x', nowhere)).toMatchObject({

@@ -27,8 +27,8 @@ const openTarget = (url: string): Promise<Database> =>
   })
 
 /**
- * Hashes every stored file, and copies it to `to` where that is another store and has it not. Returns those that are damaged,
- * which are not copied.
+ * Hashes every stored file or, given another store `to`, hashes and copies those that it lacks. Returns the damaged ones, which
+ * are not copied.
  */
 const checkFiles = async (database: Database, from: BlobStore, to: BlobStore | null): Promise<readonly string[]> => {
   const damaged: string[] = []
@@ -66,7 +66,7 @@ const checkFiles = async (database: Database, from: BlobStore, to: BlobStore | n
   return damaged
 }
 
-/** What cannot be named in the settings as it is. */
+/** Returns the URL with its password hidden. */
 const shown = (url: string): string => {
   const parsed = new URL(url)
   if (parsed.password !== '') parsed.password = '***'
@@ -74,8 +74,8 @@ const shown = (url: string): string => {
 }
 
 /**
- * `--to postgres://… [--storage s3://…]`: moves the embedded database of a stopped service to a PostgreSQL server. The old folder stays as it is:
- * the database is opened on a copy of it.
+ * `--to postgres://… [--storage s3://…]`: moves the embedded database of a stopped service to a PostgreSQL server. The old
+ * folder does not change: a copy of the database is opened.
  */
 export const migrate = async ({ config, text, result, progress }: ProgramOptions): Promise<void> => {
   const to = text('to')

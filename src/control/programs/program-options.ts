@@ -5,7 +5,7 @@ export interface ProgramOptions {
   /** The value of `--<option>`; null when it is absent. */
   text(option: string): string | null
   flag(option: string): boolean
-  /** What came of it: `words` for people, `data` for programs. */
+  /** Prints the outcome: `words` for people, `data` for programs. */
   result(data: unknown, words: string): void
   progress(words: string): void
 }

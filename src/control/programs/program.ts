@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { StartError } from '../../platform/db/start-error.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** Programs beside the service, for times when it is stopped: `main.js backup --target /mnt/backups`. `svc` starts them. */
+/** Programs to run while the service is stopped: `main.js backup --target /mnt/backups`. `svc` starts them. */
 const PROGRAMS: Readonly<Record<string, () => Promise<(options: ProgramOptions) => Promise<void>>>> = {
   backup: async () => (await import('./backup.ts')).backup,
   backups: async () => (await import('./backup.ts')).listInTarget,
@@ -26,8 +26,8 @@ const optionsOf = (argv: readonly string[]): Readonly<Record<string, string | tr
 }
 
 /**
- * Runs the program that the first argument names. Its result is a line of text, or of JSON with `--json`.
- * @returns the exit code; null when the arguments name none, and the service itself is to start
+ * Runs the program that the first argument names. Prints its result as a line of text, or of JSON with `--json`.
+ * @returns the exit code; null if the arguments name no program and the service itself should start
  */
 export const runProgram = async ([name, ...argv]: readonly string[]): Promise<number | null> => {
   const load = name === undefined ? undefined : PROGRAMS[name]

@@ -12,12 +12,12 @@ import { restoreDatabaseFiles, restoreFiles, restoreKeys } from '../operations/b
 import { openStorage } from '../storage.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** Of the lock that is held; what a file system has when it is new. */
+/** Files of the lock that is held, and what a new file system contains. */
 const NOTHING: readonly string[] = ['database.lock', 'database.owner', 'lost+found']
 
 const assertFree = async (dataDir: string): Promise<void> => {
   const names = (await readdir(dataDir)).filter((name) => !NOTHING.includes(name))
-  // What a restore has left behind that did not end is not data yet.
+  // The remains of an interrupted restore do not count as data.
   if (names.length === 0 || names.includes(RESTORING)) return
   throw conflict(
     `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it away, or name another with --data-dir.`,
@@ -50,8 +50,8 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
 }
 
 /**
- * `--target <folder> [--backup <name>]`: fills an empty data folder. A marker in it keeps the service from starting on a part;
- * a restore that was killed goes on when it is run again.
+ * `--target <folder> [--backup <name>]`: fills an empty data folder. A marker in it keeps the service from starting with
+ * partial data; run it again to complete a restore that was killed.
  */
 export const restore = async ({ config, text, result, progress }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl

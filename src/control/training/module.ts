@@ -26,6 +26,7 @@ import { createDueRounds } from './rounds/due-rounds.service.ts'
 import { evaluationRoutes } from './rounds/evaluation.routes.ts'
 import { createEvaluationSteps } from './rounds/evaluation-steps.service.ts'
 import { createEvaluationsStore } from './rounds/evaluations.store.ts'
+import { createFigureSourcesReport } from './rounds/figure-sources.report.ts'
 import { createModelLayouts, type ModelLayouts } from './rounds/model-layouts.service.ts'
 import { createParticipantScopes } from './rounds/participant-scope.service.ts'
 import { createParticipantsReport } from './rounds/participants.report.ts'
@@ -44,6 +45,7 @@ import { contributionsTo, createRoundsReport, undecidedRound } from './rounds/ro
 import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
 import { createRoundsStore } from './rounds/rounds.store.ts'
+import { createShownRounds } from './rounds/shown-rounds.service.ts'
 import { createStandaloneRounds } from './rounds/standalone-rounds.service.ts'
 import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
 import { createUpdateMetrics } from './rounds/update-metrics.service.ts'
@@ -127,7 +129,14 @@ const composeRounds = (
     scopes,
     ledger,
   }
-  const endings = createRoundEndings(shared)
+  const shownRounds = createShownRounds({
+    database,
+    store: shared.store,
+    federations,
+    settings: access.settings,
+    figureSources: createFigureSourcesReport(),
+  })
+  const endings = createRoundEndings({ ...shared, shownRounds })
   const due = createDueRounds({ ...shared, endings })
   const prices = createRoundPrices(shared)
   const starts = createRoundStarts({ ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
@@ -139,6 +148,7 @@ const composeRounds = (
     layouts: sides.layouts,
     scopes,
     roundsReport,
+    shownRounds,
     endings,
     due,
     prices,
@@ -188,7 +198,7 @@ export const training: Module<Training, Earlier> = {
   create,
   async routes(app, parts, { blobs, config }) {
     const downloads = createDownloads({ blobs, config })
-    roundsRoutes(app, parts.rounds, parts.standalone)
+    roundsRoutes(app, parts.rounds, parts.standalone, parts.shownRounds)
     participationRoutes(app, parts.participation, parts.records, downloads)
     evaluationRoutes(app, parts.evaluationSteps, downloads)
     receiptsRoutes(app, parts.records)

@@ -87,6 +87,7 @@ const job = {
   secure_aggregation: null,
   stop_when: null,
   metric: 'loss',
+  goal: 'minimize',
   ended_by: null,
   reason: null,
   waiting_until: null,

@@ -1,4 +1,4 @@
-// Devices that models are checked for, by nominal figures: measured on none of them. The bandwidth follows from the memory: transfers a second times the width of the bus.
+// Devices that models are checked for, with nominal values, none measured. Bandwidth is transfers per second times bus width.
 
 export type Runtime = 'llama.cpp' | 'onnxruntime' | 'tflite' | 'coreml'
 
@@ -7,11 +7,11 @@ export interface DeviceProfile {
   readonly name: string
   readonly kind: 'phone' | 'board' | 'laptop' | 'graphics card' | 'microcontroller'
   readonly memoryBytes: number
-  /** The part of it that one program may have beside the system. */
+  /** The share that one program may use next to the system. */
   readonly usableShare: number
-  /** Bytes a second from memory, at best. */
+  /** Peak memory bandwidth in bytes per second. */
   readonly bandwidth: number
-  /** Floating-point operations a second of all its cores, at best: cores x clock x lanes of f32 x 2. */
+  /** Peak floating-point operations per second of all cores: cores x clock x f32 lanes x 2. */
   readonly flops: number
   readonly runtimes: readonly Runtime[]
   readonly source: string
@@ -22,7 +22,7 @@ const ANDROID: readonly Runtime[] = ['tflite', 'onnxruntime', 'llama.cpp']
 const APPLE: readonly Runtime[] = ['coreml', 'tflite', 'onnxruntime', 'llama.cpp']
 const SERVER: readonly Runtime[] = ['onnxruntime', 'tflite', 'llama.cpp']
 
-/** Million transfers a second over so many bits. */
+/** Bytes per second for millions of transfers per second over a bus of this width. */
 const memory = (transfers: number, bits: number): number => (transfers * 1e6 * bits) / 8
 
 const row = (
@@ -40,7 +40,7 @@ const row = (
     name,
     kind,
     memoryBytes: gigabytes * GB,
-    // iOS ends a program at about half of the memory, Android makes it hard to get more; a card has little else to hold.
+    // iOS kills a program at about half of the memory; more is hard to get on Android; a graphics card holds little else.
     usableShare: kind === 'phone' ? 0.5 : kind === 'graphics card' ? 0.9 : 0.75,
     bandwidth,
     flops: gigaflops * 1e9,

@@ -5,7 +5,7 @@ import { readGgufHeader } from '../../inference/models/gguf/header.ts'
 import { HeaderReader } from '../../inference/models/gguf/header-reader.ts'
 import type { LanguageModel, ModelProfile } from './model-profile.ts'
 
-/** Tokens of a prompt that llama.cpp computes at a time. */
+/** The number of prompt tokens that llama.cpp processes at a time. */
 const BATCH = 512
 
 /** Throws InferenceError invalid_model for a damaged file. */
@@ -46,7 +46,7 @@ export const ggufProfile = async (path: string): Promise<ModelProfile> => {
       (total, heads) => total + heads * (header.keyLength + header.valueLength) * 2,
       0,
     ),
-    // Of the embedding only one row is read for each token, unless it is the output as well.
+    // Each token reads only one row of the embedding, unless the embedding is also the output.
     bytesPerToken: sum(({ name, bytes }) =>
       name === 'token_embd.weight' && hasOutput(container) ? 0 : bytes * activeShare(name, container),
     ),
@@ -72,7 +72,7 @@ const readFile = (path: string): GgufContainer => {
 
 const hasOutput = ({ tensors }: GgufContainer): boolean => tensors.some(({ name }) => name === 'output.weight')
 
-/** The part of a tensor that one token is multiplied with: of a mixture, the experts that answer. */
+/** The share of a tensor that is multiplied per token: for a mixture of experts, the share of active experts. */
 const activeShare = (name: string, { metadata }: GgufContainer): number => {
   if (!name.includes('_exps.')) return 1
   const architecture = String(metadata.get('general.architecture')?.value)

@@ -10,12 +10,12 @@ import type { ModelProfile } from './model-profile.ts'
 import { onnxProfile } from './onnx-profile.ts'
 import { tfliteProfile } from './tflite-profile.ts'
 
-/** Models with a graph are read whole. */
+/** Models with a graph are read into memory. */
 const MAX_GRAPH_BYTES = 2 ** 31
 
 /**
- * What a model's file says of what it takes to run it. Nothing in it is run. `inputShape` is that of the first input.
- * Throws bad_request or InferenceError naming what is wrong with the file.
+ * Determines from a model's file what is needed to run it, without running anything. `inputShape` is the shape of the first
+ * input. Throws bad_request or InferenceError naming what is wrong with the file.
  */
 export const inspectModel = async (path: string, inputShape?: readonly number[]): Promise<ModelProfile> => {
   const file = openSync(path, 'r')

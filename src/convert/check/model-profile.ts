@@ -1,50 +1,50 @@
 import type { Runtime } from './device-profiles.ts'
 
-/** What a language model needs for each token of context. */
+/** What a language model needs per token. */
 export interface LanguageModel {
   readonly architecture: string
-  /** That it was trained for. */
+  /** The context that it was trained for. */
   readonly contextTokens: number
-  /** Bytes of keys and values for one token, as F16. */
+  /** Bytes of keys and values per token, as F16. */
   readonly cacheBytesPerToken: number
-  /** Bytes of weights that are read for each token: of a mixture, those of the experts that answer. */
+  /** Bytes of weights read per token: for a mixture of experts, those of the active experts. */
   readonly bytesPerToken: number
 }
 
 export interface RuntimeSupport {
   readonly runtime: Runtime
   readonly isSupported: boolean
-  /** Operators that it does not have, by name. */
+  /** The names of operators that the runtime lacks. */
   readonly unsupportedOperators: readonly string[]
-  /** Why not, or what it takes. */
+  /** Why it is not supported, or what is required. */
   readonly note: string | null
 }
 
-/** What a model's file says of what it takes to run it. */
+/** What is needed to run a model, according to its file. */
 export interface ModelProfile {
   /** With its article: 'an ONNX model'. */
   readonly title: string
   readonly parameters: number
   readonly weightBytes: number
-  /** How many there are of each; null where the file holds weights alone. */
+  /** The number of each operator; null if the file holds only weights. */
   readonly operators: Readonly<Record<string, number>> | null
-  /** Most bytes of values between operators at one time; null where the file says too little. */
+  /** Peak bytes of intermediate values; null if unknown. */
   readonly activationBytes: number | null
-  /** Multiplications for one input (of a language model: for one token); null where the file says too little. */
+  /** Multiplications per input (for a language model: per token); null if unknown. */
   readonly multiplications: number | null
   readonly languageModel: LanguageModel | null
   readonly runtimes: readonly RuntimeSupport[]
   readonly notes: readonly string[]
 }
 
-/** Values that are alive from the step that makes them to the last one that uses them. */
+/** The steps during which a value is alive: from its creation to its last use. */
 export interface Lifetime {
   readonly bytes: number
   readonly from: number
   readonly to: number
 }
 
-/** The most that is alive at one step. */
+/** The maximum number of bytes that are alive at one step. */
 export const peakBytes = (lifetimes: readonly Lifetime[]): number => {
   const changes = lifetimes.flatMap(({ bytes, from, to }) => [
     { step: from, bytes },

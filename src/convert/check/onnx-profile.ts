@@ -4,12 +4,12 @@ import { byteCount, elementCount, type OnnxModel } from '../onnx/model.ts'
 import type { Runtime } from './device-profiles.ts'
 import { countsOf, type Lifetime, type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
 
-/** Domains of operators that onnxruntime brings along. */
+/** Domains of onnxruntime's built-in operators. */
 const DOMAINS: ReadonlySet<string> = new Set(['', 'ai.onnx', 'ai.onnx.ml', 'com.microsoft'])
 /** onnxruntime 1.30. */
 const MAX_OPSET = 26
 
-/** `inputShape` is that of the first input; other open sizes are 1. */
+/** `inputShape` is the shape of the first input; other open sizes are 1. */
 export const onnxProfile = (
   title: string,
   model: OnnxModel,
@@ -21,7 +21,7 @@ export const onnxProfile = (
   const shapes = new Map<string, Value>()
   for (const [name, { type, shape }] of inferShapes(model, inputShape))
     shapes.set(name, { shape, bytes: byteCount(type, shape) })
-  // An output that nothing uses, such as the mask of Dropout, is not computed.
+  // Unused outputs, such as the mask of Dropout, are not computed.
   const used = new Set([...model.graph.outputs.map(({ name }) => name), ...nodes.flatMap(({ inputs }) => inputs)])
   const isKnown = nodes.every(({ outputs }) =>
     outputs.every((name) => !used.has(name) || name === '' || shapes.has(name)),
@@ -61,7 +61,7 @@ const lifetimesOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Value>): 
   })
 }
 
-/** Of each matrix and convolution: elements of the result times the weights that each of them takes. */
+/** Counts the multiplications of matrix products and convolutions: result elements times weights per element. */
 const multiplicationsOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Value>): number => {
   const shapeOf = (name: string | undefined): readonly number[] | undefined =>
     name === undefined ? undefined : (graph.initializers.get(name)?.shape ?? values.get(name)?.shape)
@@ -90,7 +90,7 @@ const onnxruntimeSupport = (model: OnnxModel): RuntimeSupport => {
   }
 }
 
-/** Runtimes that the model must be converted for: whether it can be is found by converting it. */
+/** Checks the runtimes that need a conversion by converting the model. */
 const targetSupport = (model: OnnxModel, inputShape: readonly number[] | undefined): readonly RuntimeSupport[] => {
   const targets: readonly TargetFormat[] = TARGETS.filter(({ name }) => ['tflite', 'coreml'].includes(name))
   return targets.map((target) => {

@@ -3,7 +3,7 @@ import { OPERATOR_NAMES } from '../to-tflite/operator-names.ts'
 import { readTflite } from '../to-tflite/tflite-file.ts'
 import { countsOf, type ModelProfile, peakBytes } from './model-profile.ts'
 
-/** Bytes of an element by TensorType (schema.fbs): f32, f16, i32, u8, i64, string, bool, i16, c64, i8, f64, c128, u64, … */
+/** Bytes per element by TensorType (schema.fbs): f32, f16, i32, u8, i64, string, bool, i16, c64, i8, f64, c128, u64, … */
 const BYTES: readonly number[] = [4, 2, 4, 1, 8, 0, 1, 2, 8, 1, 8, 16, 8, 0, 0, 4, 2, 0.5, 2, 0.25]
 
 const CUSTOM = 32

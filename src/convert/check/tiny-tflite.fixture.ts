@@ -3,7 +3,7 @@ import { writeTflite } from '../to-tflite/tflite-file.ts'
 const CUSTOM = 32
 const FULLY_CONNECTED = 9
 
-/** `y = relu(x W + b)` for x of [1, 4] and y of [1, 3], as FULLY_CONNECTED; with a custom operator behind it where one is named. */
+/** `y = relu(x W + b)` for x of [1, 4] and y of [1, 3], as FULLY_CONNECTED, followed by the custom operator if one is named. */
 export const tinyTflite = (custom: string | null = null): Uint8Array => {
   const shapes: readonly (readonly [number[], number])[] = [
     [[1, 4], 0],

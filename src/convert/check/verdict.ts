@@ -2,17 +2,17 @@ import { sizeWords } from '../../domain/sizes.ts'
 import type { DeviceProfile, Runtime } from './device-profiles.ts'
 import type { ModelProfile } from './model-profile.ts'
 
-/** Shares of the best bandwidth and of the best arithmetic that programs reach: what engines are measured at. */
+/** The shares of peak bandwidth and peak arithmetic that engines reach in measurements. */
 const REACHED_BANDWIDTH = 0.6
 const REACHED_FLOPS = 0.3
-/** Of each token or input, whatever the model's size: steps are started and results are fetched. */
+/** Per token or input, for models of any size: starting steps and fetching results. */
 const OVERHEAD_SECONDS = 1e-4
-/** Above this share of what a program may have, little else can run. */
+/** If more than this share of the usable memory is needed, little else can run. */
 const TIGHT = 0.8
 
 export interface Memory {
   readonly weights: number
-  /** null: not known, and not counted. */
+  /** null if unknown, in which case it is not counted. */
   readonly activations: number | null
   readonly cache: number
   readonly total: number
@@ -21,11 +21,11 @@ export interface Memory {
 export interface DeviceVerdict {
   readonly device: DeviceProfile
   readonly verdict: 'runs' | 'tight' | 'does not run'
-  /** Why, where it does not run or is tight. */
+  /** Why it does not run or is tight. */
   readonly reason: string | null
   readonly runtime: Runtime | null
   readonly usableBytes: number
-  /** Of a language model, at the end of the context. */
+  /** For a language model, at the end of the context. */
   readonly tokensPerSecond: number | null
   readonly inputsPerSecond: number | null
 }
@@ -37,8 +37,8 @@ export const memoryOf = (model: ModelProfile, contextTokens: number): Memory => 
 }
 
 /**
- * Whether the model runs on the device: it has a runtime for it, and the memory. The speed is an estimate: of a language model, weights
- * and cache are read once for each token; of others, weights are read once, or their multiplications take longer.
+ * Decides whether the model runs on the device: it needs a runtime and enough memory. The speed is an estimate: weights (of a
+ * language model also the cache) are read once per input or token, unless the multiplications take longer.
  */
 export const judge = (model: ModelProfile, device: DeviceProfile, contextTokens: number): DeviceVerdict => {
   const memory = memoryOf(model, contextTokens)

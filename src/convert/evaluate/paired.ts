@@ -1,4 +1,4 @@
-// Intervals and tests of an evaluation. Random numbers come from a fixed seed: the same results give the same words.
+// Confidence intervals and tests of an evaluation. The random seed is fixed, so the same results give the same report.
 import { createRandom } from '../../domain/random-numbers.ts'
 
 export interface Interval {
@@ -13,7 +13,7 @@ const SEED = 0x9e3779b9
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The value below which a share of the values lies, between its neighbors; NaN of none. */
+/** Returns the interpolated quantile of the values; NaN if there are none. */
 export const quantile = (values: readonly number[], share: number): number => {
   const sorted = [...values].sort((a, b) => a - b)
   const place = (sorted.length - 1) * share
@@ -21,7 +21,7 @@ export const quantile = (values: readonly number[], share: number): number => {
   return low + (high - low) * (place - Math.floor(place))
 }
 
-/** 95% interval of a mean by the percentile bootstrap (Efron and Tibshirani 1993, section 13.3). */
+/** The 95% interval of a mean by the percentile bootstrap (Efron and Tibshirani 1993, section 13.3). */
 export const bootstrapInterval = (values: readonly number[]): Interval => {
   const random = createRandom(SEED)
   const means = Array.from({ length: RESAMPLES }, () => {
@@ -33,8 +33,8 @@ export const bootstrapInterval = (values: readonly number[]): Interval => {
 }
 
 /**
- * The two-sided p-value of paired differences by random changes of their signs, which are as likely as not where both models are
- * equally good (Fisher 1935; the observed one counts, Phipson and Smyth 2010).
+ * The two-sided p-value of paired differences by random sign flips, which are equally likely either way if both models are
+ * equally good (Fisher 1935; counts the observed one, Phipson and Smyth 2010).
  */
 export const signFlipTest = (differences: readonly number[]): number => {
   const random = createRandom(SEED)
@@ -63,7 +63,7 @@ export const mcNemarTest = (wins: number, losses: number): number => {
   return Math.min(1, 2 * tail)
 }
 
-/** The cosine of two vectors' angle, -1 to 1; 0 where one is zero. */
+/** The cosine of the angle between two vectors, -1 to 1; 0 if either is zero. */
 export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
   let [product, normA, normB] = [0, 0, 0]
   for (let i = 0; i < Math.min(a.length, b.length); i++) {

@@ -2,14 +2,14 @@ import { Builder } from 'flatbuffers'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 
 /**
- * FlatBuffers tables by name. A table is its fields in the order of their slots: `'shape:[i32] type:i8 name:string'`. A
- * kind is a scalar, `string`, `bytes` (aligned to 16), another table, a union, or one of these in brackets: a list. A
- * union takes two slots, and its value says which table it is. What is absent in a file is absent in the value.
- * Source: flatbuffers.dev/internals.
+ * FlatBuffers tables by name. A table lists its fields in slot order: `'shape:[i32] type:i8 name:string'`. A kind is a
+ * scalar, `string`, `bytes` (aligned to 16), another table, a union, or one of these in brackets for a list. A union takes
+ * two slots, and its value identifies the table. Fields absent in the file are absent in the value. Source:
+ * flatbuffers.dev/internals.
  */
 export interface FlatSchema {
   readonly tables: Readonly<Record<string, string>>
-  /** The tables of each union; the first is number 1. */
+  /** The tables of each union, numbered from 1. */
   readonly unions: Readonly<Record<string, readonly string[]>>
 }
 
@@ -54,8 +54,8 @@ const readScalar = (view: DataView, at: number, kind: string): number | boolean 
 }
 
 /**
- * Reads the table that a file starts with. Bytes are views of the file. Throws bad_request where an offset lies outside
- * of it; a file whose tables are nested deeply, or shared so often that they are many times its size, is refused.
+ * Reads the table at the start of a file. Bytes are views of the file. Throws bad_request if an offset is outside the file,
+ * if tables are nested too deeply, or if shared parts add up to many times the file's size.
  */
 export const readFlatbuffer = (schema: FlatSchema, root: string, bytes: Uint8Array): Record<string, unknown> => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -132,7 +132,7 @@ const writeBytes = (builder: Builder, data: Uint8Array): number => {
   return builder.createByteVector(data)
 }
 
-/** Writes a table as a file with a four-letter identifier. Throws bad_request beyond the 2 GB that offsets reach. */
+/** Writes a table as a file with a four-letter identifier. Throws bad_request beyond 2 GB, the range of offsets. */
 export const writeFlatbuffer = (
   schema: FlatSchema,
   root: string,

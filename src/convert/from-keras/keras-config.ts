@@ -1,17 +1,17 @@
-// The architecture of a Keras model: layers and how they are connected, of Keras 2 and 3.
+// The architecture of a Keras 2 or 3 model: its layers and how they are connected.
 import { badRequest } from '../../domain/errors.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** An output of a call of a layer. */
+/** An output of a layer call. */
 export interface Reference {
   readonly layer: string
   readonly call: number
   readonly output: number
 }
 
-/** A tensor that is written in the architecture. */
+/** A tensor stored in the architecture. */
 export interface KerasConstant {
   readonly value: Json
   readonly dtype: string
@@ -22,7 +22,7 @@ export type CallInput = Reference | KerasConstant | number
 
 export interface KerasCall {
   readonly inputs: readonly CallInput[]
-  /** Arguments as the file has them: those in order, and those with names. */
+  /** The arguments as stored in the file: positional and named ones. */
   readonly args: readonly Json[]
   readonly kwargs: JsonObject
 }
@@ -33,7 +33,7 @@ export interface KerasLayer {
   readonly className: string
   readonly name: string
   readonly config: JsonObject
-  /** Operators of `keras.ops` are calls without weights. */
+  /** True for an operator of `keras.ops`, which is a call without weights. */
   readonly isOperator: boolean
   readonly calls: readonly KerasCall[]
 }
@@ -45,7 +45,7 @@ export interface KerasModel {
   readonly outputs: readonly Reference[]
   /** The number of a layer's first call. */
   readonly firstCall: (layer: KerasLayer) => number
-  /** Of a Sequential model without an input layer. */
+  /** Set for a Sequential model without an input layer. */
   readonly builtShape: Json
 }
 
@@ -81,13 +81,13 @@ const referenceOf = ([layer, call, output]: readonly [string, number, number]): 
 const isNumeric = (value: Json): boolean =>
   typeof value === 'number' || (Array.isArray(value) && value.length > 0 && value.every(isNumeric))
 
-/** The values of a dictionary in the order of its keys, as Keras flattens it. */
+/** The values of a dictionary sorted by key, as Keras flattens it. */
 const sortedValues = (value: JsonObject): Json[] =>
   Object.keys(value)
     .sort()
     .map((key) => value[key]!)
 
-/** All tensors in a structure of lists and dictionaries, in order; numbers too where they are arguments. */
+/** All tensors in nested lists and dictionaries, in order; in arguments, also numbers. */
 const inputsIn = (value: Json, isArgument: boolean, depth = 0): CallInput[] => {
   if (depth > MAX_DEPTH) throw damagedKeras('the inputs of a layer nest too deep')
   if (isHistory(value)) {
@@ -112,11 +112,11 @@ const inputsIn = (value: Json, isArgument: boolean, depth = 0): CallInput[] => {
   return sortedValues(value).flatMap((item) => inputsIn(item, false, depth + 1))
 }
 
-/** Named arguments in the order in which they can be given without a name. */
+/** Named arguments in their positional order. */
 const NAMED = ['query', 'value', 'key']
 
 const callOf = (node: Json): KerasCall => {
-  // Keras 2 lists the tensors; Keras 3 the arguments of the call.
+  // Keras 2 lists the tensors; Keras 3 lists the arguments of the call.
   if (!isObject(node)) return { inputs: inputsIn(node, false), args: [], kwargs: {} }
   const kwargs = isObject(node.kwargs) ? node.kwargs : {}
   const args = Array.isArray(node.args) ? (node.args as readonly Json[]) : []
@@ -126,7 +126,7 @@ const callOf = (node: Json): KerasCall => {
   return { inputs: [...inputsIn(args, true), ...named.flatMap(([, value]) => inputsIn(value, false))], args, kwargs }
 }
 
-/** The tensor that a call is given as a mask: Keras writes out those that its inputs have. */
+/** The tensor passed as a mask: Keras stores the masks of a call's inputs. */
 export const maskOf = ({ kwargs }: KerasCall, name: string, at = 0): Reference | undefined => {
   const mask = kwargs[name] ?? null
   const [found] = inputsIn(Array.isArray(mask) ? (mask[at] ?? null) : mask, false)
@@ -141,7 +141,7 @@ const layerOf = (value: Json): KerasLayer => {
     className: asText(layer.class_name, 'the class of a layer'),
     name: asText(layer.name ?? config.name, 'the name of a layer'),
     config,
-    // Files in HDF5 do not name the module; layers say there whether they are trained.
+    // HDF5 files do not store the module, but their layers store whether they are trainable.
     isOperator:
       typeof layer.module === 'string'
         ? layer.module.includes('.ops.')
@@ -152,13 +152,13 @@ const layerOf = (value: Json): KerasLayer => {
 
 const referencesIn = (value: Json | undefined): Reference[] => inputsIn(value ?? [], false).filter(isReference)
 
-/** Whether the layer is a model of its own. */
+/** True if the layer is itself a model. */
 export const isModel = ({ className, config }: Pick<KerasLayer, 'className' | 'config'>): boolean =>
   ['Sequential', 'Functional', 'Model'].includes(className) && Array.isArray(config.layers)
 
 /**
- * Keras 2 counts the calls of a functional model inside another from one: it was called when it was made. Keras 3 does where it
- * lists the outputs.
+ * In Keras 2, the calls of a nested functional model are numbered from one, because building it was the first call. Keras 3
+ * does that only in the list of outputs.
  */
 const firstCallsOf = (layers: readonly KerasLayer[], outputs: readonly Reference[]): Map<string, number> => {
   const highest = new Map<string, number>()
@@ -174,7 +174,7 @@ const firstCallsOf = (layers: readonly KerasLayer[], outputs: readonly Reference
   )
 }
 
-/** The layers of a model's config. Keras 2.2 has a list in place of a Sequential's config. */
+/** Reads a model's config. In Keras 2.2, the config of a Sequential model is a list of layers. */
 export const modelOf = (className: string, config: JsonObject | readonly Json[]): KerasModel => {
   const isList = Array.isArray(config)
   const object = isList ? {} : (config as JsonObject)
@@ -198,7 +198,7 @@ export const modelOf = (className: string, config: JsonObject | readonly Json[])
   }
 }
 
-/** The model of `model_config` or `config.json`. Throws bad_request for subclassed models. */
+/** Reads the model in `model_config` or `config.json`. Throws bad_request for subclassed models. */
 export const parseModel = (json: string): KerasModel => {
   let value: Json
   try {
@@ -223,7 +223,7 @@ export const parseModel = (json: string): KerasModel => {
   return modelOf(className, config)
 }
 
-/** All numbers in nested lists; 1 for true. */
+/** All numbers in nested lists; true is 1. */
 export const numbersIn = (value: Json | undefined): number[] => {
   if (typeof value === 'number' || typeof value === 'boolean') return [Number(value)]
   return Array.isArray(value) ? value.flatMap(numbersIn) : []

@@ -8,11 +8,11 @@ import { readZip } from '../../tensors/zip.ts'
 
 const MAX_CONFIG_BYTES = 64 * 1024 * 1024
 
-/** What a Keras file says of its model, as text. */
+/** The texts in a Keras file that describe its model. */
 export interface KerasTexts {
-  /** JSON: class, config and layers. */
+  /** JSON with the class, config, and layers. */
   readonly config: string
-  /** Such as `3.15.1`; '' where it is not said. */
+  /** Such as `3.15.1`; empty if unknown. */
   readonly version: string
 }
 
@@ -28,7 +28,7 @@ const memberText = (source: ByteSource, name: string): string | null => {
   return decodeText(bytes, name)
 }
 
-/** The architecture in a `.keras` or `.h5` file. Throws bad_request for weights alone, with what to save. */
+/** Reads the architecture in a `.keras` or `.h5` file. Throws bad_request for files with only weights, saying what to save. */
 export const readKerasTexts = (source: ByteSource): KerasTexts => {
   const format = detectFormat(source)
   if (format === 'keras') {
@@ -49,5 +49,5 @@ export const readKerasTexts = (source: ByteSource): KerasTexts => {
   return { config, version: readHdf5Text(source, 'keras_version') ?? '' }
 }
 
-/** Whether a file in HDF5 is a model, and not weights alone. */
+/** True if an HDF5 file is a model rather than only weights. */
 export const isHdf5Model = (source: ByteSource): boolean => readHdf5Text(source, 'model_config') !== null

@@ -18,14 +18,14 @@ const runOf = (file: string) =>
 const files = readdirSync(folder).filter((file) => /\.(keras|h5)$/.test(file) && file !== 'cnn.weights.h5')
 
 describe('Keras models', () => {
-  it.each(files)('%s becomes a model that is written and read again, with its inputs and outputs', (file) => {
+  it.each(files)('%s becomes a model that is written and read back, with its inputs and outputs', (file) => {
     const { model } = kerasToOnnx(sourceOf(file))
     const run = runOf(file)
     expect(readOnnx(writeOnnx(model)).graph.outputs).toEqual(model.graph.outputs)
     expect(model.graph.inputs.map(({ type, shape }) => ({ type, rank: shape?.length }))).toEqual(
       run.inputs.map(({ type, shape }) => ({ type, rank: shape.length })),
     )
-    // What is fixed in Keras is fixed in the model.
+    // Sizes that are fixed in Keras are fixed in the model.
     for (const [at, { shape }] of model.graph.outputs.entries()) {
       const recorded = run.outputs[at]!.shape
       expect(shape?.map((size, axis) => (typeof size === 'number' ? size : recorded[axis]))).toEqual(recorded)
@@ -33,7 +33,7 @@ describe('Keras models', () => {
   })
 
   it.skipIf(testEngines === null).each(files)(
-    `%s gives the outputs of Keras${testEngines === null ? ` (${WITHOUT})` : ''}`,
+    `%s produces the outputs of Keras${testEngines === null ? ` (${WITHOUT})` : ''}`,
     async (file) => {
       const run = runOf(file)
       const results = await compareWithRecorded(kerasToOnnx(sourceOf(file)).model, run)
@@ -43,7 +43,7 @@ describe('Keras models', () => {
   )
 
   it.skipIf(testEngines === null).each(['cnn.weights.h5', 'cnn-weights.npz'])(
-    'takes the weights of another file: %s',
+    'uses the weights of another file: %s',
     async (file) => {
       const { model } = kerasToOnnx(sourceOf('cnn.keras'), { weights: sourceOf(file) })
       const [result] = await compareWithRecorded(model, runOf('cnn-weights.npz'))
@@ -51,12 +51,12 @@ describe('Keras models', () => {
     },
   )
 
-  it('takes weights in chunks that are compressed with gzip', () => {
+  it('reads chunked weights that are compressed with gzip', () => {
     const [plain, gzip] = ['keras2.h5', 'keras2-gzip.h5'].map((file) => writeOnnx(kerasToOnnx(sourceOf(file)).model))
     expect(gzip).toEqual(plain)
   })
 
-  it('takes the batch as a dynamic size, or as the input shape says', () => {
+  it('uses a dynamic batch size unless the input shape fixes it', () => {
     const shapes = (inputShape?: number[]) =>
       kerasToOnnx(sourceOf('cnn.keras'), inputShape && { inputShape }).model.graph.inputs.map(({ shape }) => shape)
     expect(shapes()).toEqual([['batch', 8, 8, 1]])
@@ -65,7 +65,7 @@ describe('Keras models', () => {
     expect(() => shapes([5, 8, 8])).toThrow('The input shape [5, 8, 8] has 3 sizes')
   })
 
-  it('names what it does not convert, and what works', () => {
+  it('names what it cannot convert and what works instead', () => {
     expect(() => kerasToOnnx(sourceOf('cnn.weights.h5'))).toThrow('holds weights without an architecture')
     expect(() => kerasToOnnx(bytesSource(new Uint8Array(100)))).toThrow('not a Keras model (.keras, .h5)')
     const bytes = bytesOf('cnn.keras')

@@ -17,7 +17,7 @@ const unknownIn = ({ layers }: KerasModel): string[] =>
       : [`${layer.className} '${layer.name}'`]
   })
 
-/** What works in place of layers that have no conversion. */
+/** What to use instead of layers that cannot be converted. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
     /^(TextVectorization|StringLookup|IntegerLookup|Hash|Hashing)/,
@@ -41,9 +41,9 @@ const requireKnown = (model: KerasModel): void => {
 }
 
 export interface KerasOptions {
-  /** Of the first input, the batch included: fixes its dynamic sizes. */
+  /** The shape of the first input, including the batch; fixes its dynamic sizes. */
   readonly inputShape?: readonly number[]
-  /** Another file of the same architecture, whose weights are taken. */
+  /** Another file of the same architecture, from which to take the weights. */
   readonly weights?: ByteSource
 }
 
@@ -71,8 +71,8 @@ const convert = (source: ByteSource, options: KerasOptions): { model: OnnxModel;
 }
 
 /**
- * A Sequential or functional Keras model (`.keras`, `.h5` of Keras 2 and 3) as ONNX, with the inputs and outputs that it has in
- * Keras, channels last. Nothing in the file is run. Throws bad_request naming the layer, and what would work.
+ * Converts a Sequential or functional Keras model (`.keras`, `.h5` of Keras 2 and 3) to ONNX with the same inputs and
+ * outputs, channels last. Executes nothing in the file. Throws bad_request naming the layer and what would work.
  */
 export const kerasToOnnx = (source: ByteSource, options: KerasOptions = {}): { model: OnnxModel; notes: string[] } => {
   try {

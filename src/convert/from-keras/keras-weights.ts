@@ -6,7 +6,7 @@ import type { ByteSource, Tensor } from '../../tensors/weight-file.ts'
 import type { OnnxTensor } from '../onnx/model.ts'
 import { isModel, type JsonObject, type KerasLayer, modelOf } from './keras-config.ts'
 
-/** Names of a layer's weights in the order in which Keras creates them; one weight may have several, by version. */
+/** The names of a layer's weights in the order in which Keras creates them; a weight may have several names, by version. */
 type Names = readonly (readonly string[])[]
 
 const given = (config: JsonObject, ...names: readonly (readonly [string, string])[]): Names =>
@@ -24,7 +24,7 @@ const gammaBeta = (config: JsonObject): Names => given(config, ['scale', 'gamma'
 const projections = (config: JsonObject): Names => [1, 2, 3, 4].flatMap(() => kernel(config))
 const separable = withBias(['depthwise_kernel'], ['pointwise_kernel'])
 
-/** By class of the layer. */
+/** By layer class. */
 const WEIGHTS: ReadonlyMap<string, (config: JsonObject) => Names> = new Map<string, (config: JsonObject) => Names>([
   ...['Dense', 'Conv1D', 'Conv2D', 'Conv3D', 'Conv1DTranspose', 'Conv2DTranspose', 'Conv3DTranspose'].map(
     (name) => [name, kernel] as const,
@@ -49,7 +49,7 @@ const WEIGHTS: ReadonlyMap<string, (config: JsonObject) => Names> = new Map<stri
   ],
 ])
 
-/** Where the weights of a layer are. */
+/** The position of a layer's weights. */
 export interface Place {
   /** In files of Keras 3: `layers/dense_1`. */
   readonly path: string
@@ -59,7 +59,7 @@ export interface Place {
   readonly before: number
 }
 
-/** `Conv2D` is `conv2d`, `BatchNormalization` is `batch_normalization`: keras.src.utils.naming.to_snake_case. */
+/** `Conv2D` becomes `conv2d`, `BatchNormalization` `batch_normalization`, as in keras.src.utils.naming.to_snake_case. */
 export const snakeCase = (name: string): string =>
   name
     .replace(/\W+/g, '')
@@ -70,7 +70,7 @@ export const snakeCase = (name: string): string =>
 const namesOf = ({ className, config }: Pick<KerasLayer, 'className' | 'config'>): Names =>
   WEIGHTS.get(className)?.(config) ?? []
 
-/** The layer in a setting. */
+/** The layer stored in a setting. */
 export const innerOf = (config: JsonObject, key: string): Pick<KerasLayer, 'className' | 'config'> | null => {
   const inner = config[key] as JsonObject | undefined
   if (typeof inner?.class_name !== 'string') return null
@@ -119,12 +119,12 @@ export const placesIn = (layers: readonly KerasLayer[], { path, names, before }:
 
 export const ROOT: Place = { path: '', names: [], before: 0 }
 
-/** The weights of a layer by the first of their names. */
+/** Returns the weights of a layer by their primary names. */
 export type LayerWeights = (layer: Pick<KerasLayer, 'className' | 'config'>, place: Place) => Map<string, OnnxTensor>
 
 /**
- * By the name of the layer in the group of the outermost one; folders between them are where the layer was first called. A
- * weight's own name may have a number.
+ * Finds a weight by the layer names below the outermost group; folders between are named after the layer's first call.
+ * Weight names may end in a number.
  */
 const byName = (group: readonly Tensor[], { names }: Place, wanted: readonly string[]): Tensor | undefined => {
   const inner = names.slice(1)
@@ -147,7 +147,7 @@ const byName = (group: readonly Tensor[], { names }: Place, wanted: readonly str
 const lookup = (
   tensors: readonly Tensor[],
 ): ((place: Place, at: number, names: readonly string[]) => Tensor | undefined) => {
-  // TensorFlow's Keras 2.12 to 2.15 had another name for the folder of layers.
+  // In TensorFlow's Keras 2.12 to 2.15, the folder of layers had another name.
   const all = new Map(
     tensors.map((tensor) => [tensor.name.replaceAll('_layer_checkpoint_dependencies/', 'layers/'), tensor]),
   )
@@ -155,7 +155,7 @@ const lookup = (
     return ({ path }, at) => all.get(`${path}/vars/${at}`) ?? all.get(`${path}/cell/vars/${at}`)
   }
   if (tensors.every(({ name }) => /^arr_\d+$/.test(name))) return ({ before }, at) => all.get(`arr_${before + at}`)
-  // A layer's own name may have slashes too.
+  // Layer names may contain slashes too.
   const groups = new Map<string, Tensor[]>()
   return (place, _, names) => {
     const [group = ''] = place.names
@@ -166,8 +166,8 @@ const lookup = (
 }
 
 /**
- * The weights of a Keras file: of Keras 3 by the position of the layer, of `.h5` by its name, of `.npz` (made from
- * model.get_weights()) by their order. Throws bad_request naming the layer where one is missing.
+ * Finds the weights of a Keras file: in Keras 3 files by the position of the layer, in `.h5` by its name, in `.npz` (saved
+ * from model.get_weights()) by order. Throws bad_request naming the layer if one is missing.
  */
 export const kerasWeights = (file: ByteSource): LayerWeights => {
   const source = new ExpandedHdf5(file)
@@ -175,7 +175,7 @@ export const kerasWeights = (file: ByteSource): LayerWeights => {
   return (layer, place) => {
     const weights = new Map<string, OnnxTensor>()
     namesOf(layer).forEach((names, at) => {
-      // Models without weights have no tensors to read.
+      // Opened lazily: models without weights have no tensors to read.
       find ??= lookup(readWeights(source).tensors)
       const tensor = find(place, at, names)
       if (tensor === undefined) {

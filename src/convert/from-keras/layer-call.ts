@@ -1,4 +1,4 @@
-// One call of a Keras layer on its way to ONNX.
+// Converts one call of a Keras layer to ONNX.
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
@@ -7,25 +7,25 @@ import { numbersOf, scalarOf, tensorOf } from '../onnx/tensors.ts'
 import { isObject, type Json, type JsonObject, type KerasCall, type KerasLayer, numbersIn } from './keras-config.ts'
 import type { LayerWeights, Place } from './keras-weights.ts'
 
-/** A size: a number, or the name of a dynamic one. */
+/** A size: a number, or the name of a dynamic size. */
 export type Size = number | string
 
-/** A tensor of the model. Keras has the channels last; between convolutions they stay first, as ONNX has them. */
+/** A tensor of the model. Keras has channels last; between convolutions they stay first, as in ONNX. */
 export interface Value {
   readonly name: string
-  /** As Keras has it, channels last. */
+  /** The shape in Keras, channels last. */
   readonly shape: readonly Size[]
   readonly type: DType
-  /** Whether the ONNX value has its channels first. */
+  /** True if the ONNX value has its channels first. */
   readonly channelsFirst: boolean
-  /** Booleans [batch, steps] that tell steps from padding, which later layers skip; null: all are steps. */
+  /** Booleans [batch, steps] that are false for padding, which later layers skip; null if there is no padding. */
   readonly mask: string | null
 }
 
 export interface Scope {
   readonly builder: GraphBuilder
   readonly weights: LayerWeights
-  /** Keras 2 has other definitions of a few functions. */
+  /** A few functions have other definitions in Keras 2. */
   readonly isKeras2: boolean
   readonly notes: Set<string>
 }
@@ -38,7 +38,7 @@ export class LayerCall {
   readonly layer: Pick<KerasLayer, 'className' | 'name' | 'config'>
   readonly place: Place
   readonly inputs: readonly (Value | number)[]
-  /** What the file says of the call, in functional models. */
+  /** The call as stored in the file, in functional models. */
   readonly written: KerasCall | undefined
   /** The value of `attention_mask`. */
   readonly attentionMask: Value | undefined
@@ -87,7 +87,7 @@ export class LayerCall {
     return typeof value === 'string' ? value : absent
   }
 
-  /** Whole numbers, one for each axis; one number stands for all. */
+  /** Integers, one per axis; a single number applies to all. */
   sizes(name: string, axes: number, absent?: number): number[] {
     const value: Json = this.config[name] ?? absent ?? null
     const list = typeof value === 'number' ? new Array<number>(axes).fill(value) : value
@@ -97,7 +97,7 @@ export class LayerCall {
     return list as number[]
   }
 
-  /** An axis, or several, of the setting; from the end where negative. null stands for all. */
+  /** The axis or axes of a setting; negative ones count from the end. null means all. */
   axes(name: string, rank: number, absent: Json = null): number[] {
     const value = this.config[name] ?? absent
     const axes = value === null ? [...Array(rank).keys()] : numbersIn(value)
@@ -109,7 +109,7 @@ export class LayerCall {
     })
   }
 
-  /** Whether the call has this argument as true, such as `use_causal_mask`. */
+  /** True if the call has this argument set to true, such as `use_causal_mask`. */
   asks(argument: string): boolean {
     return this.written?.kwargs[argument] === true
   }
@@ -122,7 +122,7 @@ export class LayerCall {
     return value
   }
 
-  /** The input, of which the layer needs to know the number of axes. */
+  /** The input, which must have this number of axes. */
   inputOfRank(rank: number): Value {
     const value = this.input()
     if (value.shape.length !== rank) {
@@ -138,7 +138,7 @@ export class LayerCall {
     })
   }
 
-  /** The ONNX value with its channels last, as Keras has it. */
+  /** The ONNX value with its channels last, as in Keras. */
   last(value: Value): string {
     if (!value.channelsFirst) return value.name
     return this.transpose(value.name, toLast(value.shape.length))
@@ -195,7 +195,7 @@ export class LayerCall {
     return this.emit('Transpose', [value], { perm: ints(order) })
   }
 
-  /** x with axes of length 1 at these places. */
+  /** Inserts axes of length 1 at these positions. */
   unsqueeze(value: string, axes: readonly number[]): string {
     return this.emit('Unsqueeze', [value, this.integers(axes)])
   }
@@ -217,7 +217,7 @@ export class LayerCall {
     return this.loaded.get(name)
   }
 
-  /** A weight as float32 with this many axes. */
+  /** A weight as float32 with this number of axes. */
   weightOfRank(name: string, rank: number): OnnxTensor {
     const tensor = this.weight(name)
     if (tensor.shape.length !== rank) {
@@ -229,7 +229,7 @@ export class LayerCall {
 
 export type Layer = (call: LayerCall) => Value | readonly Value[]
 
-/** The name of a function in a config: a text, or an object with a class. */
+/** The name of a function in a config, which is a string or an object with a class. */
 export const functionName = (value: Json | undefined): string => {
   if (typeof value === 'string') return value
   if (!isObject(value)) return 'linear'

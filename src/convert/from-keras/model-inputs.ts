@@ -23,7 +23,7 @@ export const isSize = (size: Size): boolean => typeof size === 'string' || (Numb
 
 const shapeSetting = ({ config }: KerasLayer): Json => config.batch_shape ?? config.batch_input_shape ?? null
 
-/** What the model takes: its input layers, or what its first layer was built for. */
+/** The model's inputs: its input layers, or the shape that its first layer was built for. */
 export const inputsOf = (model: KerasModel): Input[] => {
   if (!model.isSequential) {
     const byName = new Map(model.layers.map((layer) => [layer.name, layer]))
@@ -41,7 +41,7 @@ export const inputsOf = (model: KerasModel): Input[] => {
   return [{ name: 'input', shape: declared ?? model.builtShape, type }]
 }
 
-/** Types of Keras; half precision is computed in float32. */
+/** Keras's types; half precision is computed in float32. */
 export const TYPES: Readonly<Record<string, DType>> = {
   float16: 'f32',
   bfloat16: 'f32',
@@ -66,7 +66,7 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
     const asked = fixed?.[axis]
     if (typeof size === 'number' && (asked === undefined || asked === size)) return size
     if (typeof size !== 'number' && asked !== undefined) return asked
-    // The batch is that of all inputs.
+    // All inputs share the batch.
     if (typeof size !== 'number') return axis === 0 ? (given?.[0] ?? 'batch') : `size_${axis}`
     throw badRequest(
       `The input shape [${fixed!.join(', ')}] does not fit the input '${input.name}', which is [${declared!.map((s) => s ?? 'any').join(', ')}].`,
@@ -84,7 +84,7 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
   return { name: scope.builder.input(input.name, type, shape), shape, type, channelsFirst: false, mask: null }
 }
 
-/** A tensor that is written in the architecture. */
+/** A tensor stored in the architecture. */
 export const constantValue = (scope: Scope, layer: string, { value, dtype }: KerasConstant): Value => {
   const type = TYPES[dtype]
   if (type === undefined) throw badRequest(`A constant of '${layer}' is of type ${dtype}, which is not converted.`)

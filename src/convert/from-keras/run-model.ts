@@ -1,4 +1,4 @@
-// Writes the layers of a Keras model into an ONNX graph, one call after another.
+// Converts the layers of a Keras model to an ONNX graph, call by call.
 import { badRequest } from '../../domain/errors.ts'
 import {
   damagedKeras,
@@ -23,7 +23,7 @@ import { RECURRENT_LAYERS } from './layers/recurrent.ts'
 import { SPATIAL_LAYERS } from './layers/spatial.ts'
 import { constantValue, isSize } from './model-inputs.ts'
 
-/** A layer around another one, which runs on every step: the steps join the batch for it. */
+/** Applies an inner layer to every step by merging the steps into the batch. */
 const timeDistributed: Layer = (call) => {
   const inner = innerOf(call.config, 'layer')
   if (inner === null) throw call.refuse('its layer is missing.')
@@ -43,7 +43,7 @@ const timeDistributed: Layer = (call) => {
   return call.result(call.reshape(call.last(result), [-1, steps!, ...after]), shape, { mask: value.mask })
 }
 
-/** In training it scales the weights, which are saved scaled. */
+/** Scales the weights only in training; they are saved scaled. */
 const spectral: Layer = (call) => {
   const inner = innerOf(call.config, 'layer')
   if (inner === null) throw call.refuse('its layer is missing.')
@@ -65,7 +65,7 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map(
   }),
 )
 
-/** Undefined for a layer without a conversion. */
+/** Undefined for a layer that cannot be converted. */
 export const layerFor = ({ className, isOperator }: Pick<KerasLayer, 'className' | 'isOperator'>): Layer | undefined =>
   (isOperator ? operatorNamed(className) : undefined) ?? LAYERS.get(className)
 
@@ -78,7 +78,7 @@ const lowered = (call: LayerCall, layer: Layer | undefined): readonly Value[] =>
   return values
 }
 
-/** A layer on channels that come first: in ONNX they do too. */
+/** Runs a layer with channels first on a value that is channels first in ONNX too. */
 const inLayout =
   (layer: Layer): Layer =>
   (call) => {
@@ -98,7 +98,7 @@ const keyOf = ({ layer, call }: Pick<Reference, 'layer' | 'call'>): string => `$
 
 type NamedLayer = Pick<KerasLayer, 'className' | 'name' | 'config'> & { readonly isOperator?: boolean }
 
-/** Layers that take masks as Keras does. */
+/** Layers that accept masks as in Keras. */
 const TAKE_MASKS: ReadonlySet<string> = new Set([
   ...['LSTM', 'GRU', 'SimpleRNN', 'RNN', 'Bidirectional', 'TimeDistributed', 'BatchNormalization', 'Attention'],
   ...['GlobalAveragePooling1D', 'MultiHeadAttention', 'AdditiveAttention', 'Sequential', 'Functional', 'Model'],
@@ -122,7 +122,7 @@ const runLayer = (
   return lowered(new LayerCall(scope, layer, place, inputs, call, attentionMask), found)
 }
 
-/** Runs a call of a functional model, on inputs that are found, with the masks that it names. */
+/** Runs a call of a functional model: finds its inputs and applies the masks that it names. */
 const runCall = (
   scope: Scope,
   layer: KerasLayer,
@@ -155,7 +155,7 @@ const runSequential = (scope: Scope, model: KerasModel, place: Place, inputs: re
   )
 }
 
-/** Runs the calls on which the outputs depend, each after those of its inputs. */
+/** Runs the calls that the outputs depend on, each after its inputs. */
 const runFunctional = (scope: Scope, model: KerasModel, place: Place, inputs: readonly Value[]): readonly Value[] => {
   if (model.inputs.length !== inputs.length) {
     throw damagedKeras(`a model with ${model.inputs.length} inputs is called with ${inputs.length}`)
@@ -188,14 +188,14 @@ const runFunctional = (scope: Scope, model: KerasModel, place: Place, inputs: re
     needed.add(key)
     left.push(...(waiting.get(key)?.call.inputs ?? []).filter(isReference).map(keyOf))
   }
-  // In the order of the file, which has layers after their inputs: `find` does not nest.
+  // In file order, in which layers follow their inputs, so that `find` does not recurse deeply.
   for (const [key, { layer }] of [...waiting]) {
     if (needed.has(key)) find({ layer: layer.name, call: Number.parseInt(key, 10), output: 0 })
   }
   return model.outputs.map(find)
 }
 
-/** The values of the model's outputs. Throws bad_request naming the layer that cannot be converted. */
+/** Returns the model's outputs. Throws bad_request naming the layer that cannot be converted. */
 export const runModel = (scope: Scope, model: KerasModel, place: Place, inputs: readonly Value[]): readonly Value[] =>
   model.isSequential && model.inputs.length === 0
     ? runSequential(scope, model, place, inputs)

@@ -3,7 +3,7 @@ import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import { byProbability, type Converter, classesOf } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** The class of the largest joint log-likelihood, [batch, classes], whose softmax are the probabilities. */
+/** The class with the largest joint log-likelihood, [batch, classes], whose softmax gives the probabilities. */
 const byLikelihood = (graph: TableGraph, classes: Labels, likelihood: string) => ({
   ...byProbability(graph, classes, graph.softmax(likelihood)),
   index: graph.argMax(likelihood),
@@ -34,7 +34,7 @@ export const multinomialBayes: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('feature_log_prob_', x.columns)
   if (rows !== count) estimator.refuse('feature_log_prob_ does not have a row for each class.')
   const sums = graph.timesTransposed(graph.as(x, 'f64'), count, x.columns, data)
-  // Complement naive Bayes uses its priors only where there is a single class.
+  // Complement naive Bayes uses its priors only if there is a single class.
   const likelihood =
     estimator.type === 'ComplementNB' ? sums : graph.add(sums, graph.vector(logPriors(estimator, count)))
   return byLikelihood(graph, classes, likelihood)
@@ -59,7 +59,7 @@ export const bernoulliBayes: Converter = (estimator, x, graph) => {
   return byLikelihood(graph, classes, graph.add(sums, graph.vector(constants)))
 }
 
-/** Each class by a vote of its features, which are numbers of categories. */
+/** Each feature, an integer category, adds to the log-likelihood of each class. */
 export const categoricalBayes: Converter = (estimator, x, graph) => {
   const classes = classesOf(estimator)
   const count = labelCount(classes)
@@ -81,7 +81,7 @@ export const categoricalBayes: Converter = (estimator, x, graph) => {
   )
 }
 
-/** log N(x; mean, Σ) + constant for each class, where Σ⁻¹ = W · Wᵀ, W being [columns, rank]. */
+/** log N(x; mean, Σ) + constant for each class, where Σ⁻¹ = W · Wᵀ and W is [columns, rank]. */
 const likelihoods = (
   graph: TableGraph,
   x: Table,

@@ -70,7 +70,7 @@ export const adaBoostRegressor: Converter = (estimator, x, graph) => {
 
 const EULER = 0.5772156649015329
 
-/** Mean path length of unsuccessful searches in a tree of so many samples (Liu, Ting and Zhou, 2008). */
+/** The mean path length of unsuccessful searches in a tree of this many samples (Liu, Ting and Zhou, 2008). */
 const pathLength = (samples: number): number => {
   if (samples <= 1) return 0
   if (samples <= 2) return 1
@@ -87,7 +87,7 @@ const depthsOf = (tree: FittedTree): Float64Array => {
   return depths
 }
 
-/** 1 for what is normal and -1 for outliers, with `scores` of the decision function. */
+/** 1 for inliers and -1 for outliers, with the decision function as `scores`. */
 export const isolationForest: Converter = (estimator, x, graph) => {
   const trees = estimator.estimators('estimators_')
   const subsets = estimator.list('estimators_features_')

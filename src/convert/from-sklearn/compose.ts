@@ -1,4 +1,4 @@
-// Pipelines, and transformers that consist of others.
+// Pipelines and transformers that contain other estimators.
 import { badRequest } from '../../domain/errors.ts'
 import { isArray } from '../../tensors/numpy-pickle.ts'
 import type { PickleValue } from '../../tensors/pickle-value.ts'
@@ -7,10 +7,10 @@ import { Estimator } from './estimator.ts'
 import type { Converter, Result } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** A step that passes on what it gets: 'passthrough', or None in older versions. */
+/** True for a step that passes its input through: 'passthrough', or None in older versions. */
 const isPassed = (value: PickleValue | undefined): boolean => value === 'passthrough' || value === null
 
-/** The second of each tuple (name, estimator, …) of a list. */
+/** The second item of each tuple (name, estimator, …) in a list. */
 const stepsOf = (estimator: Estimator, name: string): { name: string; value: PickleValue; rest: PickleValue[] }[] =>
   estimator.list(name).map((step) => {
     if (!Array.isArray(step) || step.length < 2)
@@ -37,7 +37,7 @@ export const pipeline: Converter = (estimator, x, graph, convert) => {
   return result
 }
 
-/** What passes all on to a fitted estimator inside of it: a search to its best, RANSAC to the one of the inliers. */
+/** Delegates to an inner fitted estimator, such as the best one of a search or RANSAC's inlier model. */
 export const wrapper: Converter = (estimator, x, graph, convert) =>
   convert(estimator.inner()[0] ?? estimator.refuse('it is not fitted.'), x, graph, convert)
 
@@ -69,7 +69,7 @@ export const featureUnion: Converter = (estimator, x, graph, convert) => {
   return tables.length > 0 ? joined(graph, tables) : estimator.refuse('it drops everything.')
 }
 
-/** A bound of a Python slice: a position, or the name of a column, whose end is part of the slice. */
+/** A bound of a Python slice: a position, or a column name; a named end is included. */
 const sliceOf = (estimator: Estimator, args: readonly PickleValue[], columns: number): number[] => {
   const names = estimator.columnNames()
   const bound = (value: PickleValue, absent: number, isEnd: boolean): number => {
@@ -83,7 +83,7 @@ const sliceOf = (estimator: Estimator, args: readonly PickleValue[], columns: nu
   return Array.from({ length: Math.max(0, stop - start) }, (_, at) => start + at)
 }
 
-/** The indices of columns that are given by index, name, slice or truth values. */
+/** The indices of columns given by index, name, slice, or booleans. */
 export const columnsOf = (estimator: Estimator, asked: PickleValue, columns: number): number[] => {
   if (isObject(asked) && asked.type === 'builtins.slice') return sliceOf(estimator, asked.args, columns)
   const isText = (value: unknown) => typeof value === 'string'
@@ -108,7 +108,7 @@ export const columnsOf = (estimator: Estimator, asked: PickleValue, columns: num
   })
 }
 
-/** The transformers of a fitted ColumnTransformer that have columns, with their indices. */
+/** The transformers of a fitted ColumnTransformer that have columns, with the indices of those. */
 export const columnParts = (
   estimator: Estimator,
   columns: number,

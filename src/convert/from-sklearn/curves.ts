@@ -1,46 +1,62 @@
-// Estimators that are a curve over each column: power and quantile transformations, bins, isotonic regression.
+// Estimators that apply a curve to each column: power and quantile transformations, bins, isotonic regression.
 import { floatAtMost } from '../onnx/tree-ensemble.ts'
 import type { Estimator } from './estimator.ts'
 import { type Converter, tableResult, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** Limits that a column reaches: of float32 numbers the next ones above, which are the same limits in float32. */
+/** Limits for comparisons. For float32 columns, rounded up to float32, which does not change the result. */
 const limitsOf = (graph: TableGraph, x: Table, values: readonly number[]): readonly number[] =>
   graph.typeOf(x) === 'f32' ? values.map((value) => -floatAtMost(-value)) : values
 
+interface Curves {
+  /** The curve through points with these y; each piece is computed from its start or from its end. */
+  readonly fromStart: (ys: readonly number[]) => string
+  readonly fromEnd: (ys: readonly number[]) => string
+}
+
 /**
- * The piecewise linear curve through points, [batch, 1] to [batch, 1], which is constant outside (numpy.interp). Each
- * piece begins at its limit, the point's x.
+ * Piecewise linear curves through points of these x, [batch, 1] to [batch, 1], which are constant outside (numpy.interp).
+ * A piece begins at its limit, the point's x. Float32 keeps the digits of a result that is small at the end of a piece where it
+ * is computed from, also far from the origin: each x is the sum of two numbers.
  */
-const interpolated = (
-  graph: TableGraph,
-  x: string,
-  xs: readonly number[],
-  ys: readonly number[],
-  limits: readonly number[] = xs,
-): string => {
-  const slopes = xs.map((from, at) => {
-    const slope = (ys[at + 1]! - ys[at]!) / (xs[at + 1]! - from)
-    return Number.isFinite(slope) ? slope : 0
-  })
-  const inside = graph.clipped(x, xs[0]!, xs.at(-1)!)
-  // The first piece also has what is below all points.
+const interpolation = (graph: TableGraph, x: string, xs: readonly number[], limits: readonly number[] = xs): Curves => {
+  // The first piece also has what is below all points; the last one is constant.
   const begun = graph.node('GreaterOrEqual', [
     x,
     graph.vector([Number.NEGATIVE_INFINITY, ...limits.slice(1)], 'points'),
   ])
   const index = graph.cast(graph.subtract(graph.sum(graph.indicator(begun), 1), graph.scalar(1)), 'i64')
   const at = (values: readonly number[]) => graph.node('Gather', [graph.vector(values, 'curve'), index])
-  return graph.add(at(ys), graph.multiply(at(slopes), graph.subtract(inside, at(xs))))
+  const ends = (values: readonly number[]) => values.map((value, place) => values[place + 1] ?? value)
+  const widths = at(ends(xs).map((end, place) => end - xs[place]!))
+  const inside = (distance: string) => graph.node('Min', [graph.node('Max', [distance, graph.scalar(0)]), widths])
+  const beyond = (points: readonly number[]): string => {
+    const rest = points.map((point) => point - Math.fround(point))
+    return graph.subtract(graph.subtract(x, at(points.map(Math.fround))), at(rest))
+  }
+  const slopesOf = (ys: readonly number[]): string =>
+    at(
+      xs.map((from, place) => {
+        const slope = (ys[place + 1]! - ys[place]!) / (xs[place + 1]! - from)
+        return Number.isFinite(slope) ? slope : 0
+      }),
+    )
+  return {
+    fromStart: (ys) => graph.add(at(ys), graph.multiply(slopesOf(ys), inside(beyond(xs)))),
+    fromEnd: (ys) => {
+      const before = inside(graph.node('Neg', [beyond(ends(xs))]))
+      return graph.subtract(at(ends(ys)), graph.multiply(slopesOf(ys), before))
+    },
+  }
 }
 
 const negated = (values: readonly number[]): number[] => values.map((value) => -value).reverse()
 
-/** Each column's part of a result, next to each other. */
+/** Applies a curve to each column and concatenates the results. */
 const columnByColumn = (x: Table, graph: TableGraph, curve: (column: string, at: number) => string): string =>
   graph.concat(Array.from({ length: x.columns }, (_, at) => curve(graph.as(graph.select(x, [at]), 'f64'), at)))
 
-/** Rational approximations of the normal quantile, to 1e-9: P. J. Acklam (2003). The last coefficient is of degree 0. */
+/** Rational approximations of the normal quantile, accurate to 1e-9: P. J. Acklam (2003). The last coefficient has degree 0. */
 const CENTER = [
   [-39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716, 2.506628277459239],
   [-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1],
@@ -60,20 +76,22 @@ const rational = (graph: TableGraph, x: string, [above, below]: readonly [readon
   return graph.divide(polynomial(above), polynomial(below))
 }
 
-const normalQuantile = (graph: TableGraph, p: string): string => {
-  const apart = graph.subtract(p, graph.scalar(0.5))
+/** Source: QuantileTransformer._transform_col; the tails are clipped by its BOUNDS_THRESHOLD. */
+const NORMAL_BOUND = 5.199337582605575
+const MIN_SHARE = 1e-7
+
+/** The normal quantile of p. Also takes the complement 1 - p, because float32 is not precise enough near 1. */
+const normalQuantile = (graph: TableGraph, p: string, complement: string): string => {
+  const apart = graph.multiply(graph.subtract(p, complement), graph.scalar(0.5))
   const center = graph.multiply(apart, rational(graph, graph.multiply(apart, apart), CENTER))
-  // 1 - p where p is above the middle, whose quantile has the other sign.
-  const lower = graph.node('Min', [p, graph.subtract(graph.scalar(1), p)])
+  // Uses the smaller of both; the quantile of the other has the opposite sign.
+  const lower = graph.node('Max', [graph.node('Min', [p, complement]), graph.scalar(MIN_SHARE / 10)])
   const root = graph.node('Sqrt', [graph.multiply(graph.node('Log', [lower]), graph.scalar(-2))])
   const below = rational(graph, root, TAIL)
   const tail = graph.node('Where', [graph.node('Less', [apart, graph.scalar(0)]), below, graph.node('Neg', [below])])
-  return graph.node('Where', [graph.node('Less', [lower, graph.scalar(TAIL_FROM)]), tail, center])
+  const quantile = graph.node('Where', [graph.node('Less', [lower, graph.scalar(TAIL_FROM)]), tail, center])
+  return graph.clipped(quantile, -NORMAL_BOUND, NORMAL_BOUND)
 }
-
-/** Source: QuantileTransformer._transform_col; the clipped tails are those of its BOUNDS_THRESHOLD. */
-const NORMAL_BOUND = 5.199337582605575
-const MIN_SHARE = 1e-7
 
 export const quantileTransformer: Converter = (estimator, x, graph) => {
   const references = Array.from(estimator.numbers('references_').data)
@@ -83,25 +101,31 @@ export const quantileTransformer: Converter = (estimator, x, graph) => {
   const margin = isNormal ? MIN_SHARE : 0
   const name = columnByColumn(x, graph, (column, at) => {
     const quantiles = references.map((_, row) => data[row * x.columns + at]!)
-    const up = interpolated(graph, column, quantiles, references, limitsOf(graph, x, quantiles))
+    const up = interpolation(graph, column, quantiles, limitsOf(graph, x, quantiles))
     const mirrored = negated(quantiles)
-    const below = limitsOf(graph, x, mirrored)
-    const down = interpolated(graph, graph.node('Neg', [column]), mirrored, negated(references), below)
-    const middle = graph.multiply(graph.subtract(up, down), graph.scalar(0.5))
+    const down = interpolation(graph, graph.node('Neg', [column]), mirrored, limitsOf(graph, x, mirrored))
     const isHigh = graph.node('GreaterOrEqual', [
       column,
       graph.scalar(limitsOf(graph, x, [quantiles.at(-1)! - margin])[0]!),
     ])
     const isLow = graph.node('LessOrEqual', [column, graph.scalar(-limitsOf(graph, x, [-quantiles[0]! - margin])[0]!)])
-    const bounded = graph.node('Where', [isHigh, graph.scalar(1), middle])
-    return graph.node('Where', [isLow, graph.scalar(0), bounded])
+    const shareOf = (ys: readonly number[], low: number, high: number): string => {
+      const mirroredYs = [...ys].reverse()
+      const curves =
+        low < high ? [up.fromStart(ys), down.fromEnd(mirroredYs)] : [up.fromEnd(ys), down.fromStart(mirroredYs)]
+      const middle = graph.multiply(graph.add(curves[0]!, curves[1]!), graph.scalar(0.5))
+      const bounded = graph.node('Where', [isHigh, graph.scalar(high), middle])
+      return graph.node('Where', [isLow, graph.scalar(low), bounded])
+    }
+    const share = shareOf(references, 0, 1)
+    if (!isNormal) return share
+    const complements = references.map((reference) => 1 - reference)
+    return normalQuantile(graph, share, shareOf(complements, 1, 0))
   })
-  if (!isNormal) return tableResult(graph, name, x.columns)
-  const inside = graph.clipped(name, MIN_SHARE / 10, 1 - MIN_SHARE / 10)
-  return tableResult(graph, graph.clipped(normalQuantile(graph, inside), -NORMAL_BOUND, NORMAL_BOUND), x.columns)
+  return tableResult(graph, name, x.columns)
 }
 
-/** ((1 + x)^λ - 1) / λ of log(1 + x), for a λ of each column; log(1 + x) where λ is 0. */
+/** ((1 + x)^λ - 1) / λ from log(1 + x), with one λ per column; log(1 + x) if λ is 0. */
 const power = (graph: TableGraph, logarithm: string, lambdas: readonly number[]): string => {
   const flat = lambdas.map((lambda) => Number(Math.abs(lambda) < 2 ** -52))
   const divisor = graph.vector(lambdas.map((lambda, at) => (flat[at] === 1 ? 1 : lambda)))
@@ -111,7 +135,7 @@ const power = (graph: TableGraph, logarithm: string, lambdas: readonly number[])
   return graph.node('Where', [isFlat, logarithm, curve])
 }
 
-/** Source: PowerTransformer.transform, by Yeo and Johnson (2000), or Box and Cox (1964). */
+/** Source: PowerTransformer.transform, by Yeo and Johnson (2000) or Box and Cox (1964). */
 export const powerTransformer: Converter = (estimator, x, graph, convert) => {
   const lambdas = estimator.vector('lambdas_', x.columns)
   const input = graph.as(x, 'f64')
@@ -141,7 +165,7 @@ export const binsDiscretizer: Converter = (estimator, x, graph) => {
   if (edges.length !== x.columns) estimator.refuse(`it has bins for ${edges.length} columns, but gets ${x.columns}.`)
   const isOneHot = estimator.text('encode') !== 'ordinal'
   const name = columnByColumn(x, graph, (column, at) => {
-    // A column of a single bin has no edges inside.
+    // A column with a single bin has no inner edges.
     const inner = edges[at]!.length > 0 ? edges[at]! : [Number.POSITIVE_INFINITY]
     const above = graph.node('GreaterOrEqual', [column, graph.vector(limitsOf(graph, x, inner), 'edges')])
     const bin = graph.sum(graph.indicator(above), 1)
@@ -156,7 +180,7 @@ export const binsDiscretizer: Converter = (estimator, x, graph) => {
 export const isotonic = (estimator: Estimator, x: string, graph: TableGraph): string => {
   const xs = Array.from(estimator.numbers('X_thresholds_').data)
   const ys = estimator.vector('y_thresholds_', xs.length)
-  const curve = interpolated(graph, x, xs, ys)
+  const curve = interpolation(graph, x, xs).fromStart(ys)
   if (estimator.text('out_of_bounds', 'nan') === 'clip') return curve
   const isInside = graph.node('Equal', [graph.clipped(x, xs[0]!, xs.at(-1)!), x])
   return graph.node('Where', [isInside, curve, graph.scalar(Number.NaN)])

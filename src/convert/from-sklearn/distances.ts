@@ -1,10 +1,10 @@
-// Estimators of distances: neighbors, KMeans, support vectors.
-import { int } from '../onnx/model.ts'
+// Estimators based on distances: neighbors, KMeans, nearest centroids.
+import { int, ints } from '../onnx/model.ts'
 import { type Estimator, labelCount } from './estimator.ts'
 import { byProbability, type ClassesResult, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** Coordinates of points to which differences are computed one by one, for each row. */
+/** Up to this many coordinates of points, differences are computed individually for each row. */
 const MAX_EXACT = 50_000
 
 const squaredLength = (rows: number, columns: number, data: ArrayLike<number>): Float64Array => {
@@ -13,18 +13,71 @@ const squaredLength = (rows: number, columns: number, data: ArrayLike<number>): 
   return sums
 }
 
-/** Squared Euclidean distances to constant points, [batch, points]: |x|² - 2x·p + |p|², never below 0. */
+/** Columns whose mean is more than this many times their spread are centered. */
+const FAR = 16
+
+/**
+ * The columns' means, rounded to float32; 0 for columns near the origin with `onlyFar`. Far from the origin, float32 is not
+ * precise enough for differences between points.
+ */
+const centerOf = (points: number, columns: number, data: ArrayLike<number>, onlyFar: boolean): Float32Array => {
+  const means = new Float64Array(columns)
+  for (let at = 0; at < points * columns; at++) means[at % columns]! += data[at]! / points
+  const spread = new Float64Array(columns)
+  for (let at = 0; at < points * columns; at++)
+    spread[at % columns] = Math.max(spread[at % columns]!, Math.abs(data[at]! - means[at % columns]!))
+  return Float32Array.from(means, (mean, at) => (onlyFar && Math.abs(mean) <= FAR * spread[at]! ? 0 : mean))
+}
+
+const movedBy = (center: Float32Array, data: ArrayLike<number>): Float64Array =>
+  Float64Array.from(data, (value, at) => value - center[at % center.length]!)
+
+/** Differences to constant points, [batch, points, columns]. */
+const differences = (
+  graph: TableGraph,
+  x: string,
+  columns: number,
+  points: number,
+  data: ArrayLike<number>,
+): string => {
+  const center = centerOf(points, columns, data, true)
+  const isMoved = center.some((value) => value !== 0)
+  const input = isMoved ? graph.subtract(x, graph.vector(center, 'center')) : x
+  const row = graph.node('Unsqueeze', [input, graph.integers([1])])
+  return graph.subtract(row, graph.matrix(points, columns, isMoved ? movedBy(center, data) : data, 'points'))
+}
+
+interface DistanceOptions {
+  /** Up to this many coordinates of points, differences are computed individually, as many numbers per row. */
+  readonly exact?: number
+  /** The divisors of differences in each column. */
+  readonly scales?: readonly number[]
+}
+
+/**
+ * Squared Euclidean distances to constant points, [batch, points], from differences for few points; otherwise
+ * |x|² - 2x·p + |p|² around the points' mean, never below 0.
+ */
 export const squaredDistances = (
   graph: TableGraph,
   x: string,
   columns: number,
   points: number,
   data: ArrayLike<number>,
-) => {
-  const own = graph.node('ReduceSum', [graph.multiply(x, x), graph.integers([1])], { keepdims: int(1) })
-  const doubled = Float64Array.from({ length: points * columns }, (_, at) => -2 * data[at]!)
-  const mixed = graph.timesTransposed(x, points, columns, doubled)
-  const sum = graph.add(graph.add(mixed, graph.vector(squaredLength(points, columns, data))), own)
+  { exact = MAX_EXACT, scales }: DistanceOptions = {},
+): string => {
+  const scaled = (value: string) => (scales === undefined ? value : graph.divide(value, graph.vector(scales, 'scales')))
+  if (points * columns <= exact) {
+    const apart = scaled(differences(graph, x, columns, points, data))
+    return graph.sum(graph.multiply(apart, apart), 2, false)
+  }
+  const center = centerOf(points, columns, data, false)
+  const moved = movedBy(center, data).map((value, at) => value / (scales?.[at % columns] ?? 1))
+  const input = scaled(graph.subtract(x, graph.vector(center, 'center')))
+  const own = graph.sum(graph.multiply(input, input), 1)
+  const doubled = moved.map((value) => -2 * value)
+  const mixed = graph.timesTransposed(input, points, columns, doubled)
+  const sum = graph.add(graph.add(mixed, graph.vector(squaredLength(points, columns, moved))), own)
   return graph.node('Max', [sum, graph.scalar(0)])
 }
 
@@ -33,27 +86,13 @@ const lengthOf = (graph: TableGraph, x: string): string => {
   return graph.node('Where', [graph.node('Equal', [length, graph.scalar(0)]), graph.scalar(1), length])
 }
 
-/** Differences to constant points, [batch, points, columns]: for metrics that are no scalar product. */
-const differences = (
-  graph: TableGraph,
-  x: string,
-  columns: number,
-  points: number,
-  data: ArrayLike<number>,
-): string => {
-  const row = graph.node('Unsqueeze', [x, graph.integers([1])])
-  return graph.subtract(row, graph.matrix(points, columns, data, 'points'))
-}
-
 const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { distances: string; points: number } => {
   const { rows: points, data } = estimator.matrix('_fit_X', x.columns)
   const metric = estimator.text('effective_metric_')
   const name = graph.as(x, 'f64')
   if (metric === 'euclidean' || metric === 'sqeuclidean') {
-    // Exact where it is cheap: equal distances are then as equal as in scikit-learn.
-    const exact = () => graph.node('Pow', [differences(graph, name, x.columns, points, data), graph.scalar(2)])
-    const squared =
-      data.length <= MAX_EXACT ? graph.sum(exact(), 2, false) : squaredDistances(graph, name, x.columns, points, data)
+    // Computed exactly if that is cheap, so that ties are the same as in scikit-learn.
+    const squared = squaredDistances(graph, name, x.columns, points, data)
     return { distances: metric === 'euclidean' ? graph.node('Sqrt', [squared]) : squared, points }
   }
   const apart = () => graph.node('Abs', [differences(graph, name, x.columns, points, data)])
@@ -78,7 +117,7 @@ const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { dista
   )
 }
 
-/** The nearest points' rows of `values`, [batch, neighbors, width], and their weights, [batch, neighbors, 1]. */
+/** The rows of `values` for the nearest points, [batch, neighbors, width], and their weights, [batch, neighbors, 1]. */
 const neighbors = (
   estimator: Estimator,
   x: Table,
@@ -89,17 +128,20 @@ const neighbors = (
   const { distances, points } = distancesTo(estimator, x, graph)
   const count = estimator.number('n_neighbors')
   if (!(count >= 1 && count <= points)) estimator.refuse(`n_neighbors is ${count}, but it has ${points} points.`)
-  const [nearest, index] = graph.graph.nodes('TopK', [distances, graph.integers([count])], ['nearest', 'index'], {
+  // onnxruntime 1.30 divides by the number of rows where TopK is along the last axis, and ends the process if there are none.
+  const turned = (name: string) => graph.node('Transpose', [name], { perm: ints([1, 0]) })
+  const found = graph.graph.nodes('TopK', [turned(distances), graph.integers([count])], ['nearest', 'index'], {
     largest: int(0),
-    axis: int(1),
+    axis: int(0),
   })
+  const [nearest, index] = found.map(turned)
   estimator.spend(points * width)
   const values = graph.matrix(points, width, valuesOf(points), 'targets')
   const own = graph.node('Gather', [values, index!], { axis: int(0) })
   const kind = estimator.get('weights') ?? 'uniform'
   if (kind !== 'uniform' && kind !== 'distance') estimator.refuse('a function for weights cannot be converted.')
   if (kind === 'uniform') return { sum: graph.sum(own, 1, false), total: graph.scalar(count) }
-  // Points at no distance at all count alone.
+  // If some points are at distance zero, only they count.
   const isSame = graph.node('Equal', [nearest!, graph.scalar(0)])
   const same = graph.indicator(isSame)
   const hasSame = graph.node('Greater', [graph.sum(same, 1), graph.scalar(0)])
@@ -131,7 +173,7 @@ export const neighborsRegressor: Converter = (estimator, x, graph) => {
   return valuesResult(graph.divide(sum, total), width)
 }
 
-/** The nearest center as `label`, and the distances as `scores`. */
+/** The nearest center as `label` and the distances as `scores`. */
 export const kMeans: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('cluster_centers_', x.columns)
   const squared = squaredDistances(graph, graph.as(x, 'f64'), x.columns, rows, data)
@@ -160,8 +202,7 @@ export const nearestCentroid: Converter = (estimator, x, graph) => {
   if (!estimator.has('class_prior_')) return none
   const priors = estimator.vector('class_prior_', rows)
   const deviations = estimator.vector('within_class_std_dev_', x.columns).map((value) => value || 1)
-  const scaled = Float64Array.from(data, (value, at) => value / deviations[at % x.columns]!)
-  const apart = squaredDistances(graph, graph.divide(input, graph.vector(deviations)), x.columns, rows, scaled)
+  const apart = squaredDistances(graph, input, x.columns, rows, data, { scales: deviations })
   const scores = graph.subtract(graph.vector(priors.map((prior) => 2 * Math.log(prior))), apart)
   const result = byProbability(graph, classes, graph.softmax(scores))
   return priors.every((prior) => Math.abs(prior * rows - 1) < 1e-5 * rows) ? { ...result, index } : result

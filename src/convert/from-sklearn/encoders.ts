@@ -1,4 +1,4 @@
-// Estimators that replace categories by numbers.
+// Estimators that replace categories with numbers.
 import type { Estimator } from './estimator.ts'
 import { type Labels, labelCount } from './estimator.ts'
 import { type Converter, tableResult } from './result.ts'
@@ -8,14 +8,14 @@ import type { Table, TableGraph } from './table.ts'
 export const categoriesOf = (estimator: Estimator): Labels[] =>
   estimator.list('categories_').map((column, at) => estimator.asLabels(column, `categories_[${at}]`))
 
-/** For each category whether a row has it, [batch, categories], as 0 or 1 of float64. NaN is the category NaN, if any. */
+/** Whether a row has each category, [batch, categories], as 0 or 1 of float64. NaN matches the category NaN, if any. */
 const indicators = (graph: TableGraph, x: Table, column: number, categories: Labels): string => {
   const own = graph.select(x, [column])
   if ('texts' in categories) {
     const found = graph.numbered(graph.as(own, 'string'), categories.texts)
     return graph.indicator(graph.node('Equal', [found, graph.integers([...categories.texts.keys()])]))
   }
-  // Inputs are float32, and so is what they are compared with.
+  // Inputs are float32, so the categories are rounded to float32 for comparison.
   const known = categories.numbers.filter((value) => !Number.isNaN(value)).map(Math.fround)
   const input = graph.as(own, 'f64')
   const equal = graph.indicator(graph.node('Equal', [input, graph.vector(known, 'categories')]))
@@ -26,7 +26,7 @@ const indicators = (graph: TableGraph, x: Table, column: number, categories: Lab
 const isMissing = (categories: Labels, at: number): boolean =>
   'texts' in categories ? categories.texts[at] === '' : Number.isNaN(categories.numbers[at])
 
-/** A number for each category, and one for all others: [batch, 1]. */
+/** One number for each category and one for all others: [batch, 1]. */
 const encoded = (
   graph: TableGraph,
   x: Table,
@@ -36,7 +36,7 @@ const encoded = (
   unknown: number,
 ): string => {
   const known = indicators(graph, x, column, categories)
-  // What is no number is put in behind the product, in which it would not be multiplied away.
+  // NaN is inserted after the product, because multiplying by it would make all results NaN.
   const finite = values.map((value) => (Number.isNaN(value) ? 0 : value))
   const value = graph.node('MatMul', [known, graph.matrix(values.length, 1, finite)])
   const has = (weights: readonly number[]) =>
@@ -53,7 +53,7 @@ const requireColumns = (estimator: Estimator, x: Table, categories: readonly Lab
 
 const positionsIn = (categories: Labels): number[] => Array.from({ length: labelCount(categories) }, (_, at) => at)
 
-/** What becomes of each category: its position or, where rare ones are one category, the position of its group. */
+/** The output index of each category: its position, or that of its group if infrequent categories are grouped. */
 const groupsOf = (estimator: Estimator, column: number, categories: Labels): number[] => {
   const positions = positionsIn(categories)
   if (!estimator.flag('_infrequent_enabled')) return positions
@@ -64,7 +64,7 @@ const groupsOf = (estimator: Estimator, column: number, categories: Labels): num
   return isFit ? Array.from(data) : estimator.refuse('_default_to_infrequent_mappings does not fit its categories.')
 }
 
-/** The category of each column that has no output. The attribute may be an array of numbers, too. */
+/** The category of each column that has no output. The attribute may also be an array of numbers. */
 const droppedIndices = (estimator: Estimator): readonly unknown[] => {
   const name = estimator.has('_drop_idx_after_grouping') ? '_drop_idx_after_grouping' : 'drop_idx_'
   if (!estimator.has(name)) return []
@@ -72,7 +72,7 @@ const droppedIndices = (estimator: Estimator): readonly unknown[] => {
   return list.length > 0 ? list : Array.from(estimator.numbers(name).data)
 }
 
-/** Categories that were not seen when it was fitted give zeros, as with handle_unknown="ignore". */
+/** Categories that were not seen during fitting give zeros, as with handle_unknown="ignore". */
 export const oneHotEncoder: Converter = (estimator, x, graph) => {
   const categories = categoriesOf(estimator)
   requireColumns(estimator, x, categories)
@@ -113,13 +113,13 @@ export const ordinalEncoder: Converter = (estimator, x, graph) => {
   return tableResult(graph, graph.concat(parts), x.columns)
 }
 
-/** Of a single column of labels. */
+/** For a single column of labels. */
 export const labelEncoder: Converter = (estimator, x, graph) => {
   const classes = estimator.labels('classes_')
   return tableResult(graph, encoded(graph, x, 0, classes, positionsIn(classes), 0), 1)
 }
 
-/** The mean target of each category, of each class where there are several. Source: TargetEncoder.transform. */
+/** The mean target of each category, per class if there are several. Source: TargetEncoder.transform. */
 export const targetEncoder: Converter = (estimator, x, graph) => {
   const categories = categoriesOf(estimator)
   requireColumns(estimator, x, categories)

@@ -1,4 +1,4 @@
-// Classifiers and regressors that consist of others.
+// Classifiers and regressors that contain other estimators.
 
 import { columnsOf } from './compose.ts'
 import { isotonic } from './curves.ts'
@@ -46,7 +46,7 @@ export const votingClassifier: Converter = (estimator, x, graph, convert) => {
     return byProbability(graph, classes, weighted(graph, each, weights))
   }
   const count = labelCount(classes)
-  // The members were fitted to the indices of the classes.
+  // The members were fitted to class indices.
   const each = results.map(({ index }) => votes(graph, index, count))
   const index = graph.argMax(weighted(graph, each, weights))
   return { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 }
@@ -63,7 +63,7 @@ export const votingRegressor: Converter = (estimator, x, graph, convert) => {
   return valuesResult(weighted(graph, values, weightsOf(estimator, members.length)), 1)
 }
 
-/** The members of a bagging, each of which gets its own columns. */
+/** Converts the members of a bagging estimator, each with its own columns. */
 const bagged = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter): Result[] => {
   const subsets = estimator.list('estimators_features_')
   return estimator.estimators('estimators_').map((member, at) => {
@@ -94,7 +94,7 @@ export const baggingRegressor: Converter = (estimator, x, graph, convert) => {
   return valuesResult(mean(graph, each), 1)
 }
 
-/** The mean of classifiers whose scores were calibrated. Source: sklearn/calibration.py, _CalibratedClassifier. */
+/** The mean of calibrated classifiers. Source: sklearn/calibration.py, _CalibratedClassifier. */
 export const calibratedClassifier: Converter = (estimator, x, graph, convert) => {
   const classes = classesOf(estimator)
   const count = labelCount(classes)
@@ -141,7 +141,7 @@ export const oneVersusRest: Converter = (estimator, x, graph, convert) => {
   }
 }
 
-/** Each pair of classes has a classifier, whose votes and scores are added up. Source: OneVsOneClassifier. */
+/** One classifier for each pair of classes; votes and scores are summed. Source: OneVsOneClassifier. */
 export const oneVersusOne: Converter = (estimator, x, graph, convert) => {
   const classes = classesOf(estimator)
   const count = labelCount(classes)
@@ -153,13 +153,16 @@ export const oneVersusOne: Converter = (estimator, x, graph, convert) => {
   const decisions = results.map(({ scores, probabilities }) =>
     graph.node('Neg', [scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1])]),
   )
-  if (count === 2) return { ...results[0]!, classes }
   const first = results.map(({ index }) => graph.gather(votes(graph, index, 2), [0]))
   const wins = votesOf(graph, graph.concat(first), count)
-  return byScores(graph, classes, pairScores(graph, graph.concat(decisions), wins, count), null)
+  const scores = pairScores(graph, graph.concat(decisions), wins, count)
+  if (count > 2) return byScores(graph, classes, scores, null)
+  // Two classes have the second one's score, which has the vote in it.
+  const second = graph.gather(scores, [1])
+  return { kind: 'classes', classes, index: results[0]!.index, probabilities: null, scores: second, scoreColumns: 1 }
 }
 
-/** What the members of a stack predict, as columns. Source: sklearn/ensemble/_stacking.py, _concatenate_predictions. */
+/** The predictions of a stack's members as columns. Source: sklearn/ensemble/_stacking.py, _concatenate_predictions. */
 const stacked = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter): Result => {
   const methods = estimator.list('stack_method_')
   const parts = estimator.estimators('estimators_').map((member, at): Table => {
@@ -187,7 +190,7 @@ export const stackingRegressor: Converter = (estimator, x, graph, convert) => {
   return valuesResult(valuesOf(estimator, result), 1)
 }
 
-/** The final classifier was fitted to the indices of the classes. */
+/** The final classifier was fitted to class indices. */
 export const stackingClassifier: Converter = (estimator, x, graph, convert) => {
   const classes = classesOf(estimator)
   const result = classResult(estimator, stacked(estimator, x, graph, convert))
@@ -202,7 +205,7 @@ export const multiOutputRegressor: Converter = (estimator, x, graph, convert) =>
   return valuesResult(graph.concat(each), each.length)
 }
 
-/** Each regressor gets the columns, and what those before it predict. */
+/** Each regressor gets the columns and the predictions of those before it. */
 export const regressorChain: Converter = (estimator, x, graph, convert) => {
   const members = estimator.estimators('estimators_')
   const order = estimator.vector('order_', members.length)

@@ -9,7 +9,7 @@ import {
 import type { PickleValue } from '../../tensors/pickle-value.ts'
 import { isObject, type PickledFile, type PickledObject } from '../../tensors/sklearn-objects.ts'
 
-/** Numbers that one model may have: an array can be referred to many times. */
+/** The maximum count of numbers per model, because an array can be referenced many times. */
 const MAX_NUMBERS = 64_000_000
 
 export interface Numbers {
@@ -17,12 +17,12 @@ export interface Numbers {
   readonly data: ArrayLike<number>
 }
 
-/** Class labels or categories: all numbers, NaN among them, or all texts, of which the empty one stands for a missing one. */
+/** Class labels or categories: all numbers, possibly with NaN, or all strings, where the empty string means missing. */
 export type Labels = { readonly numbers: readonly number[] } | { readonly texts: readonly string[] }
 
 export const labelCount = (labels: Labels): number => ('texts' in labels ? labels.texts : labels.numbers).length
 
-/** What one conversion shares: the file, and how much was read from it. */
+/** State of one conversion: the file and the remaining budget of numbers. */
 export interface Reading {
   readonly file: PickledFile
   numbersLeft: number
@@ -30,12 +30,12 @@ export interface Reading {
 
 export const readingOf = (file: PickledFile): Reading => ({ file, numbersLeft: MAX_NUMBERS })
 
-/** Attributes with the fitted estimator inside of another, the most telling one first. */
+/** Attributes that hold an inner fitted estimator, most specific first. */
 const INNER = ['best_estimator_', 'estimator_', 'base_estimator_', 'regressor_', '_preprocessor', 'estimator']
 
-/** A fitted estimator, or another object of its pickle. All methods throw bad_request that names class and attribute. */
+/** A fitted estimator or another object of its pickle. All methods throw bad_request naming the class and the attribute. */
 export class Estimator {
-  /** The name of its class, without modules. */
+  /** The class name without modules. */
   readonly type: string
   readonly #object: PickledObject
   readonly #reading: Reading
@@ -48,7 +48,7 @@ export class Estimator {
     this.#attributes = object.state instanceof Map ? object.state : new Map()
   }
 
-  /** The estimator in a value, such as a member of a list. */
+  /** The estimator in a value, such as a list item. */
   static of(value: PickleValue | undefined, reading: Reading, what: string): Estimator {
     if (!isObject(value))
       throw badRequest(`${what} is not an estimator of scikit-learn. Save the fitted estimator alone.`)
@@ -92,13 +92,13 @@ export class Estimator {
     return (this.get(name) ?? absent) === true
   }
 
-  /** An attribute of numbers: an array, a list or a single one. */
+  /** A numeric attribute: an array, a list, or a single number. */
   numbers(name: string): Numbers {
     const value = this.get(name)
     return this.asNumbers(value, name)
   }
 
-  /** A matrix of so many columns (a vector is one row, unless columns are 1). */
+  /** A matrix with this many columns (a vector is one row, unless columns is 1). */
   matrix(name: string, columns: number): { rows: number; data: ArrayLike<number> } {
     const { shape, data } = this.numbers(name)
     const rows = data.length / columns
@@ -107,7 +107,7 @@ export class Estimator {
     return { rows, data }
   }
 
-  /** So many numbers; a single one stands for all. */
+  /** This many numbers; a single number is repeated. */
   vector(name: string, length: number): number[] {
     const { data } = this.numbers(name)
     this.spend(length)
@@ -129,7 +129,7 @@ export class Estimator {
     return { shape: value.shape, data }
   }
 
-  /** A matrix of compressed sparse rows. */
+  /** Expands a matrix in compressed sparse row format. */
   #dense(): Numbers {
     const [rows = 0, columns = 0] = Array.from(this.numbers('_shape').data)
     const [data, indices, starts] = ['data', 'indices', 'indptr'].map((name) => this.numbers(name).data)
@@ -142,7 +142,7 @@ export class Estimator {
     return { shape: [rows, columns], data: dense }
   }
 
-  /** A field of an array of records. */
+  /** A field of a record array. */
   field(array: NumpyArray, name: string): ArrayLike<number> {
     this.spend(array.shape.reduce((product, size) => product * size, 1))
     return readArrayField(this.#reading.file.source, array, name)
@@ -180,7 +180,7 @@ export class Estimator {
     return Estimator.of(this.get(name) ?? undefined, this.#reading, `${this.type}.${name}`)
   }
 
-  /** The items of a list, a tuple or an array of objects. */
+  /** The items of a list, tuple, or object array. */
   list(name: string): readonly PickleValue[] {
     const value = this.get(name)
     const items = isArray(value) ? value.items : value
@@ -194,7 +194,7 @@ export class Estimator {
     return list.length > 0 ? list : this.refuse(`${name} is empty. Is it fitted?`)
   }
 
-  /** Columns of the input that the estimator was fitted to. */
+  /** The number of input columns that the estimator was fitted to. */
   features(): number {
     if (/^(LabelEncoder|IsotonicRegression|CountVectorizer|TfidfVectorizer)$/.test(this.type)) return 1
     const [inner] = this.has('n_features_in_') ? [] : this.inner()
@@ -205,7 +205,7 @@ export class Estimator {
     return features
   }
 
-  /** Names of the columns that it was fitted to, or none. Pipelines do not keep them, but their first step does. */
+  /** The column names from fitting, or none. Pipelines do not store them, but their first step does. */
   columnNames(): readonly string[] {
     if (this.has('feature_names_in_')) {
       const names = this.labels('feature_names_in_')
@@ -214,7 +214,7 @@ export class Estimator {
     return this.inner()[0]?.columnNames() ?? []
   }
 
-  /** The estimators inside of a union, a vote or a search, which get the same columns; of a pipeline the first one. */
+  /** Inner estimators that get the same columns, as in a union, vote, or search; for a pipeline, the first step. */
   inner(): Estimator[] {
     const list = ['steps', 'transformer_list', 'estimators_', 'calibrated_classifiers_'].find((name) => this.has(name))
     const steps = list === undefined ? [] : this.list(list).map((step) => (Array.isArray(step) ? step[1] : step))
@@ -223,13 +223,13 @@ export class Estimator {
     return used.map((own) => new Estimator(own, this.#reading))
   }
 
-  /** Of the scikit-learn that saved it, such as 1.2; 0 where it does not say. */
+  /** The scikit-learn version that saved it: 1.2 is 1.02, 0 if unknown. */
   version(): number {
     const [major, minor] = this.text('_sklearn_version', '0.0').split('.').map(Number)
     return (major ?? 0) + (minor ?? 0) / 100
   }
 
-  /** Counts what is read and made, against files that refer to the same thing again and again. */
+  /** Counts numbers read and created, to limit files that reference the same data repeatedly. */
   spend(count: number): void {
     this.#reading.numbersLeft -= count
     if (!(this.#reading.numbersLeft >= 0))

@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { runGraph } from '../../inference/engines/onnx/run-graph.ts'
+import { testEngines } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { bytesSource } from '../../tensors/sources.ts'
 import { mutationsOf } from '../mutations.fixture.ts'
 import { evaluate } from '../onnx/evaluate.fixture.ts'
 import type { Value } from '../onnx/evaluate-operators.fixture.ts'
+import { graphBuilder } from '../onnx/graph-builder.ts'
 import type { OnnxModel } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
+import { onnxToTflite } from '../to-tflite/onnx-to-tflite.ts'
+import { squaredDistances } from './distances.ts'
 import { sklearnToOnnx } from './sklearn-to-onnx.ts'
+import { TableGraph } from './table.ts'
 
 type Cell = number | string | boolean | null
 interface Case {
@@ -19,7 +25,7 @@ interface Case {
   variable?: number[][]
 }
 
-// What scikit-learn itself predicts: see make.py there.
+// Predictions of scikit-learn itself: see make.py there.
 const FOLDER = 'test/fixtures/sklearn'
 const expected = ['1.2', '1.6', '1.9'].map((version) => ({
   version,
@@ -39,7 +45,7 @@ const tableOf = (rows: Cell[][]): Value => ({
   data: rows.flat().map((value) => (value === null ? Number.NaN : (value as number | string))),
 })
 
-/** The rows as the graph's inputs: one of all columns, or one for each. */
+/** The rows as the graph's inputs: one for all columns, or one per column. */
 const inputsOf = ({ graph }: OnnxModel, rows: Cell[][]): Record<string, Value> =>
   graph.inputs.length === 1
     ? { [graph.inputs[0]!.name]: tableOf(rows) }
@@ -47,7 +53,7 @@ const inputsOf = ({ graph }: OnnxModel, rows: Cell[][]): Record<string, Value> =
         graph.inputs.map(({ name }) => [name, tableOf(rows.map((row) => [row[Number(name.slice(1))]!]))]),
       )
 
-it.each(cases)('$path predicts what scikit-learn does', ({ path, rows, wanted }) => {
+it.each(cases)('$path predicts the same as scikit-learn', ({ path, rows, wanted }) => {
   const model = readOnnx(writeOnnx(convert(fixture(path)).model))
   const outputs = evaluate(model, inputsOf(model, rows))
   for (const name of ['probabilities', 'scores', 'variable'] as const) {
@@ -65,7 +71,78 @@ it.each(cases)('$path predicts what scikit-learn does', ({ path, rows, wanted })
     )
 })
 
-it('labels are integers or texts, probabilities a tensor', () => {
+const differenceOf = (found: ArrayLike<number | bigint>, wanted: readonly number[]): number =>
+  wanted.reduce((most, value, at) => {
+    const difference = Math.abs(Number(found[at]) - value) / Math.max(1, Math.abs(value))
+    return difference > most || Number.isNaN(difference) ? difference : most
+  }, 0)
+
+const far = cases.filter(({ path }) => path.includes('-far.'))
+
+it.skipIf(testEngines === null).each(far)('$path predicts it in float32 too', async ({ path, rows, wanted }) => {
+  const { bytes } = onnxToTflite(convert(fixture(path)).model, { inputShape: [rows.length, rows[0]!.length] })
+  const data = Float32Array.from(rows.flat().map(Number))
+  const sample = { X: { type: 'float32', dims: [rows.length, rows[0]!.length], data } }
+  const ran = await runGraph(bytes, [sample], { format: 'tflite', engines: testEngines! })
+  if ('notRun' in ran) throw new Error(ran.notRun)
+  const [outputs] = ran.outputs
+  const of = (name: string) => outputs![name]!.data as ArrayLike<number>
+  for (const name of ['probabilities', 'scores', 'variable'] as const)
+    if (wanted[name] !== undefined) expect(differenceOf(of(name), wanted[name].flat())).toBeLessThan(1e-4)
+  if (wanted.label !== undefined) expect(differenceOf(of('label'), wanted.label.map(Number))).toBe(0)
+})
+
+it.skipIf(testEngines === null)(
+  'distances to many points far from the origin keep their digits in float32',
+  async () => {
+    const points = [4.485e6, 4.485e6 + 30, 4.485e6 - 25.5, 48.85, 48.86, 48.8]
+    const builder = graphBuilder('distances')
+    const graph = new TableGraph(builder)
+    const x = graph.cast(builder.input('x', 'f32', [2, 2]), 'f64')
+    const distances = squaredDistances(
+      graph,
+      x,
+      2,
+      3,
+      [0, 3, 1, 4, 2, 5].map((at) => points[at]!),
+      { exact: 0 },
+    )
+    builder.output('y', graph.cast(distances, 'f32'), 'f32', [2, 3])
+    const data = Float32Array.from([4.485e6 + 1, 48.85, 4.485e6 + 30, 48.9])
+    const sample = { x: { type: 'float32', dims: [2, 2], data } }
+    const { bytes } = onnxToTflite(builder.build())
+    const ran = await runGraph(bytes, [sample], { format: 'tflite', engines: testEngines! })
+    if ('notRun' in ran) throw new Error(ran.notRun)
+    const wanted = [0, 1].flatMap((row) =>
+      [0, 1, 2].map((at) => (data[row * 2]! - points[at]!) ** 2 + (data[row * 2 + 1]! - points[at + 3]!) ** 2),
+    )
+    expect(differenceOf(ran.outputs[0]!.y!.data as Float32Array, wanted)).toBeLessThan(1e-4)
+  },
+)
+
+it.skipIf(testEngines === null)('no rows have no neighbors', async () => {
+  const { model } = convert(fixture('1.9/neighbors.pkl'))
+  const none = { X: { type: 'float32', dims: [0, 4], data: new Float32Array(0) } }
+  const ran = await runGraph(writeOnnx(model), [none], { engines: testEngines! })
+  expect(ran).toMatchObject({ outputs: [{ label: { dims: [0] }, probabilities: { dims: [0, 3] } }] })
+})
+
+it('rows like the training data come with a model that keeps its statistics', () => {
+  const rowsOf = (path: string) => convert(fixture(path)).typicalRows
+  const quantiles = far.find(({ path }) => path.includes('quantile'))!.path
+  for (const path of [quantiles, '1.9/svc-rbf.joblib', '1.9/robust.joblib', '1.9/bins.joblib']) {
+    const rows = rowsOf(path)?.X
+    expect(rows).toHaveLength(32)
+    expect(rowsOf(path)?.X).toEqual(rows)
+  }
+  const [longitudes, years] = [0, 1].map((at) => rowsOf(quantiles)!.X!.map((row) => row[at]!))
+  expect(longitudes!.every((value) => value > 48.5 && value < 49.2)).toBe(true)
+  expect(years!.every((value) => value > 1900 && value < 2120)).toBe(true)
+  expect(Object.keys(rowsOf('1.9/columns-mixed.joblib')!)).toEqual(['X0', 'X1', 'X2'])
+  expect(rowsOf('1.9/linear.pkl')).toBeUndefined()
+})
+
+it('labels are integers or strings, probabilities a tensor', () => {
   const { graph } = convert(fixture('1.9/forest.joblib')).model
   expect(graph.inputs).toEqual([{ name: 'X', type: 'f32', shape: ['batch', 4] }])
   expect(graph.outputs).toEqual([
@@ -74,18 +151,18 @@ it('labels are integers or texts, probabilities a tensor', () => {
   ])
 })
 
-it('columns that nothing uses are no inputs beside texts', () => {
+it('unused columns are not inputs if there are text columns', () => {
   const { graph } = convert(fixture('1.9/columns-union.pkl')).model
   expect(graph.inputs.map(({ name, type }) => `${name}: ${type}`)).toEqual(['X0: string', 'X2: f32'])
 })
 
-it('columns of numbers and texts are inputs of their own, which a note names', () => {
+it('columns of numbers and texts are separate inputs, named in a note', () => {
   const { model, notes } = convert(fixture('1.9/columns-mixed.joblib'))
   expect(model.graph.inputs.map(({ name, type }) => `${name}: ${type}`)).toEqual(['X0: string', 'X1: f32', 'X2: f32'])
   expect(notes).toEqual(['Each column is a separate input: X0, X1, X2.'])
 })
 
-/** A pickle from text, of which each character is a byte. */
+/** A pickle from a string with one byte per character. */
 const pickle = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0))
 
 it.each<[string, string, RegExp]>([
@@ -105,7 +182,7 @@ it.each<[string, string, RegExp]>([
   expect(() => convert(pickle(text))).toThrow(message)
 })
 
-it('damaged files are converted or refused, and never fail in any other way', () => {
+it('damaged files are converted or refused and never fail in any other way', () => {
   const names = [
     'forest.pkl',
     'boosting-zero.pkl',

@@ -4,7 +4,7 @@ import { byProbability, type Converter, classesOf, valuesResult } from './result
 import type { Table, TableGraph } from './table.ts'
 import { byMargins, sumOf } from './trees.ts'
 
-/** Categories are numbers below this, whose sets are bits of eight words. */
+/** Categories are numbers below this; a set of them is a bit set of eight words. */
 const CATEGORIES = 256
 
 /** Source: sklearn/ensemble/_hist_gradient_boosting/predictor.py, PREDICTOR_RECORD_DTYPE. */
@@ -27,7 +27,7 @@ const addTree = (
     const branch = { feature: feature[node]!, whenTrue: left[node]!, whenFalse: right[node]!, missingTrue }
     if (isCategorical[node] !== 1) return { ...branch, mode: 'BRANCH_LEQ', threshold: floatAtMost(threshold[node]!) }
     predictor.spend(CATEGORIES)
-    // Source: _predictor.pyx, _predict_one_from_raw_data. What is not known goes where missing values do.
+    // Source: _predictor.pyx, _predict_one_from_raw_data. Unknown categories go the same way as missing values.
     const isLeft = (code: number) => ((words[place[node]! * 8 + (code >> 5)]! >>> (code & 31)) & 1) === 1
     const own = known(feature[node]!)
     const isTrue = (code: number | null) =>

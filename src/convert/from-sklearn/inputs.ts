@@ -6,12 +6,12 @@ import { Estimator } from './estimator.ts'
 
 const MAX_DEPTH = 16
 
-/** What a column holds; null where nothing uses it. */
+/** The type of a column; null if nothing uses it. */
 type Use = 'f32' | 'string' | null
 
 const merged = (a: Use, b: Use): Use => (a === 'string' || b === null ? a : b)
 
-/** What an estimator expects of its columns: texts where it, or an estimator in it that gets the same columns, encodes them. */
+/** The type of each column: strings if the estimator, or an inner one with the same columns, encodes them. */
 export const columnUses = (estimator: Estimator, columns: number, depth = 0): Use[] => {
   const numbers = Array<Use>(columns).fill('f32')
   if (depth > MAX_DEPTH) return numbers

@@ -7,7 +7,7 @@ import type { Table, TableGraph } from './table.ts'
 const linear = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
   const { rows, data } = estimator.matrix('coef_', x.columns)
   const input = graph.as(x, 'f64')
-  // Partial least squares center what they get.
+  // Partial least squares centers its input.
   const mean = () => graph.vector(estimator.vector('_x_mean', x.columns), 'mean')
   const product = graph.timesTransposed(
     estimator.has('_x_mean') ? graph.subtract(input, mean()) : input,
@@ -32,7 +32,7 @@ export const logLinearRegressor: Converter = (estimator, x, graph) => {
   return valuesResult(isLog ? graph.node('Exp', [name]) : name, outputs)
 }
 
-/** Each class against the others, normalized; rows without any probability get equal ones. */
+/** One-versus-rest probabilities, normalized; rows that are all zero get equal ones. */
 export const normalized = (graph: TableGraph, each: string, classes: number): string => {
   const total = graph.sum(each, 1)
   const none = graph.node('Equal', [total, graph.scalar(0)])
@@ -40,7 +40,7 @@ export const normalized = (graph: TableGraph, each: string, classes: number): st
   return graph.node('Where', [none, graph.scalar(1 / classes), divided])
 }
 
-/** 1 / (1 + exp(-x)), to the smallest numbers that there are: what is normalized may consist of them. */
+/** 1 / (1 + exp(-x)), accurate down to the smallest numbers, because normalization may scale them up. */
 const preciseSigmoid = (graph: TableGraph, x: string): string => {
   const tail = graph.node('Exp', [graph.node('Neg', [graph.node('Abs', [x])])])
   const isNegative = graph.node('Less', [x, graph.scalar(0)])
@@ -53,7 +53,7 @@ const sigmoids = (graph: TableGraph, scores: string, classes: number): string =>
     ? graph.twoClasses(graph.node('Sigmoid', [scores]))
     : normalized(graph, preciseSigmoid(graph, scores), classes)
 
-/** Source: LogisticRegression.predict_proba; `multi_class` decided it until scikit-learn 1.8. */
+/** Source: LogisticRegression.predict_proba; before scikit-learn 1.8, `multi_class` decided this. */
 const isOneVersusRest = (estimator: Estimator, classes: number): boolean => {
   const asked = estimator.text('multi_class', 'auto')
   const solver = estimator.text('solver', 'lbfgs')
@@ -71,7 +71,7 @@ export const logisticRegression: Converter = (estimator, x, graph) => {
   return { ...byScores(graph, classes, name, graph.softmax(scores)) }
 }
 
-/** Classifiers whose `decision_function` is linear, and which have no probabilities. */
+/** Classifiers with a linear `decision_function` and no probabilities. */
 export const linearClassifier: Converter = (estimator, x, graph) =>
   byScores(graph, classesOf(estimator), linear(estimator, x, graph).name, null)
 
@@ -87,7 +87,7 @@ export const sgdClassifier: Converter = (estimator, x, graph) => {
   return byScores(graph, classes, scores, count === 2 ? graph.twoClasses(each) : normalized(graph, each, count))
 }
 
-/** Source: LinearDiscriminantAnalysis.transform; the solver "eigen" has no `xbar_`, and "lsqr" no transformation. */
+/** Source: LinearDiscriminantAnalysis.transform; the solver "eigen" has no `xbar_`, and "lsqr" has no transformation. */
 const discriminants = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
   const { shape, data } = estimator.numbers('scalings_')
   const [rows, all] = [shape[0] ?? 0, shape[1] ?? 0]

@@ -6,11 +6,11 @@ import type { Estimator } from './estimator.ts'
 import { type Converter, type Result, tableResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** (x - mean) / scale; each may be absent. */
+/** (x - mean) / scale; either may be absent. */
 const centered =
   (mean: string, scale: string): Converter =>
   (estimator, x, graph) => {
-    // StandardScaler itself is rounded to the type of its input since scikit-learn 1.8.
+    // Since scikit-learn 1.8, the constants of StandardScaler are rounded to the type of its input.
     const isRounded = estimator.type === 'StandardScaler' && estimator.version() >= 1.08 && graph.typeOf(x) === 'f32'
     const constant = (name: string) => {
       const values = estimator.vector(name, x.columns)
@@ -41,7 +41,7 @@ export const minMaxScaler: Converter = (estimator, x, graph) => {
   return { kind: 'table', table: graph.inPlace(x, steps) }
 }
 
-/** Rows divided by their norm, where there is one. */
+/** Divides rows by their norm, if a norm is set. */
 export const normed = (estimator: Estimator, input: string, graph: TableGraph): string => {
   if (!estimator.has('norm')) return input
   const absolute = graph.node('Abs', [input])
@@ -65,7 +65,7 @@ export const binarizer: Converter = (estimator, x, graph) => {
   return tableResult(graph, graph.indicator(above), x.columns)
 }
 
-/** PCA and its like; not all have a mean. Whitened components are divided by their standard deviation. */
+/** PCA and similar; not all have a mean. Whitened components are divided by their standard deviation. */
 export const components: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('components_', x.columns)
   let name = graph.as(x, 'f64')
@@ -80,7 +80,7 @@ export const components: Converter = (estimator, x, graph) => {
   return tableResult(graph, name, rows)
 }
 
-/** Columns that had no value at all when it was fitted are dropped, or 0 with `keep_empty_features`. */
+/** Columns without any value during fitting are dropped, or 0 with `keep_empty_features`. */
 export const simpleImputer: Converter = (estimator, x, graph) => {
   if (graph.typeOf(x) === 'string') return filledTexts(estimator, x, graph)
   const statistics = estimator.vector('statistics_', x.columns)
@@ -105,7 +105,7 @@ const missing = (estimator: Estimator, graph: TableGraph, input: string): string
   return graph.node('Equal', [input, graph.scalar(Math.fround(marker))])
 }
 
-/** Whether values are missing, in the columns that a MissingIndicator knows. */
+/** Whether values are missing, in the columns of a MissingIndicator. */
 const missingIn = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
   const columns = Array.from(estimator.numbers('features_').data)
   if (columns.length === 0) return estimator.refuse('no column had missing values when it was fitted.')
@@ -118,7 +118,7 @@ export const missingIndicator: Converter = (estimator, x, graph) => ({
   table: missingIn(estimator, x, graph),
 })
 
-/** An empty text stands for a missing one. */
+/** An empty string means missing. */
 const filledTexts = (estimator: Estimator, x: Table, graph: TableGraph): Result => {
   const fill = estimator.list('statistics_').map(String)
   if (fill.length !== x.columns || estimator.flag('add_indicator'))
@@ -130,7 +130,7 @@ const filledTexts = (estimator: Estimator, x: Table, graph: TableGraph): Result 
   return { kind: 'table', table: graph.table(name, 'string', x.columns) }
 }
 
-/** Index lists of all monomials of a degree, in the order of itertools.combinations(_with_replacement). */
+/** The index lists of all monomials of a degree, in the order of itertools.combinations(_with_replacement). */
 const monomials = (columns: number, degree: number, interactionOnly: boolean): number[][] => {
   let lists: number[][] = [[]]
   for (let at = 0; at < degree; at++)
@@ -161,7 +161,7 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
   for (let degree = lowest; degree <= highest; degree++)
     lists.push(...monomials(x.columns, degree, estimator.flag('interaction_only')))
   if (lists.length === 0) estimator.refuse('it outputs no columns.')
-  // A column of ones stands for the factors that a monomial of a lower degree does not have.
+  // A column of ones fills in the missing factors of monomials of a lower degree.
   const pads = graph.graph.constant('pads', tensorOf('i64', [4], [0, 0, 0, 1]))
   const one = graph.graph.constant('one', scalarOf('f64', 1))
   const input = graph.node('Pad', [graph.as(x, 'f64'), pads, one])
@@ -180,7 +180,7 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
   return tableResult(graph, name, lists.length)
 }
 
-/** Functions of numpy that a FunctionTransformer or TransformedTargetRegressor may be given. */
+/** NumPy functions that are supported in FunctionTransformer and TransformedTargetRegressor. */
 const FUNCTIONS: Readonly<Record<string, (graph: TableGraph, x: string) => string>> = {
   ...Object.fromEntries(
     Object.entries({
@@ -214,7 +214,7 @@ const FUNCTIONS: Readonly<Record<string, (graph: TableGraph, x: string) => strin
 const nameOf = (value: PickleValue | undefined): string =>
   typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : ''
 
-/** What numpy's function in an attribute gives; x itself where there is none. */
+/** Applies the NumPy function in an attribute; returns x if there is none. */
 export const applied = (estimator: Estimator, attribute: string, x: string, graph: TableGraph): string => {
   const value = estimator.get(attribute)
   if (value === null) return x
@@ -227,7 +227,7 @@ export const applied = (estimator: Estimator, attribute: string, x: string, grap
   return FUNCTIONS[name]!(graph, x)
 }
 
-/** HistGradientBoosting passes numbers on through a function that checks them. */
+/** HistGradientBoosting passes numbers through a function that only checks them. */
 const isCheck = (value: PickleValue): boolean =>
   isObject(value) && value.type === 'functools.partial' && /\.check_array$/.test(nameOf(value.args[0]))
 

@@ -4,7 +4,7 @@ import { scalarOf, stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** What an estimator computes: a table, values, or classes with the index of each row's class, [batch]. */
+/** What an estimator computes: a table, values, or classes with the class index of each row, [batch]. */
 export type Result =
   | { readonly kind: 'table'; readonly table: Table }
   | { readonly kind: 'values'; readonly values: string; readonly columns: number }
@@ -14,16 +14,16 @@ export type Result =
       readonly index: string
       /** [batch, classes], float64. */
       readonly probabilities: string | null
-      /** Of `decision_function`: [batch, classes], or [batch, 1] where there are two classes. */
+      /** The `decision_function`: [batch, classes], or [batch, 1] for two classes. */
       readonly scores: string | null
       readonly scoreColumns: number
-      /** What `transform` gives the next step of a pipeline, of the classifiers and clusterings that have it. */
+      /** The output of `transform` for the next pipeline step, for classifiers and clusterings that have it. */
       readonly transform?: () => Table
     }
 
 export type ClassesResult = Extract<Result, { kind: 'classes' }>
 
-/** Converts what comes after an estimator's own inputs. `convert` is for estimators inside of it. */
+/** Converts an estimator applied to the table `x`. `convert` converts its inner estimators. */
 export type Converter = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter) => Result
 
 export const tableResult = (graph: TableGraph, name: string, columns: number): Result => ({
@@ -33,7 +33,7 @@ export const tableResult = (graph: TableGraph, name: string, columns: number): R
 
 export const valuesResult = (values: string, columns: number): Result => ({ kind: 'values', values, columns })
 
-/** Classes by their probabilities: the most probable one. */
+/** Selects the most probable class. */
 export const byProbability = (graph: TableGraph, classes: Labels, probabilities: string): ClassesResult => ({
   kind: 'classes',
   classes,
@@ -43,7 +43,7 @@ export const byProbability = (graph: TableGraph, classes: Labels, probabilities:
   scoreColumns: 0,
 })
 
-/** Classes by scores: where the only score is positive, or the largest of several; with probabilities if there are any. */
+/** Selects the class by scores: a single one by its sign, several by the largest; with probabilities if there are any. */
 export const byScores = (
   graph: TableGraph,
   classes: Labels,
@@ -63,7 +63,7 @@ export const classesOf = (estimator: Estimator): Labels => {
   const binarizer = name === undefined ? estimator : estimator.estimator(name)
   if (binarizer.text('y_type_', '').startsWith('multilabel'))
     estimator.refuse('several labels per row cannot be converted.')
-  // Those of some classifiers, such as RidgeClassifier, are computed.
+  // Some classifiers, such as RidgeClassifier, take them from their label binarizer.
   const classes = (estimator.has('classes_') ? estimator : binarizer).labels('classes_')
   return labelCount(classes) > 1 ? classes : estimator.refuse('it has only one class.')
 }
@@ -78,7 +78,7 @@ const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
   return { label: graph.node('Gather', [numbers, index], { axis: int(0) }), type } as const
 }
 
-/** The graph's outputs: `label` with `probabilities` or `scores`, else `variable`. */
+/** Adds the graph's outputs: `label` with `probabilities` or `scores`, otherwise `variable`. */
 export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): void => {
   const batch = 'batch'
   if (result.kind === 'table' && graph.typeOf(result.table) === 'string')
@@ -102,13 +102,13 @@ export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): 
   }
 }
 
-/** The share of each class in the votes of classifiers, whose classes are these: [batch, classes]. */
+/** The share of each class in the votes of classifiers with these classes: [batch, classes]. */
 export const votes = (graph: TableGraph, index: string, count: number): string => {
   const column = graph.node('Reshape', [index, graph.integers([-1, 1])])
   return graph.indicator(graph.node('Equal', [column, graph.integers(Array.from({ length: count }, (_, at) => at))]))
 }
 
-/** A truth value for each row, [batch, 1], as the index of one of two classes. */
+/** Converts a boolean per row, [batch, 1], to the index of one of two classes. */
 export const indexOf = (graph: TableGraph, condition: string): string => graph.flat(graph.cast(condition, 'i64'))
 
 export const half = (graph: TableGraph): string => graph.graph.constant('half', scalarOf('f64', 0.5))

@@ -1,4 +1,4 @@
-// Transformers that keep some of their columns.
+// Transformers that select columns.
 import type { Estimator } from './estimator.ts'
 import type { Converter } from './result.ts'
 import { treesOf } from './trees.ts'
@@ -8,7 +8,7 @@ const finite = (values: ArrayLike<number>): number[] =>
 
 const ascending = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b)
 
-/** The `k` columns of the highest scores; of equal ones the last, as a stable sort has it. */
+/** The `k` columns with the highest scores; among ties the last ones, as in a stable sort. */
 const best = (estimator: Estimator, columns: number): number[] => {
   const scores = finite(estimator.vector('scores_', columns))
   const all = [...scores.keys()]
@@ -17,7 +17,7 @@ const best = (estimator: Estimator, columns: number): number[] => {
   return ascending(sorted.slice(Math.max(0, columns - estimator.number('k'))))
 }
 
-/** A quantile as numpy.percentile has it, between the two nearest values. */
+/** A quantile interpolated between the two nearest values, as in numpy.percentile. */
 const quantile = (values: readonly number[], share: number): number => {
   const sorted = ascending(values)
   const at = share * (sorted.length - 1)
@@ -25,7 +25,7 @@ const quantile = (values: readonly number[], share: number): number => {
   return low + (high - low) * (at - Math.floor(at))
 }
 
-/** The share of columns with the highest scores; of those at its limit the first ones that have room. */
+/** The share of columns with the highest scores; among ties at the limit the first ones that fit. */
 const bestShare = (estimator: Estimator, columns: number): number[] => {
   const scores = finite(estimator.vector('scores_', columns))
   const percentile = estimator.number('percentile')
@@ -36,7 +36,7 @@ const bestShare = (estimator: Estimator, columns: number): number[] => {
   return ascending([...above, ...equal.slice(0, Math.max(0, room))])
 }
 
-/** The largest p-value that is kept, by the error rate that a selector bounds. */
+/** The largest accepted p-value for each selector's error rate. */
 const P_LIMITS: Readonly<Record<string, (alpha: number, values: readonly number[]) => number>> = {
   SelectFpr: (alpha) => alpha,
   SelectFwe: (alpha, { length }) => alpha / length,
@@ -45,7 +45,7 @@ const P_LIMITS: Readonly<Record<string, (alpha: number, values: readonly number[
     ascending(values).findLast((value, at) => value <= (alpha / values.length) * (at + 1)) ?? Number.NEGATIVE_INFINITY,
 }
 
-/** How much each node's split lowers the impurity, by columns. Source: Tree.compute_feature_importances. */
+/** The impurity decrease of all splits by column. Source: Tree.compute_feature_importances. */
 const treeImportances = (estimator: Estimator, columns: number): number[] => {
   const tree = estimator.estimator('tree_')
   const nodes = tree.array('nodes')
@@ -79,7 +79,7 @@ const importancesOf = (estimator: Estimator, columns: number): number[] => {
   return normalized(sums)
 }
 
-/** The least importance that is kept. Source: sklearn/feature_selection/_from_model.py, _calculate_threshold. */
+/** The lowest accepted importance. Source: sklearn/feature_selection/_from_model.py, _calculate_threshold. */
 const importanceLimit = (selector: Estimator, estimator: Estimator, importances: readonly number[]): number => {
   const asked = selector.get('threshold')
   if (typeof asked === 'string') {
@@ -128,7 +128,7 @@ const kept = (estimator: Estimator, columns: number): number[] => {
   if (limit !== undefined) {
     const values = estimator.vector('pvalues_', columns)
     const most = limit(estimator.number('alpha'), values)
-    // The false positive rate is a strict bound.
+    // Only the false discovery rate includes its limit.
     return indices.filter((at) => values[at]! < most || (values[at] === most && estimator.type === 'SelectFdr'))
   }
   const support = estimator.vector('support_', columns)

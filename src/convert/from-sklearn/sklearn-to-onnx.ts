@@ -3,6 +3,7 @@ import { type PickledFile, readPickledFile } from '../../tensors/sklearn-objects
 import type { ByteSource } from '../../tensors/weight-file.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
 import type { OnnxModel } from '../onnx/model.ts'
+import type { Rows } from '../quantize/generate-samples.ts'
 import * as bayes from './bayes.ts'
 import * as boosting from './boosting.ts'
 import * as compose from './compose.ts'
@@ -21,8 +22,9 @@ import * as svm from './svm.ts'
 import { type Table, TableGraph } from './table.ts'
 import * as texts from './text.ts'
 import * as trees from './trees.ts'
+import { typicalRows } from './typical-rows.ts'
 
-/** Converters by the classes that they convert. */
+/** The classes that each converter handles. */
 const TABLE: readonly (readonly [Converter, string])[] = [
   [
     linear.linearRegressor,
@@ -111,7 +113,7 @@ const CONVERTERS = new Map(
   TABLE.flatMap(([converter, names]) => names.split(' ').map((name) => [name, converter] as const)),
 )
 
-/** Estimators inside of each other, and nodes of the graph: a file can refer to one estimator again and again. */
+/** Limits for nested estimators and their total, because a file can reference one estimator repeatedly. */
 const MAX_DEPTH = 16
 const MAX_ESTIMATORS = 2000
 
@@ -124,7 +126,7 @@ const converterFor = (estimator: Estimator): Converter => {
   )
 }
 
-/** Converts estimators and those inside of them, within the limits. */
+/** Converts estimators and their inner ones within the limits. */
 const boundedConverter = (): Converter => {
   let depth = 0
   let count = 0
@@ -141,7 +143,7 @@ const boundedConverter = (): Converter => {
   return convert
 }
 
-/** `X` of numbers or of texts; where columns differ, one input for each, named as the columns were. */
+/** Adds `X` if all columns are numbers or all are strings; otherwise one input per column, named like the columns. */
 const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
   const columns = estimator.features()
   const uses = columnUses(estimator, columns)
@@ -154,13 +156,25 @@ const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
   const each = uses.map((use, at) => {
     if (use === null) return { name: '', type: 'f64' } as const
     const name = graph.graph.input(names[at] ?? `X${at}`, use, ['batch', 1])
-    // Numbers beside texts are float64 in a data frame or an array of objects.
+    // Numbers next to strings are float64 in a data frame or an object array.
     return use === 'f32' ? ({ name: graph.cast(name, 'f64'), type: 'f64' } as const) : ({ name, type: use } as const)
   })
   return { columns, whole: null, each }
 }
 
-const convertFile = (file: PickledFile): { model: OnnxModel; notes: string[] } => {
+type SklearnModel = { model: OnnxModel; notes: string[]; typicalRows?: Record<string, Rows> }
+
+/** Typical rows by input: one input for all columns, or one per column. */
+const rowsByInput = (rows: Rows, x: Table, model: OnnxModel): Record<string, Rows> => {
+  if (x.whole !== null) return { [model.graph.inputs[0]!.name]: rows }
+  // Unused columns have no input.
+  const used = x.each.flatMap(({ name }, at) => (name === '' ? [] : [at]))
+  return Object.fromEntries(
+    model.graph.inputs.map(({ name }, place) => [name, rows.map((row) => [row[used[place]!]!])]),
+  )
+}
+
+const convertFile = (file: PickledFile): SklearnModel => {
   const estimator = Estimator.of(file.value, readingOf(file), 'The object in the file')
   const notes: string[] = []
   converterFor(estimator)
@@ -173,16 +187,17 @@ const convertFile = (file: PickledFile): { model: OnnxModel; notes: string[] } =
   const model = builder.build()
   const names = model.graph.inputs.map(({ name }) => name)
   if (x.whole === null) notes.push(`Each column is a separate input: ${names.join(', ')}.`)
-  return { model, notes }
+  const rows = typicalRows(file, x.columns)
+  return { model, notes, ...(rows && { typicalRows: rowsByInput(rows, x, model) }) }
 }
 
 /**
- * A fitted estimator of scikit-learn 0.24 or newer, from a pickle or joblib file, as ONNX: from `X`, float32 [batch,
- * features], `label` with `probabilities` (or `scores`), or `variable`. Nothing in the file is run. Inside, numbers are
- * float64 as in scikit-learn, so that results differ by the rounding of float32 only. Throws bad_request that names the
+ * Converts a fitted estimator of scikit-learn 0.24 or newer, from a pickle or joblib file, to ONNX: from `X`, float32
+ * [batch, features], to `label` with `probabilities` (or `scores`), or `variable`. Executes nothing in the file. Computes in
+ * float64 like scikit-learn, so that results differ only by the rounding to float32. Throws bad_request naming the
  * estimator.
  */
-export const sklearnToOnnx = (source: ByteSource): { model: OnnxModel; notes: string[] } => {
+export const sklearnToOnnx = (source: ByteSource): SklearnModel => {
   try {
     return convertFile(readPickledFile(source))
   } catch (error) {

@@ -6,7 +6,10 @@ import { type Estimator, labelCount } from './estimator.ts'
 import { byScores, type Converter, classesOf, indexOf, valuesResult } from './result.ts'
 import { type Table, TableGraph } from './table.ts'
 
-/** The kernel of the rows and the support vectors, [batch, vectors]. Source: libsvm, Kernel::k_function. */
+/** Up to this many coordinates of vectors, differences are computed individually; more would take much memory per batch. */
+const MAX_DIFFERENCES = 20_000
+
+/** The kernel values of rows and support vectors, [batch, vectors]. Source: libsvm, Kernel::k_function. */
 const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; vectors: number } => {
   const { rows: vectors, data } = estimator.matrix('support_vectors_', x.columns)
   const input = graph.as(x, 'f64')
@@ -21,7 +24,7 @@ const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
     case 'sigmoid':
       return { name: graph.node('Tanh', [affine()]), vectors }
     case 'rbf': {
-      const squared = squaredDistances(graph, input, x.columns, vectors, data)
+      const squared = squaredDistances(graph, input, x.columns, vectors, data, { exact: MAX_DIFFERENCES })
       return { name: graph.node('Exp', [graph.node('Neg', [graph.multiply(squared, gamma)])]), vectors }
     }
     default:
@@ -47,7 +50,7 @@ export const oneClassSvm: Converter = (estimator, x, graph) => {
   return { kind: 'classes', classes: { numbers: [-1, 1] }, index, probabilities: null, scores, scoreColumns: 1 }
 }
 
-/** Pairs of classes (i, j), i < j, in the order of libsvm. */
+/** Pairs of classes (i, j), i < j, in libsvm's order. */
 export const pairsOf = (classes: number): [number, number][] =>
   Array.from({ length: classes }, (_, i) => i).flatMap((i) =>
     Array.from({ length: classes - 1 - i }, (_, k): [number, number] => [i, i + 1 + k]),
@@ -70,7 +73,7 @@ const pairDecisions = (estimator: Estimator, x: Table, graph: TableGraph, classe
   return graph.add(sum, graph.vector(estimator.vector('_intercept_', pairs.length)))
 }
 
-/** A matrix [pairs, classes] with the value of `entry` for each. */
+/** A matrix [pairs, classes] with the value of `entry` for each element. */
 const perPair = (
   graph: TableGraph,
   classes: number,
@@ -81,14 +84,14 @@ const perPair = (
   return graph.matrix(pairs.length, classes, values, 'pairs')
 }
 
-/** Votes of the pairs, of which `first` has 1 for their first class: [batch, classes]. */
+/** The votes for each class, [batch, classes]; `first` is 1 where a pair votes for its first class. */
 export const votesOf = (graph: TableGraph, first: string, classes: number): string => {
   const second = graph.subtract(graph.scalar(1), first)
   const forFirst = graph.node('MatMul', [first, perPair(graph, classes, ([i], own) => Number(own === i))])
   return graph.add(forFirst, graph.node('MatMul', [second, perPair(graph, classes, ([, j], own) => Number(own === j))]))
 }
 
-/** Votes, and ties decided by the sums of decisions. Source: sklearn.utils.multiclass._ovr_decision_function. */
+/** Votes with ties broken by the sums of decisions. Source: sklearn.utils.multiclass._ovr_decision_function. */
 export const pairScores = (graph: TableGraph, decisions: string, votes: string, classes: number): string => {
   const signs = perPair(graph, classes, ([i, j], own) => Number(own === i) - Number(own === j))
   const sums = graph.node('MatMul', [decisions, signs])
@@ -96,7 +99,7 @@ export const pairScores = (graph: TableGraph, decisions: string, votes: string, 
   return graph.add(votes, graph.divide(sums, scale))
 }
 
-/** One round of the iteration that couples the pairs' probabilities, as the body of a loop. */
+/** One iteration that couples the pairwise probabilities, as a loop body. */
 const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], diagonal: readonly string[]) => {
   const body = graphBuilder('coupling')
   const graph = new TableGraph(body, 'loop_')
@@ -131,8 +134,8 @@ const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], di
 }
 
 /**
- * Probabilities of the classes from those of the pairs, by the iteration of libsvm, which ends before it has converged.
- * Source: libsvm, multiclass_probability (Wu, Lin and Weng, 2004).
+ * Class probabilities from pairwise ones, by libsvm's iteration, which stops before it has converged. Source: libsvm,
+ * multiclass_probability (Wu, Lin and Weng, 2004).
  */
 const coupled = (graph: TableGraph, pairs: string, classes: number): string => {
   const to = (entry: (i: number, j: number, row: number, column: number) => boolean) =>

@@ -4,7 +4,7 @@ import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 
 export type ColumnType = 'f32' | 'f64' | 'string'
 
-/** Rows of data in the graph: one value of shape [batch, columns], or one of shape [batch, 1] for each column. */
+/** Rows of data in the graph: one value of shape [batch, columns], or one of shape [batch, 1] per column. */
 export interface Table {
   readonly columns: number
   readonly whole: { readonly name: string; readonly type: ColumnType } | null
@@ -12,14 +12,14 @@ export interface Table {
 }
 
 /**
- * Writes the arithmetic of estimators. As in scikit-learn numbers are float64 inside, and converted to float32 where it
- * does so (trees) and for the outputs.
+ * Builds the arithmetic of estimators. As in scikit-learn, numbers are float64 internally and become float32 where it does
+ * so (trees) and for the outputs.
  */
 export class TableGraph {
   readonly graph: GraphBuilder
   readonly #prefix: string
 
-  /** Names inside of a loop have a prefix, because they may not be those of values outside. */
+  /** Names inside a loop have a prefix, because they must differ from names outside. */
   constructor(graph: GraphBuilder, prefix = '') {
     this.graph = graph
     this.#prefix = prefix
@@ -29,7 +29,7 @@ export class TableGraph {
     return this.graph.node(type, inputs, attributes, { output: this.#prefix + type.toLowerCase() })
   }
 
-  /** Constants of float64. A scalar broadcasts to anything. */
+  /** A float64 constant, which broadcasts to any shape. */
   scalar(value: number): string {
     return this.graph.constant(`${this.#prefix}value`, scalarOf('f64', value))
   }
@@ -55,7 +55,7 @@ export class TableGraph {
     return this.node('Max', [this.node('Min', [x, this.scalar(high)]), this.scalar(low)])
   }
 
-  /** Rows times the columns of a constant that is given by its rows, [outputs, inputs]. */
+  /** x times the transpose of a constant matrix given by its rows, [outputs, inputs]. */
   timesTransposed(x: string, outputs: number, inputs: number, rows: ArrayLike<number>): string {
     const transposed = new Float64Array(outputs * inputs)
     for (let out = 0; out < outputs; out++)
@@ -63,12 +63,12 @@ export class TableGraph {
     return this.node('MatMul', [x, this.matrix(inputs, outputs, transposed, 'weights')])
   }
 
-  /** Sum, mean or so along an axis, which is kept with size 1 where asked. */
+  /** The sum along an axis, which keeps size 1 if `keep` is set. */
   sum(x: string, axis: number, keep = true): string {
     return this.node('ReduceSum', [x, this.integers([axis])], { keepdims: int(keep ? 1 : 0) })
   }
 
-  /** [batch, 1] or [batch, 1, 1] to [batch]. */
+  /** Reshapes [batch, 1] or [batch, 1, 1] to [batch]. */
   flat(x: string): string {
     return this.node('Reshape', [x, this.integers([-1])])
   }
@@ -85,7 +85,7 @@ export class TableGraph {
     return this.node('Softmax', [x], { axis: int(1) })
   }
 
-  /** Index of the largest of each row, [batch]; the first of equal ones. */
+  /** The index of the largest element of each row, [batch]; the first one of ties. */
   argMax(x: string): string {
     return this.node('ArgMax', [x], { axis: int(1), keepdims: int(0) })
   }
@@ -94,18 +94,18 @@ export class TableGraph {
     return this.node('Cast', [x], { to: int({ f32: 1, f64: 11, i64: 7, bool: 9 }[type]) })
   }
 
-  /** The position of texts in a list; -1 of those that are not in it. */
+  /** The position of each string in a list; -1 if it is not in the list. */
   numbered(x: string, list: readonly string[]): string {
     const attributes = { keys_strings: texts(list), values_int64s: ints(list.keys()), default_int64: int(-1) }
     return this.graph.node('LabelEncoder', [x], attributes, { domain: 'ai.onnx.ml', output: 'category' })
   }
 
-  /** A truth value as 0 or 1 of float64. */
+  /** Converts a boolean to 0 or 1 of float64. */
   indicator(condition: string): string {
     return this.cast(condition, 'f64')
   }
 
-  /** [p] to [1 - p, p]. */
+  /** Converts [p] to [1 - p, p]. */
   twoClasses(positive: string): string {
     return this.concat([this.subtract(this.scalar(1), positive), positive])
   }
@@ -114,7 +114,7 @@ export class TableGraph {
     return { columns, whole: { name, type }, each: [] }
   }
 
-  /** The table as one value of this type, [batch, columns]. Throws nothing: texts are checked when inputs are made. */
+  /** The table as one value of this type, [batch, columns]. Leaves strings unchanged: they are checked when inputs are made. */
   as(table: Table, type: ColumnType): string {
     const parts = table.whole === null ? table.each : [table.whole]
     const wide = parts.map((part) =>
@@ -123,15 +123,15 @@ export class TableGraph {
     return this.concat(wide)
   }
 
-  /** float32 where all columns are, as NumPy has it for what it puts together. */
+  /** float32 if all columns are, as when NumPy concatenates them. */
   typeOf(table: Table): ColumnType {
     const types = (table.whole === null ? table.each : [table.whole]).map(({ type }) => type)
     return types.find((type) => type !== 'f32') ?? 'f32'
   }
 
   /**
-   * Steps that NumPy computes in place: in float64, each rounded to the type that the table has. A forest behind a scaler
-   * sees the same numbers then, down to the last bit.
+   * Steps that NumPy computes in place: in float64, each rounded to the table's type, so that a forest after a scaler gets
+   * the same numbers to the last bit.
    */
   inPlace(table: Table, steps: readonly ((x: string) => string)[]): Table {
     const type = this.typeOf(table)

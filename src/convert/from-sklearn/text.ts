@@ -1,4 +1,4 @@
-// Vectorizers of texts, as operators of onnxruntime: other runtimes have no Tokenizer.
+// Text vectorizers, using onnxruntime's operators: other runtimes have no Tokenizer.
 import { int, ints, text, texts } from '../onnx/model.ts'
 import type { Estimator } from './estimator.ts'
 import { normed } from './preprocessing.ts'
@@ -15,7 +15,7 @@ const requirePlain = (estimator: Estimator): void => {
     estimator.refuse('only analyzer="word" with the default token_pattern can be converted.')
 }
 
-/** The n-grams of the vocabulary with their columns, by their number of words. */
+/** The n-grams of the vocabulary with their columns, grouped by number of words. */
 const gramsOf = (estimator: Estimator): { words: string[]; column: number }[][] => {
   const [least = 1, most = 1] = Array.from(estimator.asNumbers(estimator.get('ngram_range'), 'ngram_range').data)
   if (!(least >= 1 && most <= 8)) estimator.refuse('n-grams of more than 8 words cannot be converted.')
@@ -33,7 +33,7 @@ const gramsOf = (estimator: Estimator): { words: string[]; column: number }[][] 
   return grams
 }
 
-/** How often each n-gram of the vocabulary occurs. Only the letters A to Z are lowered. */
+/** Counts how often each n-gram of the vocabulary occurs. Only the letters A to Z are lowercased. */
 const counts = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
   requirePlain(estimator)
   const grams = gramsOf(estimator)

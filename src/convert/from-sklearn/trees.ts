@@ -3,7 +3,7 @@ import { type Estimator, labelCount } from './estimator.ts'
 import { byProbability, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** A fitted tree of sklearn.tree: the columns of its nodes, and the values of each node, one row a node. */
+/** A fitted tree of sklearn.tree: its node columns, and the values of each node, one row per node. */
 export interface FittedTree {
   readonly left: ArrayLike<number>
   readonly right: ArrayLike<number>
@@ -12,14 +12,14 @@ export interface FittedTree {
   readonly missingLeft: ArrayLike<number> | null
   readonly samples: ArrayLike<number>
   readonly values: ArrayLike<number>
-  /** Values that a node has. */
+  /** The number of values per node. */
   readonly width: number
 }
 
-/** What a tree costs beside its nodes, in numbers: a file can refer to a small one a million times. */
+/** The cost of a tree in addition to its nodes, in numbers: a file can reference a small tree a million times. */
 const TREE_COST = 1000
 
-/** The `tree_` of a decision tree. Source: sklearn/tree/_tree.pyx, Tree.__reduce__. */
+/** Reads the `tree_` of a decision tree. Source: sklearn/tree/_tree.pyx, Tree.__reduce__. */
 export const fittedTree = (estimator: Estimator): FittedTree => {
   estimator.spend(TREE_COST)
   const tree = estimator.estimator('tree_')
@@ -40,7 +40,7 @@ export const fittedTree = (estimator: Estimator): FittedTree => {
   }
 }
 
-/** Rows are compared as float32, so a threshold is the largest float32 that is not above it. */
+/** Rows are compared as float32, so a threshold becomes the largest float32 that is not above it. */
 export const addFittedTree = (
   ensemble: TreeEnsemble,
   tree: FittedTree,
@@ -68,7 +68,7 @@ export const addFittedTree = (
 
 const asIs = (values: number[]): number[] => values
 
-/** Trees of scikit-learn before 1.3 hold the number of samples of each class. */
+/** In scikit-learn before 1.3, trees hold the number of samples of each class. */
 const asProbabilities = (values: number[]): number[] => {
   const total = values.reduce((sum, value) => sum + value, 0)
   return values.map((value) => (total === 0 ? 0 : value / total))
@@ -88,7 +88,7 @@ const meanOf = (trees: readonly Estimator[], x: Table, graph: TableGraph, width:
 export const treesOf = (estimator: Estimator): Estimator[] =>
   estimator.has('tree_') ? [estimator] : estimator.estimators('estimators_')
 
-/** A decision tree, or the mean of a forest: random forests and extra trees. */
+/** A decision tree or the mean of a forest (random forests and extra trees). */
 export const treeClassifier: Converter = (estimator, x, graph) => {
   const classes = classesOf(estimator)
   const probabilities = meanOf(treesOf(estimator), x, graph, labelCount(classes), asProbabilities)
@@ -106,7 +106,7 @@ const logit = (probability: number): number => {
   return Math.log(inside / (1 - inside))
 }
 
-/** What gradient boosting adds its trees to, one value an output. Source: BaseGradientBoosting._init_state. */
+/** The initial values of gradient boosting, one per output. Source: BaseGradientBoosting._init_state. */
 const startOf = (estimator: Estimator, outputs: number, isExponential: boolean): number[] => {
   if (!estimator.has('init_') || estimator.get('init_') === 'zero') return Array<number>(outputs).fill(0)
   const init = estimator.estimator('init_')

@@ -1,7 +1,7 @@
-// An exported program (torch/_export/serde/schema.py), as far as a converter needs it.
+// The parts of an exported program (torch/_export/serde/schema.py) that a converter needs.
 import type { DType } from '../../tensors/weight-file.ts'
 
-/** A size: a number, or the expression of a dynamic one, such as `s77` or `2*s77`. */
+/** A size: a number, or the expression of a dynamic size, such as `s77` or `2*s77`. */
 export type Size = number | string
 
 export interface TensorMeta {
@@ -11,7 +11,7 @@ export interface TensorMeta {
   readonly offset: Size
 }
 
-/** A sized argument: a number, or the name of a value that is computed from shapes. */
+/** A size argument: a number, or the name of a value computed from shapes. */
 export type SizeArgument = number | { readonly name: string }
 
 export type Argument =
@@ -31,7 +31,7 @@ export interface TorchNode {
   readonly target: string
   readonly inputs: readonly { readonly name: string; readonly value: Argument }[]
   readonly outputs: readonly Argument[]
-  /** The module that it belongs to, such as `encoder.0`; '' for the model itself. */
+  /** The module of the node, such as `encoder.0`; empty for the model itself. */
   readonly layer: string
 }
 
@@ -40,18 +40,20 @@ export interface TorchGraph {
   readonly outputs: readonly Argument[]
   readonly nodes: readonly TorchNode[]
   readonly tensors: ReadonlyMap<string, TensorMeta>
-  /** Expressions of the values that are computed from shapes. */
+  /** The expressions of values computed from shapes. */
   readonly sizes: ReadonlyMap<string, Size>
 }
 
 export interface TorchProgram {
   readonly graph: TorchGraph
-  /** What each input of the graph is. */
+  /** The role of each graph input. */
   readonly inputs: readonly {
     readonly kind: 'user' | 'parameter' | 'buffer' | 'constant' | 'other'
     readonly name: string
-    /** As in the state dict; '' for inputs of the user. */
+    /** The name in the state dict; empty for user inputs. */
     readonly path: string
+    /** Parameters, and buffers other than those with persistent=False. */
+    readonly isInStateDict: boolean
   }[]
   readonly outputs: readonly { readonly kind: string; readonly value: Argument }[]
 }

@@ -1,4 +1,4 @@
-// Operators that change their input in place become ones that make a new value, and all views of its elements follow.
+// Replaces operators that change their input in place with ones that create a new value, and updates all views of the input.
 import { ints } from '../onnx/model.ts'
 import type { Argument, TorchNode } from './exported-program.ts'
 import { Lowering } from './lowering.ts'
@@ -6,13 +6,13 @@ import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
 import { scatterSlice } from './operators/scattering.ts'
 
 /**
- * The value of what a view shows, in which the view's elements are these; null where they cannot be put back. `at` counts the
- * results of a view that has several; `again` applies the view's operator to a value.
+ * Computes the base of a view from the view's new elements; null if that is impossible. `at` is the result number of a view
+ * with several results; `again` applies the view's operator to a value.
  */
 type WriteBack = (node: Lowering, elements: string, at: number, again: (value: string) => string) => string | null
 
 const reshaped: WriteBack = (node, elements, at) =>
-  // Where elements do not lie in the order of the shape, the result may be a copy.
+  // If the elements are not in the order of the shape, the result may be a copy.
   node.isContiguous() ? node.reshapeTo(elements, node.result(at).shape, node.shape()) : null
 
 const permuted: WriteBack = (node, elements) => {
@@ -43,7 +43,7 @@ const part: WriteBack = (node, elements, at) => {
 
 const all = (names: string, back: WriteBack) => names.split(' ').map((name) => [name, back] as const)
 
-/** Operators whose results share their elements with their first argument, or may. */
+/** Operators whose results share, or may share, their elements with their first argument. */
 const VIEWS: ReadonlyMap<string, WriteBack> = new Map([
   ...all('alias detach dropout lift_fresh to type_as', (_, elements) => elements),
   ...all('contiguous flatten reshape reshape_as squeeze unflatten unsqueeze view view_as', reshaped),
@@ -56,20 +56,20 @@ const VIEWS: ReadonlyMap<string, WriteBack> = new Map([
 ])
 
 interface View {
-  /** What it views. */
+  /** The tensor that it views. */
   readonly of: string
-  /** null: the same tensor by another name. */
+  /** null for another name of the same tensor. */
   readonly node: TorchNode | null
   readonly at: number
 }
 
-/** What shares elements with what, while a program is lowered. */
+/** Tracks which tensors share elements while a program is lowered. */
 export class Views {
   private readonly scope: Scope
   private readonly lower: (node: Lowering) => readonly string[]
   private readonly views = new Map<string, View>()
   private readonly viewsOf = new Map<string, Set<string>>()
-  /** Views of what was changed, to be made again before they are read. */
+  /** Views of changed tensors, to be recomputed before they are read. */
   private readonly stale = new Set<string>()
 
   constructor(scope: Scope, lower: (node: Lowering) => readonly string[]) {
@@ -83,7 +83,7 @@ export class Views {
     this.viewsOf.set(of, (this.viewsOf.get(of) ?? new Set()).add(name))
   }
 
-  /** To be called after a node is lowered, with its first result. */
+  /** Must be called after a node is lowered, with its first result. */
   follow(node: TorchNode, value: string): void {
     const [of] = namesOf(node.inputs[0]?.value)
     const isChange = IN_PLACE.test(node.target)
@@ -94,7 +94,7 @@ export class Views {
     if (isChange) this.change(of, value, node)
   }
 
-  /** Gives a tensor other elements, and with it what it views, and all other views of that. */
+  /** Sets new elements of a tensor and of the tensor that it views, and marks all other views as stale. */
   private change(name: string, value: string | null, cause: TorchNode, from?: string): void {
     if (value === null) {
       this.scope.values.delete(name)
@@ -120,7 +120,7 @@ export class Views {
     })
   }
 
-  /** To be called before a tensor is read. */
+  /** Must be called before a tensor is read. */
   refresh(name: string): void {
     const view = this.views.get(name)
     if (view === undefined) return

@@ -32,10 +32,10 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map(
   ].flatMap((table) => Object.entries(table)),
 )
 
-/** What checks a program at run time and changes no result. */
+/** Operators that check a program at run time without changing results. */
 const CHECKS = /^torch\.ops\.aten\.(_assert_|sym_constrain_range|_assert_async)|^_operator\.(eq|ne|ge|gt|le|lt)$/
 
-/** Arithmetic on sizes. Sizes are positive, so that division rounds down. */
+/** Arithmetic on sizes. Sizes are positive, so division rounds down. */
 const SIZE_OPERATORS: Readonly<Record<string, string>> = {
   '_operator.mul': 'Mul',
   '_operator.add': 'Add',
@@ -44,7 +44,7 @@ const SIZE_OPERATORS: Readonly<Record<string, string>> = {
   '_operator.mod': 'Mod',
 }
 
-/** Graphs that only switch a mode of training. */
+/** Graphs that only switch a training mode. */
 const INLINED = /^torch\.ops\.higher_order\.wrap_with_(set_grad_enabled|autocast)$/
 
 const isSupported = ({ target, inputs }: TorchNode): boolean =>

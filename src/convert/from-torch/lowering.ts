@@ -1,4 +1,4 @@
-// One node of an exported program on its way to ONNX: the nodes that it becomes.
+// Converts one node of an exported program to ONNX nodes.
 import type { DType } from '../../tensors/weight-file.ts'
 import { type Attribute, elementCount, int, ints, numberOfElementType } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
@@ -26,7 +26,7 @@ export class Lowering extends NodeArguments {
     return this.scope.builder.constant(`${this.operator}_sizes`, tensorOf('i64', [values.length], values))
   }
 
-  /** An int64 constant whose elements follow from their places. */
+  /** An int64 constant whose elements are computed from their positions. */
   indices(shape: readonly number[], at: (place: number) => number): string {
     const length = this.constantSize(shape)
     return this.constant(
@@ -59,7 +59,7 @@ export class Lowering extends NodeArguments {
     return from === to ? value : this.emit('Cast', [value], { to: int(numberOfElementType(to)) })
   }
 
-  /** A tensor argument in this type, or a number as a constant of it. */
+  /** A tensor argument cast to this type, or a number as a constant of this type. */
   operand(name: string, type: DType): string {
     return this.isTensor(name)
       ? this.cast(this.input(name), this.type(name), type)
@@ -82,7 +82,7 @@ export class Lowering extends NodeArguments {
     return order.every((axis, at) => axis === at) ? value : this.emit('Transpose', [value], { perm: ints(order) })
   }
 
-  /** Every element several times in its place, on an axis that is added behind this one. */
+  /** Repeats every element on a new axis after this one. */
   repeated(value: string, rank: number, axis: number, times: number): string {
     const tiles = Array.from({ length: rank + 1 }, (_, at) => (at === axis + 1 ? times : 1))
     return this.emit('Tile', [this.unsqueeze(value, [axis + 1]), this.integers(tiles)])
@@ -91,7 +91,7 @@ export class Lowering extends NodeArguments {
   /** Broadcasts a value of shape `from`. */
   expand(value: string, from: Shape, to: Shape): string {
     const lead = to.length - from.length
-    // A size of 1 leaves what is there.
+    // A size of 1 keeps the existing size.
     const sizes = to.map((size, axis) => (axis >= lead && from[axis - lead] === size ? 1 : size))
     if (lead === 0 && sizes.every((size) => size === 1)) return value
     return this.emit('Expand', [value, this.shapeValue(sizes)])
@@ -99,7 +99,7 @@ export class Lowering extends NodeArguments {
 
   // Dynamic sizes.
 
-  /** A size argument as an int64 tensor of one element. */
+  /** A size argument as an int64 tensor with one element. */
   sizeValue(size: SizeArgument): string {
     if (typeof size === 'number') return this.integers([size])
     const value = this.scope.sizes.get(size.name)
@@ -118,7 +118,7 @@ export class Lowering extends NodeArguments {
     )
   }
 
-  /** A dynamic size by its expression: one that the program computed, or that of an axis of an argument. */
+  /** A dynamic size by its expression: one that the program computed, or the axis of an argument. */
   private dynamicSize(size: Size): string {
     if (typeof size === 'number') return this.integers([size])
     const known = this.scope.bySize.get(size)
@@ -139,7 +139,7 @@ export class Lowering extends NodeArguments {
     return this.emit('Shape', [value], { start: int(axis), end: int(axis + 1) })
   }
 
-  /** The value of a SymPy expression of the sizes of inputs, such as `Mul(Integer(2), Symbol('s77', positive=True))`. */
+  /** The value of a SymPy expression of input sizes, such as `Mul(Integer(2), Symbol('s77', positive=True))`. */
   private sizeFrom(expression: string): string {
     const [, head = 'Symbol', inner = expression] = /^(\w+)\((.*)\)$/s.exec(expression) ?? []
     const found = this.scope.symbols.get(inner.split(',')[0]!.replaceAll("'", ''))
@@ -163,7 +163,7 @@ export class Lowering extends NodeArguments {
     )
   }
 
-  /** Reshapes a value of shape `from`: one dynamic size is inferred, and those that stay in their place are copied. */
+  /** Reshapes a value of shape `from`: infers one dynamic size and copies those that keep their position. */
   reshapeTo(value: string, from: Shape, to: Shape): string {
     const dynamic = to.filter((size) => typeof size === 'string').length
     if (dynamic <= 1)
@@ -182,7 +182,7 @@ export class Lowering extends NodeArguments {
   }
 }
 
-/** Sizes are positive, so that division rounds down. */
+/** Sizes are positive, so division rounds down. */
 const SIZE_ARITHMETIC: Readonly<Record<string, string>> = {
   Add: 'Add',
   Mul: 'Mul',
@@ -194,7 +194,7 @@ const SIZE_ARITHMETIC: Readonly<Record<string, string>> = {
   Min: 'Min',
 }
 
-/** The arguments of a call, split at the commas outside of brackets. */
+/** The arguments of a call, split at commas outside of brackets. */
 const splitArguments = (text: string): string[] => {
   const parts = ['']
   let depth = 0
@@ -206,5 +206,5 @@ const splitArguments = (text: string): string[] => {
   return parts.map((part) => part.trim())
 }
 
-/** What a node becomes: its results in order. Results that are left out cannot be used. */
+/** Lowers a node and returns its results in order. Omitted results cannot be used. */
 export type Operator = (node: Lowering) => string | readonly string[]

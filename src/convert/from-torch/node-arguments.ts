@@ -1,25 +1,25 @@
-// One node of an exported program: what it is given, checked, and what it results in.
+// The validated arguments and the results of one node of an exported program.
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
 import type { Argument, Size, SizeArgument, TensorMeta, TorchNode } from './exported-program.ts'
-/** What all nodes of a program share. */
+/** State shared by all nodes of a program. */
 export interface Scope {
   readonly builder: GraphBuilder
   /** ONNX values by the names of the program's tensors. */
   readonly values: Map<string, string>
   readonly metas: Map<string, TensorMeta>
-  /** The nodes that make tensors. */
+  /** The node that creates each tensor. */
   readonly makers: Map<string, TorchNode>
-  /** Why a tensor has no value any more. */
+  /** Why a tensor no longer has a value. */
   readonly lost: Map<string, string>
-  /** Sizes that are computed at run time, as int64 tensors of one element: by name and by expression. */
+  /** Sizes computed at run time, as int64 tensors with one element: by name and by expression. */
   readonly sizes: Map<string, string>
   readonly bySize: Map<Size, string>
-  /** Where the symbols of dynamic sizes are: an axis of an input. */
+  /** The input axis that defines each symbol of dynamic sizes. */
   readonly symbols: Map<string, { readonly value: string; readonly axis: number }>
   readonly notes: Set<string>
-  /** Tensors that a node reads, or that are outputs. */
+  /** Tensors that a node reads or that are outputs. */
   readonly read: ReadonlySet<string>
 }
 
@@ -29,7 +29,7 @@ export type Shape = readonly Size[]
 export const labelOf = (node: TorchNode): string =>
   node.target.replace(/^torch\.ops\./, '') + (node.layer === '' ? '' : ` (layer '${node.layer}')`)
 
-/** The name of an ATen operator without overload and without the mark of operators that change their input. */
+/** The name of an ATen operator without its overload and without the suffix for in-place operators. */
 export const operatorOf = (target: string): string => {
   const name = target.replace(/^torch\.ops\.aten\.|^torch\.ops\./, '').split('.')
   const operator = target.startsWith('torch.ops.aten.') ? name[0]! : name.join('.')
@@ -56,7 +56,7 @@ export class NodeArguments {
     return badRequest(`${labelOf(this.node)} cannot be converted: ${reason}`)
   }
 
-  // What the node is given.
+  // Arguments.
 
   argument(name: string): Argument | undefined {
     const argument = this.arguments.get(name)
@@ -87,7 +87,7 @@ export class NodeArguments {
     return meta
   }
 
-  /** The node that makes an argument; undefined for inputs and weights. */
+  /** The node that creates an argument; undefined for inputs and weights. */
   madeBy(name: string): NodeArguments | undefined {
     const maker = this.scope.makers.get(this.tensorName(name))
     return maker && new NodeArguments(this.scope, maker)
@@ -110,7 +110,7 @@ export class NodeArguments {
     return this.valueOf(this.tensorName(name))
   }
 
-  /** As `input`; '' where the argument is left out. */
+  /** Like `input`; empty if the argument is omitted. */
   optional(name: string): string {
     return this.has(name) ? this.input(name) : ''
   }
@@ -119,7 +119,7 @@ export class NodeArguments {
     return this.metaOf(this.tensorName(name)).shape
   }
 
-  /** Whether the elements lie in the order of the shape; dynamic sizes are taken to. */
+  /** True if the elements are in the order of the shape, which is assumed for dynamic sizes. */
   isContiguous(name = 'self', isResult = false): boolean {
     const { shape, strides } = this.metaOf(isResult ? name : this.tensorName(name))
     let expected: Size = 1
@@ -131,7 +131,7 @@ export class NodeArguments {
     })
   }
 
-  /** A shape without dynamic sizes. */
+  /** A shape, which must not have dynamic sizes. */
   fixedShape(name = 'self'): number[] {
     return this.fixed(this.shape(name), `the shape of its argument '${name}'`)
   }
@@ -159,7 +159,7 @@ export class NodeArguments {
     return argument.names.map((tensor) => (tensor === null ? null : this.metaOf(tensor)))
   }
 
-  /** A list of numbers; one number alone is a list of one. */
+  /** A list of numbers; a single number is a list of one. */
   numbers(name: string, absent?: readonly number[]): readonly number[] {
     const argument = this.argument(name)
     if (argument?.kind === 'numbers') return argument.values
@@ -188,7 +188,7 @@ export class NodeArguments {
     return argument?.kind === 'text' ? argument.value : absent
   }
 
-  /** Sizes as given, of which some may be computed. */
+  /** The sizes as given, some of which may be computed. */
   sizeArguments(name: string): readonly SizeArgument[] {
     const argument = this.argument(name)
     return argument?.kind === 'sizes' ? argument.values : this.numbers(name)
@@ -207,9 +207,9 @@ export class NodeArguments {
     return front
   }
 
-  // What it results in.
+  // Results.
 
-  /** The description of the node's result, or of one of them. */
+  /** The description of one of the node's results, by default the first. */
   result(at = 0): TensorMeta {
     const name = this.resultNames()[at]
     if (name === undefined) throw this.refuse('the program does not describe its result.')

@@ -1,4 +1,4 @@
-// JSON as Python writes it, and what is asked of its members.
+// Parses JSON as written by Python, and reads its members.
 import { badRequest } from '../../domain/errors.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
@@ -25,7 +25,7 @@ export const asText = (value: Json | undefined, what: string): string => {
   return value
 }
 
-/** Python writes infinities as words, in quotes or without. */
+/** Python writes infinities as words, with or without quotes. */
 export const asNumber = (value: Json | undefined, what: string): number => {
   const number =
     typeof value === 'string' && /^(-?Infinity|NaN)$/.test(value) ? Number(value) : (value as number | undefined)
@@ -33,7 +33,7 @@ export const asNumber = (value: Json | undefined, what: string): number => {
   return number
 }
 
-/** JSON as Python writes it: with NaN and Infinity. */
+/** Parses JSON as written by Python, with NaN and Infinity. */
 export const parseJson = (json: string, what: string): Json => {
   const strict = json.replace(/"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g, (part) =>
     part.startsWith('"') ? part : `"${part}"`,

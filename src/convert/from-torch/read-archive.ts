@@ -12,10 +12,12 @@ import type { TorchProgram } from './exported-program.ts'
 import { asObject, asText, damagedProgram, type Json, type JsonObject, parseJson } from './python-json.ts'
 import { metaOf, programOf } from './read-program.ts'
 
-/** An opened `.pt2` file. Weights are read when they are asked for, by the name that they have in the state dict. */
+/** An opened `.pt2` file. Weights are read on demand, by their state dict names. */
 export interface TorchArchive {
   readonly program: TorchProgram
   weight(path: string): OnnxTensor | undefined
+  /** Identifies the weight's data, equal for tied weights; undefined if unknown. */
+  storageOf(path: string): string | undefined
 }
 
 const MAX_PROGRAM_BYTES = 256 * 1024 * 1024
@@ -31,7 +33,7 @@ const within = (source: ByteSource, offset: number, size: number): ByteSource =>
   },
 })
 
-/** A member's bytes, inflated if need be. */
+/** The bytes of a member, inflated if necessary. */
 const memberOf = (source: ByteSource, { name, method, dataOffset, compressedSize, size }: ZipEntry): ByteSource => {
   if (method === 'stored') return within(source, dataOffset, size)
   if (size > MAX_PROGRAM_BYTES) throw badRequest(`Member ${showName(name)} is compressed and too large to inflate.`)
@@ -56,10 +58,21 @@ const tensorFrom = (source: ByteSource, tensor: Tensor): OnnxTensor => ({
   data: readTensorBytes(source, tensor),
 })
 
-/** The tensors of a file that torch.save made. */
-const pickledTensors = (member: ByteSource): Map<string, () => OnnxTensor> =>
+interface PickledTensor {
+  readonly read: () => OnnxTensor
+  readonly storage: string
+}
+
+/** The tensors of a file written by torch.save. */
+const pickledTensors = (member: ByteSource): Map<string, PickledTensor> =>
   new Map(
-    readTorchZip(member, readZip(member)).tensors.map((tensor) => [tensor.name, () => tensorFrom(member, tensor)]),
+    readTorchZip(member, readZip(member)).tensors.map((tensor) => {
+      const { name, dtype, shape, strides, byteOffset } = tensor
+      return [
+        name,
+        { read: () => tensorFrom(member, tensor), storage: JSON.stringify([dtype, shape, strides, byteOffset]) },
+      ]
+    }),
   )
 
 const rawTensor = (member: ByteSource, path: string, entry: JsonObject, bigEndian: boolean): OnnxTensor => {
@@ -76,47 +89,56 @@ const rawTensor = (member: ByteSource, path: string, entry: JsonObject, bigEndia
   return tensorFrom(member, { ...place, byteOffset: offset * BYTES_OF[meta.type] })
 }
 
-/** PyTorch 2.8 and newer: `models/model.json`, and each weight's storage as a member of its own. */
+/** PyTorch 2.8 and later: `models/model.json`, and each weight's storage as its own member. */
 const readNew = (members: Members, model: string): TorchArchive => {
   const order = members.get('byteorder')
   const bigEndian = order !== undefined && decodeText(order.read(0, Math.min(order.size, 3)), 'byteorder') === 'big'
   const readers = new Map<string, () => OnnxTensor | undefined>()
+  const storages = new Map<string, () => string>()
   for (const folder of ['constants', 'weights']) {
     const config = `data/${folder}/${model}_${folder}_config.json`
     if (!members.names.includes(config)) continue
     for (const [path, value] of Object.entries(asObject(asObject(jsonOf(members, config), config).config, config))) {
       const entry = asObject(value, `the weight ${showName(path)}`)
       const member = members.get(`data/${folder}/${asText(entry.path_name, 'the place of a weight')}`)
+      if (entry.use_pickle !== true)
+        storages.set(path, () => JSON.stringify([folder, entry.path_name, metaOf(entry.tensor_meta)]))
       readers.set(path, () => {
         if (member === undefined) throw damagedProgram(`the data of the weight ${showName(path)} is missing`)
         if (entry.use_pickle !== true) return rawTensor(member, path, entry, bigEndian)
-        return [...pickledTensors(member).values()][0]?.()
+        return [...pickledTensors(member).values()][0]?.read()
       })
     }
   }
   return {
     program: programOf(jsonOf(members, `models/${model}.json`)),
     weight: (path) => readers.get(path)?.(),
+    storageOf: (path) => storages.get(path)?.(),
   }
 }
 
-/** PyTorch 2.1 to 2.7: the program beside files of torch.save. */
+/** PyTorch 2.1 to 2.7: the program next to files of torch.save. */
 const readOld = (members: Members): TorchArchive => {
-  let readers: Map<string, () => OnnxTensor> | undefined
+  let opened: Map<string, PickledTensor & { readonly file: string }> | undefined
   const open = () => {
-    const files = ['serialized_constants.pt', 'serialized_state_dict.pt'].map((name) => members.get(name))
-    const found = files.map((member) => {
+    const found = ['serialized_constants.pt', 'serialized_state_dict.pt'].flatMap((file) => {
+      const member = members.get(file)
       // A file without tensors is an empty dictionary, which is not a weight file.
       if (member === undefined || !readZip(member).some(({ name }) => /\/data\/\d+$/.test(name))) return []
-      return [...pickledTensors(member)]
+      return [...pickledTensors(member)].map(([name, tensor]) => [name, { ...tensor, file }] as const)
     })
-    return new Map(found.flat())
+    return new Map(found)
+  }
+  const find = (path: string) => {
+    opened ??= open()
+    return opened.get(path)
   }
   return {
     program: programOf(jsonOf(members, OLD_PROGRAM)),
-    weight: (path) => {
-      readers ??= open()
-      return readers.get(path)?.()
+    weight: (path) => find(path)?.read(),
+    storageOf: (path) => {
+      const found = find(path)
+      return found && `${found.file} ${found.storage}`
     },
   }
 }
@@ -124,11 +146,11 @@ const readOld = (members: Members): TorchArchive => {
 const modelIn = (names: readonly string[]): string | undefined =>
   names.map((name) => /^models\/([^/]+)\.json$/.exec(name)?.[1]).find((model) => model !== undefined)
 
-/** Whether the members of a zip archive are those of an exported program. */
+/** True if the members of a zip archive are those of an exported program. */
 export const looksExported = (names: readonly string[]): boolean =>
   names.includes(OLD_PROGRAM) || names.some((name) => /^([^/]+\/)?models\/[^/]+\.json$/.test(name))
 
-/** TorchScript is refused with what to export instead. */
+/** True for TorchScript, which is refused with advice on what to export instead. */
 export const isTorchScript = (names: readonly string[]): boolean =>
   names.some((name) => /^[^/]+\/(constants\.pkl$|code\/)/.test(name))
 
@@ -145,12 +167,12 @@ const whatInstead = (source: ByteSource, entries: readonly ZipEntry[]): string =
   return `The file is ${titleOf(detectFormat(source))}, not an exported PyTorch program. ${HOW_TO_EXPORT}`
 }
 
-/** Opens a `.pt2` file of torch.export.save. Throws bad_request; other files of PyTorch are named, with what works. */
+/** Opens a `.pt2` file of torch.export.save. Throws bad_request; for other PyTorch files, says what they are and what works. */
 export const readArchive = (source: ByteSource): TorchArchive => {
   const entries = source.size >= 4 && startsLikeZip(source.read(0, 4)) ? readZip(source) : []
   if (!looksExported(entries.map(({ name }) => name))) throw badRequest(whatInstead(source, entries))
   const isOld = entries.some(({ name }) => name === OLD_PROGRAM)
-  // The new form has one folder, named like the file, around everything.
+  // The new format has a single top-level folder named like the file.
   const plain = (name: string) => (isOld ? name : name.replace(/^[^/]+\/(?=(?:data|models)\/|byteorder$)/, ''))
   const byName = new Map(entries.map((entry) => [plain(entry.name), entry]))
   const members: Members = {

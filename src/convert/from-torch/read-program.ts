@@ -12,7 +12,7 @@ import type {
 } from './exported-program.ts'
 import { asList, asNumber, asObject, asText, damagedProgram, type Json } from './python-json.ts'
 
-/** ScalarType by number; types that ONNX runtimes have no kernels for are absent. */
+/** ScalarType by number, without types for which ONNX runtimes have no kernels. */
 const SCALAR_TYPES: Readonly<Record<number, DType>> = {
   1: 'u8',
   2: 'i8',
@@ -31,7 +31,7 @@ const SCALAR_TYPES: Readonly<Record<number, DType>> = {
 
 const MAX_NESTED_GRAPHS = 16
 
-/** The one member of a union that is set. Old versions write the others as null. */
+/** The only member of a union that is set. Old versions write the others as null. */
 const unionOf = (value: Json | undefined, what: string): readonly [string, Json] => {
   const set = Object.entries(asObject(value, what)).find(([, member]) => member !== null)
   return set ?? ['as_none', null]
@@ -164,21 +164,27 @@ const inputOf = (value: Json): TorchProgram['inputs'][number] => {
     case 'user_input': {
       const argument = argumentOf(spec.arg, 0)
       return argument.kind === 'tensor'
-        ? { kind: 'user', name: argument.name, path: '' }
-        : { kind: 'other', name: argument.kind, path: '' }
+        ? { kind: 'user', name: argument.name, path: '', isInStateDict: false }
+        : { kind: 'other', name: argument.kind, path: '', isInStateDict: false }
     }
     case 'parameter':
-      return { kind: 'parameter', name: nameOf(spec.arg), path: path('parameter_name') }
+      return { kind: 'parameter', name: nameOf(spec.arg), path: path('parameter_name'), isInStateDict: true }
     case 'buffer':
-      return { kind: 'buffer', name: nameOf(spec.arg), path: path('buffer_name') }
+      // PyTorch 2.1 does not store which buffers are persistent.
+      return {
+        kind: 'buffer',
+        name: nameOf(spec.arg),
+        path: path('buffer_name'),
+        isInStateDict: spec.persistent !== false,
+      }
     case 'tensor_constant':
-      return { kind: 'constant', name: nameOf(spec.arg), path: path('tensor_constant_name') }
+      return { kind: 'constant', name: nameOf(spec.arg), path: path('tensor_constant_name'), isInStateDict: false }
     default:
-      return { kind: 'other', name: kind, path: '' }
+      return { kind: 'other', name: kind, path: '', isInStateDict: false }
   }
 }
 
-/** The program of `models/model.json` or `serialized_exported_program.json`. Throws bad_request. */
+/** Reads the program in `models/model.json` or `serialized_exported_program.json`. Throws bad_request. */
 export const programOf = (json: Json): TorchProgram => {
   const graphModule = asObject(asObject(json, 'the program').graph_module, 'the graph')
   const signature = asObject(graphModule.signature, 'the signature')

@@ -1,25 +1,23 @@
 import { badRequest, ServiceError } from '../../domain/errors.ts'
-import { readTensorBytes, readTensorFloats } from '../../tensors/elements.ts'
-import { readWeights } from '../../tensors/read-weights.ts'
-import type { ByteSource, DType } from '../../tensors/weight-file.ts'
+import type { ByteSource } from '../../tensors/weight-file.ts'
 import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
 import type { OnnxModel, OnnxTensor } from '../onnx/model.ts'
 import { withoutUnused } from '../onnx/simplify-graph.ts'
-import { tensorOf } from '../onnx/tensors.ts'
 import type { Size, TensorMeta, TorchGraph, TorchProgram } from './exported-program.ts'
 import { namesOf } from './in-place.ts'
 import { lowerGraph, requireSupported } from './lower-graph.ts'
 import type { Scope } from './node-arguments.ts'
 import { readArchive, type TorchArchive } from './read-archive.ts'
+import { replacedWeights } from './replaced-weights.ts'
 
 export interface TorchOptions {
-  /** Of the first input: fixes its dynamic sizes. */
+  /** The shape of the first input; fixes its dynamic sizes. */
   readonly inputShape?: readonly number[]
-  /** A weight file with the state dict whose tensors, by name, take the places of the program's. */
+  /** A weight file with a state dict, whose tensors replace the program's by name. */
   readonly weights?: ByteSource
 }
 
-/** The first dynamic size of the first input is the batch; symbols of torch have numbers that change. */
+/** The first dynamic size of the first input is the batch; torch numbers its symbols differently each time. */
 const dimensionNames = (program: TorchProgram): Map<Size, string> => {
   const names = new Map<Size, string>()
   for (const { kind, name } of program.inputs) {
@@ -54,31 +52,6 @@ const fixSizes = (
   })
 }
 
-type Weights = (path: string, type: DType) => OnnxTensor | undefined
-
-const FLOATS: readonly DType[] = ['f32', 'f64', 'f16', 'bf16']
-
-/** The tensors of a state dict, floats in the types of the program. Throws bad_request where the program has not one of them. */
-const replacements = (source: ByteSource, program: TorchProgram): Weights => {
-  const tensors = new Map(readWeights(source).tensors.map((tensor) => [tensor.name, tensor]))
-  const known = new Set(program.inputs.map(({ path }) => path))
-  const extra = [...tensors.keys()].find((name) => !known.has(name))
-  if (extra !== undefined) {
-    throw badRequest(
-      `The weights have '${extra}', which the program does not have: they belong to another architecture.`,
-    )
-  }
-  return (path, type) => {
-    const tensor = tensors.get(path)
-    if (tensor === undefined) return undefined
-    const { dtype, shape } = tensor
-    if (dtype === type || !FLOATS.includes(dtype) || !FLOATS.includes(type)) {
-      return { type: dtype, shape, data: readTensorBytes(source, tensor) }
-    }
-    return tensorOf(type, shape, readTensorFloats(source, tensor))
-  }
-}
-
 const weightOf = (
   archive: TorchArchive,
   path: string,
@@ -103,7 +76,7 @@ const declareInputs = (
   options: TorchOptions,
 ): void => {
   const { program } = archive
-  const weights = options.weights && replacements(options.weights, program)
+  const weights = options.weights && replacedWeights(options.weights, archive, scope.read)
   let isFirst = true
   for (const { kind, name, path } of program.inputs) {
     const meta = program.graph.tensors.get(name)
@@ -128,7 +101,7 @@ const declareInputs = (
   }
 }
 
-/** What nodes of the graph read, and its outputs. Counters of batches and the like are inputs, and read by nothing. */
+/** The names that nodes of the graph read, and its outputs. Some inputs, such as batch counters, are never read. */
 const namesRead = (graph: TorchGraph): ReadonlySet<string> =>
   new Set([...graph.nodes.flatMap(({ inputs }) => inputs.map(({ value }) => value)), ...graph.outputs].flatMap(namesOf))
 
@@ -181,8 +154,8 @@ const convert = (source: ByteSource, options: TorchOptions): { model: OnnxModel;
 }
 
 /**
- * The program of a `.pt2` file (torch.export.save, PyTorch 2.1 and newer) as ONNX. Nothing in the file is run. Throws
- * bad_request naming the operator and its layer, and what would work.
+ * Converts the program in a `.pt2` file (torch.export.save, PyTorch 2.1 and later) to ONNX. Executes nothing in the file.
+ * Throws bad_request naming the operator and its layer, and what would work.
  */
 export const torchToOnnx = (source: ByteSource, options: TorchOptions = {}): { model: OnnxModel; notes: string[] } => {
   try {

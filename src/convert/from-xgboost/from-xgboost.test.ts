@@ -9,7 +9,7 @@ import { readOnnx } from '../onnx/read-onnx.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
 import { xgboostToOnnx } from './xgboost-to-onnx.ts'
 
-// What XGBoost itself predicts: see make.py there.
+// Predictions of XGBoost itself: see make.py there.
 const FOLDER = 'test/fixtures/xgboost'
 const expected = JSON.parse(readFileSync(join(FOLDER, 'expected.json'), 'utf8')) as {
   X: (number | null)[][]
@@ -26,7 +26,7 @@ const largestDifference = (found: Value, wanted: readonly number[]): number => {
   return Math.max(...wanted.map((value, at) => Math.abs(value - (found.data[at] as number))))
 }
 
-it.each(Object.entries(expected.cases))('%s predicts what XGBoost does', (name, { objective, predict }) => {
+it.each(Object.entries(expected.cases))('%s predicts the same as XGBoost', (name, { objective, predict }) => {
   const { model } = convert(readFileSync(join(FOLDER, name)))
   const outputs = evaluate(readOnnx(writeOnnx(model)), { X })
   const wanted = predict.flat()
@@ -42,7 +42,7 @@ it.each(Object.entries(expected.cases))('%s predicts what XGBoost does', (name, 
   }
 })
 
-it('uses the best iteration of a wrapper that stopped early, and says so', () => {
+it('uses the best iteration of a wrapper that stopped early and says so', () => {
   expect(convert(readFileSync(join(FOLDER, 'stopped.json'))).notes).toEqual([
     expect.stringMatching(/^Only the first \d+ of \d+ trees are used, up to the best iteration of early stopping\.$/),
   ])
@@ -71,7 +71,7 @@ it.each([
   expect(() => convert(edited(path, value))).toThrow(message)
 })
 
-it('a split by many categories is one node, however deep it is', () => {
+it('a split by many categories is one node at any depth', () => {
   const depth = 12
   const own = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]
   const nodes = Array.from({ length: 2 * depth + 1 }, (_, id) => ({ id, isSplit: id % 2 === 0 && id < 2 * depth }))
@@ -91,7 +91,7 @@ it('a split by many categories is one node, however deep it is', () => {
   }
   const one = edited('gradient_booster.model', { trees: [tree], tree_info: [0], gbtree_model_param: {} })
   const { variable } = evaluate(convert(one).model, {
-    // All among the categories, the third not, too large, missing, negative.
+    // All known categories, then the third one unknown, too large, missing, and negative.
     X: {
       shape: [5, 5],
       data: [
@@ -108,12 +108,12 @@ it('a split by many categories is one node, however deep it is', () => {
   expect(variable!.data.map((value) => (value as number) - base! + 1)).toEqual([24, 5, 1, 3, 7])
 })
 
-it('a file that is nothing of the kind is refused with what to do', () => {
+it('a file that is not a model is refused with advice', () => {
   expect(() => convert(new TextEncoder().encode('binf\0\0'))).toThrow('booster.save_model("model.json")')
   expect(() => convert(Uint8Array.of(0x7b, 0x5b, 0x24, 0x5a, 0x23, 0x4c))).toThrow(/bad_request|damaged|not a length/)
 })
 
-it('damaged files are converted or refused, and never fail in any other way', () => {
+it('damaged files are converted or refused and never fail in any other way', () => {
   const names = readdirSync(FOLDER).filter((name) => /^(binary|linear|onehot|dart|targets)\.(json|ubj)$/.test(name))
   for (const name of names)
     for (const bytes of mutationsOf(readFileSync(join(FOLDER, name)), 80)) {

@@ -3,11 +3,11 @@ import type { GraphBuilder } from '../onnx/graph-builder.ts'
 import { int } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 
-/** What an objective makes of the sum of the leaves. Source: dmlc/xgboost src/objective, PredTransform and ProbToMargin. */
+/** How an objective transforms the sum of the leaves. Source: dmlc/xgboost src/objective, PredTransform and ProbToMargin. */
 interface Objective {
   readonly gives: 'value' | 'two classes' | 'classes'
   readonly transform: 'identity' | 'exp' | 'sigmoid' | 'step' | 'softmax'
-  /** Of base_score, into the space in which leaves are added up. */
+  /** How base_score is transformed to the space in which leaves are summed. */
   readonly baseMargin: 'identity' | 'log' | 'logit'
 }
 
@@ -39,7 +39,7 @@ const OBJECTIVES: Readonly<Record<string, Objective>> = {
   'rank:map': VALUE,
 }
 
-/** The objective by its name. Throws bad_request for one that has no transformation here, such as a custom one. */
+/** Finds an objective by name. Throws bad_request if it has no transformation here, such as a custom objective. */
 export const objectiveOf = (name: string): Objective => {
   const objective = Object.hasOwn(OBJECTIVES, name) ? OBJECTIVES[name] : undefined
   if (objective !== undefined) return objective
@@ -48,7 +48,7 @@ export const objectiveOf = (name: string): Objective => {
   )
 }
 
-/** base_score as what is added to the sum of the leaves. */
+/** base_score in the space of the leaf sums. */
 export const baseMargin = (objective: Objective, baseScore: number): number => {
   const margins = {
     identity: baseScore,
@@ -69,7 +69,7 @@ const transformed = (graph: GraphBuilder, { transform }: Objective, margin: stri
   return graph.node('Cast', [graph.node('Greater', [margin, zero])], { to: int(1) })
 }
 
-/** The graph's outputs from the sums of the leaves, [batch, groups]: `variable`, or `label` and `probabilities`. */
+/** Adds the graph's outputs for the leaf sums, [batch, groups]: `variable`, or `label` and `probabilities`. */
 export const addOutputs = (graph: GraphBuilder, objective: Objective, margin: string, groups: number): void => {
   const values = transformed(graph, objective, margin)
   if (objective.gives === 'value' || (objective.gives === 'two classes' && groups > 1)) {

@@ -3,14 +3,14 @@ import { decodeText } from '../../tensors/sources.ts'
 import { readUbjson } from '../../tensors/ubjson.ts'
 import type { ByteSource } from '../../tensors/weight-file.ts'
 
-/** Text that a JavaScript string can hold, and what is read into memory. */
+/** Limited by JavaScript's string length and by memory. */
 const MAX_MODEL_BYTES = 400 * 1024 * 1024
 const OPENING_BRACE = 0x7b
 
 const damaged = (path: string, expected: string) =>
   badRequest(`The XGBoost model is damaged: ${path} is not ${expected}. Save it again with booster.save_model(path).`)
 
-/** A part of the model's file, which knows its place in it for messages. All methods throw bad_request. */
+/** A part of the model file that knows its path for messages. All methods throw bad_request. */
 export class XgboostPart {
   readonly path: string
   readonly #value: unknown
@@ -41,7 +41,7 @@ export class XgboostPart {
     return part.#value
   }
 
-  /** Numbers; true and false are 1 and 0. An absent list is empty where that is allowed. */
+  /** A list of numbers; true and false are 1 and 0. An absent list is empty if that is allowed. */
   numbers(name: string, absent: 'required' | 'empty' = 'required'): ArrayLike<number> {
     if (absent === 'empty' && !this.has(name)) return []
     const { path, list } = this.#list(name)
@@ -53,7 +53,7 @@ export class XgboostPart {
     })
   }
 
-  /** A number that XGBoost writes as a text, such as "5E-1", or as a list of them, such as "[5E-1,2E-1]". */
+  /** A number that XGBoost writes as text, such as "5E-1", or a list of them, such as "[5E-1,2E-1]". */
   numbersInText(name: string): number[] {
     const numbers = this.text(name)
       .replace(/^\[|\]$/g, '')
@@ -63,7 +63,7 @@ export class XgboostPart {
     return numbers
   }
 
-  /** A count that XGBoost writes as a text. Where it is absent it is 0: older versions did not write all of them. */
+  /** A count that XGBoost writes as text; 0 if absent, because older versions did not write all of them. */
   count(name: string): number {
     if (!this.has(name)) return 0
     const [count] = this.numbersInText(name)
@@ -83,7 +83,7 @@ const parse = (bytes: Uint8Array): unknown => {
   // A JSON object begins with a name, a UBJSON object with the length of one.
   const next = bytes.find((byte, at) => at > 0 && byte > 0x20)
   if (next !== 0x22) return readUbjson(bytes)
-  // XGBoost writes numbers that JSON does not have, such as the threshold of a categorical split, by their names.
+  // XGBoost writes numbers that JSON lacks, such as the threshold of a categorical split, by their names.
   const json = decodeText(bytes, 'the model').replace(/(?<=[[,:]\s*)-?(NaN|Infinity)(?=\s*[,\]}])/g, 'null')
   try {
     return JSON.parse(json)
@@ -92,7 +92,7 @@ const parse = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** The `learner` of a model saved as JSON or UBJSON. Throws bad_request. */
+/** Reads the `learner` of a model saved as JSON or UBJSON. Throws bad_request. */
 export const readLearner = (source: ByteSource): XgboostPart => {
   if (source.size > MAX_MODEL_BYTES)
     throw badRequest(`The XGBoost model has ${source.size} bytes; at most ${MAX_MODEL_BYTES} are read.`)

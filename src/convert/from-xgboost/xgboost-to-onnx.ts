@@ -9,11 +9,11 @@ import { readLearner, type XgboostPart } from './xgboost-model.ts'
 
 interface Shape {
   readonly features: number
-  /** Sums that a row has: one, or one a class or target. */
+  /** The number of sums per row: one, or one per class or target. */
   readonly groups: number
 }
 
-/** Rows of a tree's nodes as columns, checked for their length. */
+/** The node columns of a tree, checked for equal length. */
 const columnsOf = (tree: XgboostPart) => {
   const left = tree.numbers('left_children')
   const column = (name: string): ArrayLike<number> => {
@@ -30,7 +30,7 @@ const columnsOf = (tree: XgboostPart) => {
   }
 }
 
-/** The categories of each node that splits by them; a row whose category is among them goes right. */
+/** The categories of each categorical split; rows whose category is among them go right. */
 const categoriesOf = (tree: XgboostPart): Map<number, ReadonlySet<number>> => {
   const categories = Array.from(tree.numbers('categories', 'empty'))
   const starts = tree.numbers('categories_segments', 'empty')
@@ -45,7 +45,7 @@ const categoriesOf = (tree: XgboostPart): Map<number, ReadonlySet<number>> => {
   )
 }
 
-/** Source: dmlc/xgboost src/common/categorical.h, Decision: what is not among the categories goes left. */
+/** Source: dmlc/xgboost src/common/categorical.h, Decision: other categories go left. */
 const addTree = (ensemble: TreeEnsemble, tree: XgboostPart, group: number, weight: number): void => {
   const { left, right, condition, feature, defaultLeft } = columnsOf(tree)
   const categories = categoriesOf(tree)
@@ -62,7 +62,7 @@ const addTree = (ensemble: TreeEnsemble, tree: XgboostPart, group: number, weigh
   ensemble.add(0, nodeOf, left.length)
 }
 
-/** Trees after the best iteration of early stopping are left out by XGBClassifier and XGBRegressor, but not by Booster. */
+/** XGBClassifier and XGBRegressor ignore trees after the best iteration of early stopping; Booster does not. */
 const usedTrees = (
   learner: XgboostPart,
   model: XgboostPart,
@@ -106,7 +106,7 @@ const addTrees = (
   return ensemble.build(graph, x, base)
 }
 
-/** A linear model; as in XGBoost, missing values count as 0. Weights are by feature and then group, the bias last. */
+/** A linear model. As in XGBoost, missing values count as 0. Weights are ordered by feature, then group; the bias is last. */
 const addLinear = (graph: GraphBuilder, x: string, learner: XgboostPart, shape: Shape, base: number[]): string => {
   const { features, groups } = shape
   const weights = Array.from(learner.part('gradient_booster').part('model').numbers('weights'))
@@ -119,9 +119,9 @@ const addLinear = (graph: GraphBuilder, x: string, learner: XgboostPart, shape: 
 }
 
 /**
- * An XGBoost model (gbtree, dart or gblinear) that was saved as JSON or UBJSON, as ONNX: from `X`, float32 [batch,
- * features] with NaN for what is missing, `label` (i64) and `probabilities` for classes, else `variable`. Rounding apart
- * it computes what XGBoost does. Throws bad_request.
+ * Converts an XGBoost model (gbtree, dart, or gblinear) saved as JSON or UBJSON to ONNX: from `X`, float32 [batch, features]
+ * with NaN for missing values, to `label` (i64) and `probabilities` for classes, otherwise `variable`. Equals XGBoost except
+ * for rounding. Throws bad_request.
  */
 export const xgboostToOnnx = (source: ByteSource): { model: OnnxModel; notes: string[] } => {
   const learner = readLearner(source)

@@ -1,6 +1,6 @@
 import { KERNEL_WASM } from './kernel.gen.ts'
 
-/** What tensors are read as, and what they are written as (names of ggml; `inference/models/gguf/ggml-types.ts` has the sizes). */
+/** The types that tensors are converted from and to (ggml's names; `inference/models/gguf/ggml-types.ts` has the sizes). */
 export type SourceType = 'F32' | 'F16' | 'BF16' | 'Q8_0'
 export type TargetType = 'F32' | 'F16' | 'Q8_0' | 'Q4_0' | 'Q5_0' | 'Q5_1' | 'Q4_K' | 'Q5_K' | 'Q6_K'
 
@@ -25,7 +25,7 @@ const TO: Readonly<Record<TargetType, string | null>> = {
   Q6_K: 'toQ6_K',
 }
 
-/** Largest magnitude of a weight: a scale is an f16, and the types with the coarsest scale divide by 8 and more. */
+/** The largest magnitude of a weight: a scale is an f16, and the types with the coarsest scale divide by 8 or more. */
 const LIMIT: Partial<Record<TargetType, number>> = { F16: 65_519, Q5_1: 65_519 }
 const SCALED_LIMIT = 65_519 * 7
 
@@ -36,16 +36,16 @@ const SCRATCH_BYTES = 4096
 type Operation = (...operands: number[]) => number
 
 export interface BlockKernel {
-  /** Where the bytes of `length` elements of the source type go; valid until the next `input`. */
+  /** Returns the buffer for the bytes of this many source elements; valid until the next `input`. */
   input(bytes: number, elements: number): Uint8Array
   /**
    * Converts the input and returns a view of the result, valid until the next `input`.
-   * @returns null where a weight is NaN, infinite or too large for the target.
+   * @returns null if a weight is NaN, infinite, or too large for the target.
    */
   convert(from: SourceType, to: TargetType, elements: number): Uint8Array | null
 }
 
-/** Conversions between the block formats of ggml, with the same bytes as its reference quantizers on x86-64. */
+/** Converts between ggml's block formats, with the same bytes as its reference quantizers on x86-64. */
 export const createBlockKernel = (bytesOf: (type: TargetType, elements: number) => number): BlockKernel => {
   const memory = new WebAssembly.Memory({ initial: 1 })
   const module = new WebAssembly.Module(Uint8Array.from(atob(KERNEL_WASM), (char) => char.charCodeAt(0)))
@@ -56,7 +56,7 @@ export const createBlockKernel = (bytesOf: (type: TargetType, elements: number) 
   return {
     input: (bytes, elements) => {
       floats = source + Math.ceil(bytes / 16) * 16 + 16
-      // F32 is the largest of the targets.
+      // F32 is the largest target.
       const missing = floats + 2 * (elements * 4 + 64) - memory.buffer.byteLength
       if (missing > 0) memory.grow(Math.ceil(missing / PAGE))
       return new Uint8Array(memory.buffer, source, bytes)

@@ -10,11 +10,11 @@ import { type MetadataValue, metadataBytes } from './metadata-bytes.ts'
 import { isQuantizable } from './quantization-mix.ts'
 import { type PlannedTensor, type WriteOptions, writeGguf } from './write-gguf.ts'
 
-/** Types of the matrices, with their numbers in `general.file_type`. */
+/** The types of matrices, with their numbers in `general.file_type`. */
 const FILE_TYPES = { f32: 0, f16: 1, q8_0: 7 } as const
 
 export interface GgufConversionOptions extends WriteOptions {
-  /** Of the matrices; norms and biases stay F32. Default: f16. */
+  /** The type of matrices; norms and biases stay F32. Default: f16. */
   readonly type?: keyof typeof FILE_TYPES
 }
 
@@ -22,16 +22,16 @@ export interface GgufConversion {
   readonly architecture: string
   readonly parameters: number
   readonly bytes: number
-  /** How many tensors the file has of each type. */
+  /** The number of tensors of each type in the file. */
   readonly tensors: Readonly<Record<string, number>>
 }
 
 const ALIGNMENT = 32
 
 /**
- * Writes the model of a Hugging Face folder (config.json, tokenizer.json, safetensors, chat template; Llama, Mistral, Qwen 2 and
- * Qwen 3) as a GGUF file that llama.cpp runs. `target` appears when it is complete; memory does not depend on the model's size.
- * Throws bad_request naming the file, the field or the tensor that cannot be converted.
+ * Writes the model of a Hugging Face folder (config.json, tokenizer.json, safetensors, chat template; Llama, Mistral, Qwen
+ * 2, and Qwen 3) as a GGUF file for llama.cpp. `target` appears once it is complete. Memory use does not depend on the model
+ * size. Throws bad_request naming the file, field, or tensor that cannot be converted.
  */
 export const convertHuggingFaceToGguf = async (
   folder: string,
@@ -66,7 +66,7 @@ export const convertHuggingFaceToGguf = async (
 
 const SOURCE_TYPES: Readonly<Record<string, string>> = { f32: 'F32', f16: 'F16', bf16: 'BF16' }
 
-/** How a tensor of transformers is written: types, and rows in llama.cpp's order. Throws bad_request for other elements. */
+/** Plans how to write a tensor of transformers: types, and rows in llama.cpp's order. Throws bad_request for other elements. */
 export const plannedTensor = (
   { name: from, dtype, shape, path, byteOffset }: FileTensor,
   name: string,
@@ -116,11 +116,11 @@ const planOf = (
   return planned
 }
 
-/** Biases that a model may have (attention_bias). */
+/** The shape of a bias that a model may have (attention_bias). */
 const biasShape = (name: string, expected: ReadonlyMap<string, readonly number[]>): readonly number[] | undefined =>
   /\.attn_(q|k|v|output)\.bias$/.test(name) ? expected.get(name.replace(/bias$/, 'weight'))?.slice(1) : undefined
 
-/** The factors of Llama 3.1 are in no file of the model: they are written into one beside the target. */
+/** The factors of Llama 3.1 are in none of the model's files, so they are written to a temporary file next to the target. */
 const withRopeFactors = async <Result>(
   config: ModelConfig,
   target: string,

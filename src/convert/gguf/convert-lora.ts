@@ -13,25 +13,25 @@ import { metadataBytes } from './metadata-bytes.ts'
 import { type PlannedTensor, type WriteOptions, writeGguf } from './write-gguf.ts'
 
 export interface LoraOptions extends WriteOptions {
-  /** The model that the adapter belongs to: a GGUF file or a Hugging Face folder. Default: the folder that the adapter names. */
+  /** The base model of the adapter: a GGUF file or a Hugging Face folder. Default: the folder that the adapter names. */
   readonly base?: string
-  /** `lora_alpha`, where no adapter_config.json says it. */
+  /** `lora_alpha`, if there is no adapter_config.json with it. */
   readonly alpha?: number
 }
 
-/** What an adapter must fit. */
+/** The model that an adapter must match. */
 interface BaseModel {
   readonly architecture: string
   readonly headSize: number
-  /** Of a matrix, by llama.cpp's name: elements of a row, and rows. */
+  /** A matrix's row length and number of rows, by llama.cpp's name. */
   readonly shapeOf: (name: string) => readonly number[] | undefined
 }
 
 const LORA = /^(?:base_model\.model\.)?(.+)\.lora_([AB])(?:\.default)?\.weight$/
 
 /**
- * Writes a LoRA adapter of PEFT (a folder with adapter_config.json and adapter_model.safetensors, or a safetensors file) as a GGUF
- * adapter, which llama.cpp applies to its base model. Throws bad_request naming what does not fit the base model.
+ * Writes a PEFT LoRA adapter (a folder with adapter_config.json and adapter_model.safetensors, or a safetensors file) as a
+ * GGUF adapter, which llama.cpp applies to its base model. Throws bad_request naming what does not match the base model.
  */
 export const convertLoraToGguf = async (
   adapter: string,
@@ -69,7 +69,7 @@ const checkConfig = (config: Json): void => {
   if (Array.isArray(config.modules_to_save) && config.modules_to_save.length > 0) throw wrong('modules_to_save')
 }
 
-/** llama.cpp scales by alpha / rank; rank-stabilized LoRA by alpha / sqrt(rank). */
+/** llama.cpp scales by alpha / rank; rank-stabilized LoRA scales by alpha / sqrt(rank). */
 const alphaOf = (config: Json | null, { alpha }: LoraOptions, rank: number): number => {
   const found = alpha ?? config?.lora_alpha
   if (typeof found !== 'number' || !Number.isFinite(found))

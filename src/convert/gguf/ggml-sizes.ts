@@ -5,7 +5,7 @@ const BY_NAME = new Map(
   Object.entries(GGML_TYPES).map(([number, type]) => [type.name, { ...type, number: Number(number) }]),
 )
 
-/** A type of ggml by its name, with its number in GGUF files. */
+/** A ggml type by name, with its number in GGUF files. */
 export const ggmlType = (name: string) => {
   const type = BY_NAME.get(name)
   if (type === undefined)
@@ -13,7 +13,7 @@ export const ggmlType = (name: string) => {
   return type
 }
 
-/** Bytes of so many elements, which are whole blocks. */
+/** The bytes of this many elements, which must be whole blocks. */
 export const ggmlBytes = (name: string, elements: number): number => {
   const type = ggmlType(name)
   return (elements / type.elements) * type.bytes

@@ -8,7 +8,7 @@ import { convertHuggingFaceToGguf } from './convert-hugging-face.ts'
 import { convertLoraToGguf, type LoraOptions } from './convert-lora.ts'
 import { quantizeGguf } from './quantize-gguf.ts'
 
-// Models of transformers with random weights, and what transformers makes of a prompt (test/fixtures/gguf/make_models.py).
+// Transformers models with random weights, and their output for a prompt (test/fixtures/gguf/make_models.py).
 const fixtures = join(import.meta.dirname, '../../../test/fixtures/gguf')
 interface Expected {
   readonly prompt: string
@@ -20,7 +20,7 @@ const expected = JSON.parse(readFileSync(join(fixtures, 'models.json'), 'utf8'))
 const root = mkdtempSync(join(tmpdir(), 'hugging-face-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
-/** What of the addon the server's binding has no need of. */
+/** Functions of the addon that the server's binding does not need. */
 interface LoraAddon {
   readonly AddonModelLora: new (model: object, path: string) => object
   readonly AddonContext: new (model: object, options: object) => LoraContext
@@ -36,7 +36,7 @@ interface LoraContext {
   dispose(): Promise<void>
 }
 
-/** The tokens that llama.cpp makes of a prompt, and the likeliest ones that follow. */
+/** llama.cpp's tokens for a prompt, and the most likely ones that follow. */
 const run = async (path: string, prompt: string, adapter: string | null = null) => {
   const addon = await loadAddon(null)
   const { AddonContext, AddonModelLora, AddonSampler } = addon as unknown as LoraAddon
@@ -74,7 +74,7 @@ const run = async (path: string, prompt: string, adapter: string | null = null) 
 }
 
 describe.each(Object.entries(expected))('%s', (name, { prompt, tokens, generated }) => {
-  it.each(['f32', 'f16'] as const)('says in llama.cpp what it says in transformers: %s', async (type) => {
+  it.each(['f32', 'f16'] as const)('generates the same in llama.cpp as in transformers: %s', async (type) => {
     const target = join(root, `${name}-${type}.gguf`)
     const result = await convertHuggingFaceToGguf(join(fixtures, name), target, { type, threads: 1 })
     expect(result.architecture).toBe(name.startsWith('qwen') ? name : 'llama')
@@ -87,7 +87,7 @@ describe.each(Object.entries(expected))('%s', (name, { prompt, tokens, generated
   })
 })
 
-it('is quantized like any other', async () => {
+it('can be quantized like any other model', async () => {
   const direct = join(root, 'direct.gguf')
   const later = join(root, 'later.gguf')
   await convertHuggingFaceToGguf(join(fixtures, 'llama'), direct, { type: 'q8_0' })
@@ -97,7 +97,7 @@ it('is quantized like any other', async () => {
 })
 
 describe('an adapter', () => {
-  it.each(['llama', 'qwen2'])('does in llama.cpp what it does in PyTorch: %s', async (name) => {
+  it.each(['llama', 'qwen2'])('has the same effect in llama.cpp as in PyTorch: %s', async (name) => {
     const base = join(root, `${name}-f32.gguf`)
     const target = join(root, `${name}-lora.gguf`)
     const result = await convertLoraToGguf(join(fixtures, `${name}-lora`), target, { base })

@@ -1,4 +1,4 @@
-/** Types of metadata values, by their numbers in GGUF files (gguf.h, enum gguf_type). */
+/** Types of metadata values with their numbers in GGUF files (gguf.h, enum gguf_type). */
 const NUMBERS = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const
 
 type ItemType = keyof typeof NUMBERS
@@ -37,7 +37,7 @@ const item = (type: ItemType, value: number | boolean | string): Buffer => {
   }
 }
 
-/** A metadata key with its value as a GGUF file has them. */
+/** Encodes a metadata key and its value as in a GGUF file. */
 export const metadataBytes = (key: string, value: MetadataValue): Buffer => {
   if (value[0] !== 'array') return Buffer.concat([text(key), u32(NUMBERS[value[0]]), item(value[0], value[1])])
   const [, type, items] = value

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { type MadeValue, makeGguf } from '../../inference/models/gguf/write-gguf.fixture.ts'
 
-/** Weights with tails, empty and flat blocks, tiny ones, and ones of one sign: the same in every run. */
+/** Weights with tails, empty and flat blocks, tiny values, and blocks of one sign: the same in every run. */
 const weights = (count: number, columns: number): Float32Array => {
   let state = 12345
   const next = (): number => {
@@ -21,7 +21,7 @@ const weights = (count: number, columns: number): Float32Array => {
 }
 
 /**
- * A model that has every path of the quantization: rows of whole and of broken super-blocks, F32, F16 and BF16 weights, joined
+ * Writes a model that covers every path of the quantization: rows of whole and partial super-blocks, F32, F16, and BF16, joined
  * projections (Q5_K), more important blocks (Q6_K), norms. `edit` may change the weights of its first matrix.
  */
 export const writeMixedGguf = (path: string, edit: (values: Float32Array) => void = () => undefined): void => {
@@ -55,7 +55,7 @@ export const writeMixedGguf = (path: string, edit: (values: Float32Array) => voi
     offset += Math.ceil((elements * (tensor.type === 0 ? 4 : 2)) / 32) * 32
     return { ...tensor, offset: here, elements }
   })
-  // The fixture leaves room for F32 everywhere: what is too much is cut off.
+  // The fixture reserves space for F32 everywhere; the excess is cut off.
   const file = makeGguf({ metadata, tensors: placed })
   const start = file.length - placed.reduce((sum, { elements }) => sum + Math.ceil((elements * 4) / 32) * 32, 0)
   for (const [index, { shape, elements, type, offset: at }] of placed.entries()) {
@@ -63,7 +63,7 @@ export const writeMixedGguf = (path: string, edit: (values: Float32Array) => voi
     if (index === 0) edit(values)
     for (const [i, value] of values.entries()) {
       if (type === 0) file.writeFloatLE(value, start + at + i * 4)
-      // The upper half of an F32 is its BF16; for F16 any bits of small numbers will do.
+      // The upper half of an F32 is its BF16; for F16, the bits of any small numbers are fine.
       else
         file.writeUInt16LE(
           type === 30 ? new Uint32Array(Float32Array.of(value).buffer)[0]! >>> 16 : (i * 7) % 15_000,

@@ -1,7 +1,7 @@
 import type { TargetType } from './block-kernel.ts'
 import { ggmlType } from './ggml-sizes.ts'
 
-/** Kinds of quantized files: their number in `general.file_type` (llama.h, enum llama_ftype), and the type of most tensors. */
+/** Kinds of quantized files: the number in `general.file_type` (llama.h, enum llama_ftype) and the type of most tensors. */
 export const FILE_KINDS = {
   f16: { number: 1, type: 'F16' },
   q4_0: { number: 2, type: 'Q4_0' },
@@ -27,7 +27,7 @@ export interface MixModel {
   readonly sharesValues: boolean
 }
 
-/** Parts of names of matrices that stay as they are: small, or read in another way than by multiplying. */
+/** Parts of the names of matrices that stay unchanged: small, or not used for multiplication. */
 const KEPT = [
   ...['_norm.weight', 'ffn_gate_inp.weight', 'ffn_gate_tid2eid.weight', 'altup', 'laurel', 'per_layer_model_proj'],
   ...['ssm_conv1d', 'shortconv.conv.weight', 'indexer.k_proj.weight', 'indexer.q_proj.weight', 'attn_rel_b.weight'],
@@ -38,17 +38,17 @@ const KEPT = [
 ]
 const KEPT_WHOLE: ReadonlySet<string> = new Set(['position_embd.weight', 'token_types.weight'])
 
-/** Matrices of weights, which llama-quantize changes, as opposed to norms, biases and what stays as it is. */
+/** True for the weight matrices that llama-quantize changes; false for norms, biases, and those that stay unchanged. */
 export const isQuantizable = ({ name, shape }: Pick<MixTensor, 'name' | 'shape'>): boolean =>
   shape.findLastIndex((size) => size > 1) >= 1 &&
   name.endsWith('weight') &&
   !KEPT_WHOLE.has(name) &&
   !KEPT.some((part) => name.includes(part))
 
-/** For rows that are no whole blocks of 256 (llama-quantize's fallback). */
+/** For rows that are not a multiple of 256 long (llama-quantize's fallback). */
 const FALLBACK: Partial<Record<TargetType, TargetType>> = { Q4_K: 'Q5_0', Q5_K: 'Q5_1', Q6_K: 'Q8_0' }
 
-/** The first and last eighth of the blocks, and each third between them. */
+/** True for the first and last eighth of the blocks and every third one between them. */
 const needsMoreBits = (block: number, blocks: number): boolean => {
   const eighth = Math.floor(blocks / 8)
   return block < eighth || block >= Math.floor((7 * blocks) / 8) || (block - eighth) % 3 === 2
@@ -57,8 +57,8 @@ const needsMoreBits = (block: number, blocks: number): boolean => {
 const isValueLike = (name: string): boolean => /attn_(v|qkv|kv_b)\.weight/.test(name)
 
 /**
- * The type of each tensor in a file of this kind, in the order in which llama-quantize counts them (see `inOrder`): the
- * mix of llama-quantize without an importance matrix (llama.cpp, src/llama-quant.cpp).
+ * The type of each tensor in a file of this kind, for tensors in llama-quantize's order (see `inOrder`): the mix of
+ * llama-quantize without an importance matrix (llama.cpp, src/llama-quant.cpp).
  */
 export const typesOf = (kind: FileKind, model: MixModel, tensors: readonly MixTensor[]): readonly string[] => {
   const isTied = !tensors.some(({ name }) => name === 'output.weight')
@@ -78,7 +78,7 @@ export const typesOf = (kind: FileKind, model: MixModel, tensors: readonly MixTe
       valueIndex++
       if (eight) return 'Q8_0'
       if (more) return 'Q6_K'
-      // The 70B model: eight heads share one value projection, which is small and matters.
+      // In the 70B model, eight heads share one value projection, which is small and important.
       const is70B = model.architecture === 'llama' && model.blocks === 80 && model.sharesValues
       return is70B && base === 'Q4_K' ? 'Q5_K' : base
     }
@@ -110,7 +110,7 @@ export const typesOf = (kind: FileKind, model: MixModel, tensors: readonly MixTe
 
 const blockOf = (name: string): number => Number(/^blk\.(-?\d+)\./.exec(name)?.[1] ?? -1)
 
-/** Order of llama-quantize's tensors: by block, then by name, byte by byte. */
+/** Sorts tensors like llama-quantize: by block, then by the bytes of the name. */
 export const inOrder = <Tensor extends { readonly name: string }>(tensors: readonly Tensor[]): Tensor[] =>
   [...tensors].sort(
     (a, b) => blockOf(a.name) - blockOf(b.name) || Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)),

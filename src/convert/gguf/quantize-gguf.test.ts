@@ -24,7 +24,7 @@ describe.each(['f16', 'q8_0', 'q4_0', 'q4_k_m'] as const)('%s', (kind) => {
   it.each([
     ['tiny-chat', TINY],
     ['mixed', MIXED],
-  ])('is, byte for byte, what llama-quantize writes: %s', async (name, source) => {
+  ])('is byte for byte the file that llama-quantize writes: %s', async (name, source) => {
     const target = join(folder, `${name}-${kind}.gguf`)
     const steps: number[] = []
     const options = { threads: 2, onProgress: (done: number, total: number) => steps.push(done / total) }
@@ -35,7 +35,7 @@ describe.each(['f16', 'q8_0', 'q4_0', 'q4_k_m'] as const)('%s', (kind) => {
   })
 })
 
-it('takes Q4_K_M for int4, or Q4_0 where rows are no whole blocks of 256', async () => {
+it('uses Q4_K_M for int4, or Q4_0 if rows are not a multiple of 256 long', async () => {
   const kindOf = async (source: string, method: GgufMethod) =>
     (await quantizeGguf(source, join(folder, 'kind.gguf'), method)).kind
   expect(await kindOf(TINY, 'int4')).toBe('q4_k_m')
@@ -48,7 +48,7 @@ it('takes Q4_K_M for int4, or Q4_0 where rows are no whole blocks of 256', async
   expect(header.metadata.get('general.file_type')?.value).toBe(1)
 })
 
-describe('refuses, and writes nothing', () => {
+describe('refuses and writes nothing', () => {
   const refusal = async (source: string, method: GgufMethod = 'q4_k_m', signal?: AbortSignal): Promise<string> => {
     const target = join(folder, 'refused', 'target.gguf')
     const error = await quantizeGguf(source, target, method, signal && { signal }).then(
@@ -67,7 +67,7 @@ describe('refuses, and writes nothing', () => {
     )
   })
 
-  it('weights that are small already', async () => {
+  it('weights that are already small', async () => {
     const path = join(folder, 'q4_0.gguf')
     await quantizeGguf(MIXED, path, 'q4_0')
     expect(await refusal(path)).toMatch(/^Tensor '\S+' of '\/q4_0.gguf' is Q4_0 already\. Quantize a file with F32/)
@@ -86,7 +86,7 @@ describe('refuses, and writes nothing', () => {
     )
   })
 
-  it('when it is canceled', async () => {
+  it('if canceled', async () => {
     expect(await refusal(TINY, 'q4_k_m', AbortSignal.abort(new Error('Enough.')))).toBe('Enough.')
   })
 

@@ -16,7 +16,7 @@ import {
 } from './quantization-mix.ts'
 import { type PlannedTensor, type WriteOptions, writeGguf } from './write-gguf.ts'
 
-/** A method of `svc quantize`, or the exact kind of file. */
+/** A method of `svc quantize` or the exact kind of file. */
 export type GgufMethod = 'auto' | 'int8' | 'int4' | 'dynamic' | 'float16' | FileKind
 
 export interface GgufQuantization {
@@ -24,23 +24,23 @@ export interface GgufQuantization {
   readonly parameters: number
   readonly sourceBytes: number
   readonly bytes: number
-  /** How many tensors the file has of each type. */
+  /** The number of tensors of each type in the file. */
   readonly tensors: Readonly<Record<string, number>>
 }
 
-/** What llama.cpp writes today (ggml.h, GGML_QNT_VERSION). */
+/** llama.cpp's current version (ggml.h, GGML_QNT_VERSION). */
 const QUANTIZATION_VERSION = 2
-/** Keys that are written anew, or do not hold for one whole file. */
+/** Keys that are rewritten or that do not apply to a single whole file. */
 const REPLACED: ReadonlySet<string> = new Set([
   ...['general.quantization_version', 'general.file_type'],
   ...['split.no', 'split.count', 'split.tensors.count'],
 ])
 
 /**
- * Writes the GGUF model in `source` with smaller weights to `target`, which appears when it is complete. `int4` and `auto`
- * are Q4_K_M, or Q4_0 where rows are no whole blocks of 256; `int8` and `dynamic` Q8_0; `float16` F16. The file is the one
- * that llama-quantize writes on x86-64, byte for byte. Weights may be F32, F16, BF16 or Q8_0.
- * Throws InferenceError invalid_model for a damaged file, bad_request for one that cannot be quantized.
+ * Writes the GGUF model in `source` with smaller weights to `target`, which appears once it is complete. `int4` and `auto`
+ * are Q4_K_M, or Q4_0 if rows are not a multiple of 256 long; `int8` and `dynamic` are Q8_0; `float16` is F16. The file is
+ * byte for byte the one that llama-quantize writes on x86-64. Weights may be F32, F16, BF16, or Q8_0. Throws InferenceError
+ * invalid_model for a damaged file, bad_request for one that cannot be quantized.
  */
 export const quantizeGguf = async (
   source: string,
@@ -127,7 +127,7 @@ const planOf = (
     return { name, shape, source, sourceOffset: dataStart + offset, sourceType, type }
   })
 
-/** As they stand in the source, and as llama-quantize orders them: what is written anew comes last. */
+/** The source's entries unchanged, followed by the rewritten ones, as in llama-quantize. */
 const entriesOf = (file: number, { metadata }: GgufContainer, kind: FileKind): Buffer[] => {
   const kept = [...metadata.values()].filter(({ key }) => !REPLACED.has(key))
   return [

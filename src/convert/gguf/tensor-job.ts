@@ -3,7 +3,7 @@ import { badRequest } from '../../domain/errors.ts'
 import { type BlockKernel, createBlockKernel, type SourceType, type TargetType } from './block-kernel.ts'
 import { ggmlBytes } from './ggml-sizes.ts'
 
-/** Some rows of a tensor, from one file into another. Rows are whole blocks of both types. */
+/** Converts some rows of a tensor from one file to another. Rows are whole blocks of both types. */
 export interface TensorJob {
   readonly tensor: string
   readonly source: string
@@ -12,16 +12,16 @@ export interface TensorJob {
   readonly targetOffset: number
   readonly columns: number
   readonly rows: number
-  /** null copies bytes: then `columns` counts bytes. */
+  /** null copies bytes; `columns` then counts bytes. */
   readonly types: { readonly from: SourceType; readonly to: TargetType } | null
   /**
-   * The rows of a query or key projection in the order that llama.cpp rotates: of each head of so many rows, the first and
-   * second halves are interleaved. `sourceOffset` is then that of the whole tensor, and `firstRow` counts rows of the target.
+   * Reorders the rows of a query or key projection for llama.cpp's rotation: the two halves of each head are interleaved.
+   * `sourceOffset` is then that of the whole tensor, and `firstRow` counts rows of the target.
    */
   readonly interleave: { readonly headRows: number; readonly firstRow: number } | null
 }
 
-/** Elements that are converted at a time: memory stays within a few megabytes, whatever the model's size. */
+/** Elements converted at a time, so that memory stays within a few megabytes for models of any size. */
 const PIECE = 1 << 18
 
 let kernel: BlockKernel | undefined
@@ -48,7 +48,7 @@ const copy = (job: TensorJob, from: number, to: number): void => {
   }
 }
 
-/** The row of the source that is row `row` of the target. */
+/** The source row of the target's row `row`. */
 const sourceRow = (row: number, { headRows }: { readonly headRows: number }): number => {
   const inHead = row % headRows
   return row - inHead + (inHead % 2) * (headRows / 2) + Math.floor(inHead / 2)

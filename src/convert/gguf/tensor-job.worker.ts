@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { errorMessage } from '../../domain/error-message.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { runTensorJob, type TensorJob } from './tensor-job.ts'
 import type { TensorReply } from './write-gguf.ts'
@@ -9,7 +10,7 @@ const replyTo = (job: TensorJob): TensorReply => {
     return { ok: true }
   } catch (error) {
     const code = error instanceof ServiceError ? error.code : 'internal_error'
-    return { ok: false, code, message: error instanceof Error ? error.message : String(error) }
+    return { ok: false, code, message: errorMessage(error) }
   }
 }
 

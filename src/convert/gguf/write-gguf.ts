@@ -10,7 +10,7 @@ import type { SourceType, TargetType } from './block-kernel.ts'
 import { ggmlBytes, ggmlType } from './ggml-sizes.ts'
 import type { TensorJob } from './tensor-job.ts'
 
-/** A tensor to write, and where its weights are. */
+/** A tensor to write and the position of its weights. */
 export interface PlannedTensor {
   readonly name: string
   /** Fastest dimension first. */
@@ -19,14 +19,14 @@ export interface PlannedTensor {
   readonly sourceOffset: number
   readonly sourceType: string
   readonly type: string
-  /** Rows of one head, where llama.cpp wants the halves of heads interleaved; see TensorJob. */
+  /** Rows per head, if llama.cpp needs the halves of heads interleaved; see TensorJob. */
   readonly headRows?: number
 }
 
 export interface WriteOptions {
-  /** Default: one for each processor. */
+  /** Default: one per processor. */
   readonly threads?: number
-  /** Bytes of the target, written and in all. */
+  /** Bytes of the target: written and total. */
   readonly onProgress?: (done: number, total: number) => void
   readonly signal?: AbortSignal
 }
@@ -35,13 +35,13 @@ export type TensorReply =
   | { readonly ok: true }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string }
 
-/** Elements of one job: small enough that all threads have work to the end. */
+/** Elements per job: few enough that all threads stay busy until the end. */
 const JOB_ELEMENTS = 1 << 22
 
 /**
  * Writes a GGUF file of these metadata entries (as bytes) and tensors, converting their types on worker threads. `target`
- * appears when it is complete. Memory does not depend on the model's size. Throws bad_request naming a tensor that cannot
- * be converted, and what `signal` is aborted with. Returns the bytes of the file.
+ * appears once it is complete. Memory use does not depend on the model size. Throws bad_request naming a tensor that cannot
+ * be converted, or the abort reason of `signal`. Returns the size of the file in bytes.
  */
 export const writeGguf = async (
   target: string,
@@ -67,7 +67,7 @@ export const writeGguf = async (
     const file = await open(part, 'w')
     try {
       await file.writeFile(head)
-      // Padding between tensors, and behind the last one, stays zero.
+      // Padding between tensors and after the last one stays zero.
       await file.truncate(dataStart + end)
       const jobs = tensors.flatMap((tensor, index) => jobsOf(tensor, part, dataStart + offsets[index]!))
       await runJobs(jobs, options)

@@ -77,7 +77,7 @@ const pad: Evaluate = (context, [output]) => {
   return [result]
 }
 
-/** One triangle of each matrix, zeros elsewhere. */
+/** One triangle of each matrix, with zeros elsewhere. */
 const trilu: Evaluate = (context) => {
   const { shape, values } = at(context, 0)
   const [rows, columns] = [shape.at(-2) ?? 1, shape.at(-1) ?? 1]

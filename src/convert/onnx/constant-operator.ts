@@ -2,7 +2,7 @@ import type { Constant } from './constants.ts'
 import type { NodeContext, StaticValue } from './node-context.ts'
 
 type Values = ArrayLike<number>
-/** The elements of each output; its type and shape are known. */
+/** Computes the elements of each output, whose type and shape are known. */
 export type Evaluate = (context: NodeContext, outputs: readonly StaticValue[]) => readonly Values[]
 
 export const at = (context: NodeContext, index: number): Constant => context.constant(index)!

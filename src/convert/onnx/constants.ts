@@ -1,4 +1,4 @@
-// Operators on constants, as far as exporters compute shapes and weights with them.
+// Operators on constants that exporters use to compute shapes and weights.
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import { type ElementType, elementCount, type OnnxTensor } from './model.ts'
@@ -20,7 +20,7 @@ export const constantOf = (tensor: OnnxTensor): Constant => ({
 export const tensorOfConstant = ({ type, shape, values }: Constant): OnnxTensor =>
   tensorOf(type as DType, shape, values)
 
-/** The axis counted from the front. Throws bad_request outside of -rank to rank - 1. */
+/** The nonnegative axis. Throws bad_request outside of -rank to rank - 1. */
 export const axisOf = (axis: number, rank: number): number => {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
     throw badRequest(`The axis ${axis} does not exist in ${rank} dimensions.`)
@@ -28,7 +28,7 @@ export const axisOf = (axis: number, rank: number): number => {
   return axis < 0 ? axis + rank : axis
 }
 
-/** The shape that shapes broadcast to. Throws bad_request where they do not. Source: NumPy's rules, as in ONNX. */
+/** The common shape after broadcasting. Throws bad_request if there is none. Source: NumPy's rules, as in ONNX. */
 export const broadcastShapes = (shapes: readonly (readonly number[])[]): number[] => {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length))
   return Array.from({ length: rank }, (_, at) => {
@@ -46,7 +46,7 @@ export const stridesOf = (shape: readonly number[]): number[] => {
   return strides
 }
 
-/** Elements of a view: `offset + sum(index * stride)` for each index of the shape, row-major. */
+/** The elements of a view: `offset + sum(index * stride)` for each index of the shape, row-major. */
 export const viewElements = (
   values: ArrayLike<number>,
   shape: readonly number[],
@@ -68,7 +68,7 @@ export const viewElements = (
   return result
 }
 
-/** The constant repeated along its dimensions of 1, and new ones in front, to this shape. */
+/** Repeats a constant along its dimensions of 1 and along new leading ones to get this shape. */
 export const broadcastTo = (constant: Constant, shape: readonly number[]): Constant => {
   const strides = stridesOf(constant.shape)
   const missing = shape.length - constant.shape.length
@@ -86,14 +86,14 @@ export const transposeConstant = (constant: Constant, permutation: readonly numb
 export const transposeTensor = (tensor: OnnxTensor, permutation: readonly number[]): OnnxTensor =>
   tensorOfConstant(transposeConstant(constantOf(tensor), permutation))
 
-/** [before, along, after]: how many elements lie before, on, and behind an axis. */
+/** [before, along, after]: the number of elements before, on, and after an axis. */
 export const aroundAxis = (shape: readonly number[], axis: number): [number, number, number] => [
   elementCount(shape.slice(0, axis)),
   shape[axis]!,
   elementCount(shape.slice(axis + 1)),
 ]
 
-/** Elements at these positions of an axis. */
+/** The elements at these positions of an axis. */
 export const takeAlong = (constant: Constant, axis: number, positions: ArrayLike<number>): Float64Array => {
   const [before, along, after] = aroundAxis(constant.shape, axis)
   const result = new Float64Array(before * positions.length * after)

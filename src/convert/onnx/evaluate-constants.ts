@@ -9,7 +9,7 @@ import type { NodeContext, StaticValue } from './node-context.ts'
 
 const OPERATORS: Readonly<Record<string, Evaluate>> = { ...ARITHMETIC, ...ARRANGEMENT }
 
-/** Operators that need no constant input, only its shape. */
+/** Operators that need only the shape of an input. */
 const OF_SHAPE: Readonly<Record<string, Evaluate>> = {
   ConstantOfShape: (context, [output]) => {
     const fill = context.node.attributes.value
@@ -38,8 +38,8 @@ const constantNode = (context: NodeContext): (Constant | OnnxTensor)[] => {
 }
 
 /**
- * The outputs of a node whose inputs are all constant, or of which only shapes are asked. Empty where it has to be
- * computed when the model runs, or has more than `maxElements` elements; a large weight may be rearranged, not enlarged.
+ * Evaluates a node whose inputs are all constant, or which needs only shapes. Empty if it must be computed at run time, or
+ * if an input or output has more than `maxElements` elements.
  */
 export const evaluateConstant = (
   context: NodeContext,

@@ -1,4 +1,4 @@
-// Operators over plain arrays, in float64.
+// Operators over plain arrays in float64.
 export interface Value {
   readonly shape: readonly number[]
   readonly data: readonly (number | string)[]
@@ -9,7 +9,7 @@ export const numbers = (value: Value): readonly number[] => value.data as readon
 
 const stridesOf = (shape: readonly number[]): number[] => shape.map((_, axis) => size(shape.slice(axis + 1)))
 
-/** The shape that both broadcast to, and a function from an index in it to one in `shape`. */
+/** The common shape after broadcasting, and a function from an index in it to one in `shape`. */
 const broadcast = (...shapes: (readonly number[])[]) => {
   const rank = Math.max(...shapes.map((shape) => shape.length))
   const padded = shapes.map((shape) => [...Array<number>(rank - shape.length).fill(1), ...shape])
@@ -66,7 +66,7 @@ export const ELEMENTWISE: Record<string, (...values: number[]) => number | strin
   Identity: (a) => a!,
 }
 
-/** Rows along an axis: their indices in the data. */
+/** The rows along an axis, as indices in the data. */
 export const along = (shape: readonly number[], asked: number): number[][] => {
   const axis = asked < 0 ? asked + shape.length : asked
   const step = stridesOf(shape)[axis]!
@@ -153,7 +153,9 @@ export const transpose = (input: Value, perm: readonly number[]): Value => {
   return { shape, data }
 }
 
-export const topK = (input: Value, k: number, largest: boolean): Value[] => {
+export const topK = (input: Value, k: number, largest: boolean, axis: number): Value[] => {
+  if (axis === 0 && input.shape.length === 2)
+    return topK(transpose(input, [1, 0]), k, largest, -1).map((value) => transpose(value, [1, 0]))
   const rows = along(input.shape, -1).map((row) =>
     row
       .map((i, at) => [numbers(input)[i]!, at] as const)

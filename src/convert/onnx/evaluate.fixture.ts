@@ -1,4 +1,4 @@
-// Runs the operators that the converters of classical models write, in float64: for tests, slow and plain.
+// Runs the operators written by the converters of classical models, in float64: slow and simple, for tests.
 import {
   along,
   concat,
@@ -22,7 +22,7 @@ import { numbersOf } from './tensors.ts'
 const attribute = (node: OnnxNode, name: string): readonly number[] =>
   (node.attributes[name] as Extract<Attribute, { kind: 'ints' | 'floats' }> | undefined)?.value ?? []
 
-/** TreeEnsembleRegressor of ai.onnx.ml 3 that adds up. Thresholds are float32, as in the file. */
+/** TreeEnsembleRegressor of ai.onnx.ml 3 with sums. Thresholds are float32, as in the file. */
 const treeEnsemble = (node: OnnxNode, input: Value): Value => {
   const list = (name: string) => attribute(node, `nodes_${name}`)
   const [trees, ids, features, values] = [list('treeids'), list('nodeids'), list('featureids'), list('values')]
@@ -121,7 +121,7 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
         },
       ]
     case 'TopK':
-      return topK(a, numbers(b)[0]!, attributeOf(node, 'largest', 'int', 1) === 1)
+      return topK(a, numbers(b)[0]!, attributeOf(node, 'largest', 'int', 1) === 1, attributeOf(node, 'axis', 'int', -1))
     case 'CumSum': {
       const data = [...numbers(a)]
       for (const row of along(a.shape, numbers(b)[0]!))
@@ -129,7 +129,7 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
       return [{ shape: a.shape, data }]
     }
     case 'Pad': {
-      // One column of a constant at the end.
+      // Appends a constant column.
       const column = { shape: [a.shape[0]!, 1], data: Array.from({ length: a.shape[0]! }, () => c.data[0]!) }
       return [concat([a, column], 1)]
     }
@@ -150,7 +150,7 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
   }
 }
 
-/** The words of two letters and more of each text, filled up with '#'. */
+/** The words of two or more letters in each text, padded with '#'. */
 const words = ({ data }: Value, pattern: RegExp): Value => {
   const rows = data.map((value) => (String(value).match(pattern) ?? []).filter((word) => word.length > 1))
   const width = Math.max(...rows.map((row) => row.length))
@@ -158,7 +158,7 @@ const words = ({ data }: Value, pattern: RegExp): Value => {
   return { shape: [rows.length, width], data: padded }
 }
 
-/** How often the n-grams of the pool occur in each row. */
+/** Counts how often the n-grams of the pool occur in each row. */
 const grams = (node: OnnxNode, { shape, data }: Value): Value => {
   const starts = [...attributeOf(node, 'ngram_counts', 'ints', []), Number.POSITIVE_INFINITY]
   const pool = attributeOf(node, 'pool_strings', 'strings', [])
@@ -177,7 +177,7 @@ const grams = (node: OnnxNode, { shape, data }: Value): Value => {
   return { shape: [counts.length, columns.length], data: counts.flat() }
 }
 
-/** A loop with one value, which ends by a condition or after so many rounds. */
+/** A loop with one value, which ends by a condition or after a number of iterations. */
 const runLoop = (node: OnnxNode, values: ReadonlyMap<string, Value>): Value => {
   const body = attributeOf(node, 'body', 'graph', null)!
   const [rounds, , start] = node.inputs.map((name) => values.get(name)!)
@@ -205,7 +205,7 @@ const runGraph = (graph: OnnxGraph, values: Map<string, Value>): void => {
   }
 }
 
-/** The model's outputs by name. */
+/** Computes the model's outputs by name. */
 export const evaluate = ({ graph }: OnnxModel, inputs: Readonly<Record<string, Value>>): Record<string, Value> => {
   const values = new Map(Object.entries(inputs))
   runGraph(graph, values)

@@ -3,13 +3,13 @@ import { withFusedNorms, withMergedProducts } from './merge-weights.ts'
 import { attributeOf, type OnnxGraph, type OnnxModel, type OnnxNode, type OnnxTensor } from './model.ts'
 import { withOutputNames, withoutPassThrough, withoutUnused } from './simplify-graph.ts'
 
-/** Weights may be rearranged ahead of time; nothing is made larger than this many elements (256 MB of float32). */
+/** Weights may be rearranged ahead of time, but nothing may exceed this many elements (256 MB of float32). */
 const MAX_FOLDED_ELEMENTS = 2 ** 26
 
 const hasSubgraph = (node: OnnxNode): boolean =>
   Object.values(node.attributes).some((attribute) => attribute.kind === 'graph')
 
-/** The branch that a constant condition takes, in place of each If. */
+/** Replaces each If that has a constant condition with its chosen branch. */
 const withoutBranches = (graph: OnnxGraph, constants: ReadonlyMap<string, OnnxTensor>): OnnxGraph => {
   const initializers = new Map(graph.initializers)
   const nodes = graph.nodes.flatMap((node): OnnxNode[] => {
@@ -28,9 +28,9 @@ const withoutBranches = (graph: OnnxGraph, constants: ReadonlyMap<string, OnnxTe
 }
 
 /**
- * The model with everything computed that does not depend on its inputs' elements: constants, shapes (for these input
- * shapes; a dimension with a name is 1 where none is given), and branches. Identity and Dropout are gone, and
- * BatchNormalization is part of the convolution before it; products with constant matrices one after another are one.
+ * Computes everything that does not depend on the values of the inputs: constants, shapes (for these input shapes; named
+ * dimensions without a size are 1), and branches. Removes Identity and Dropout, merges BatchNormalization into the preceding
+ * convolution, and merges consecutive products with constant matrices.
  * @throws bad_request that names the node, like inferShapes
  */
 export const foldConstants = (model: OnnxModel, inputShapes?: InputShapes): OnnxModel => {
@@ -53,7 +53,7 @@ export const foldConstants = (model: OnnxModel, inputShapes?: InputShapes): Onnx
       output.container === undefined ? { ...output, shape: values.get(output.name)?.shape ?? output.shape } : output,
     )
     const folded = { ...current.graph, inputs, outputs, nodes, initializers: constants }
-    // Subgraphs read values of the graph around them by name, so names stay where there are some.
+    // Subgraphs read outer values by name, so names must be kept if there are any.
     const steps = nodes.some(hasSubgraph)
       ? []
       : [withoutPassThrough, withoutUnused, withFusedNorms, withMergedProducts, withOutputNames]

@@ -1,22 +1,22 @@
 import type { Attribute, ElementType, OnnxGraph, OnnxModel, OnnxNode, OnnxTensor, OnnxValue } from './model.ts'
 
-/** The operator sets that converters write: what onnxruntime 1.17 and newer run. */
+/** The operator sets that converters write, supported by onnxruntime 1.17 and later. */
 const WRITTEN_OPSETS = { '': 18, 'ai.onnx.ml': 3 } as const
 const WRITTEN_IR_VERSION = 8
 
 export interface GraphBuilder {
-  /** A graph input; a dimension that is not fixed has a name, such as `batch`. Returns the value's name. */
+  /** Adds a graph input; dimensions that are not fixed have a name, such as `batch`. Returns the value's name. */
   input(name: string, type: ElementType, shape: OnnxValue['shape']): string
-  /** A constant; the name is made unique. Returns the name it has. */
+  /** Adds a constant. Returns its name, made unique. */
   constant(name: string, tensor: OnnxTensor): string
-  /** A node with one output. Returns the output's name: `output`, made unique, or one of the operator's. */
+  /** Adds a node with one output. Returns the output's name: `output` or one based on the operator, made unique. */
   node(
     type: string,
     inputs: readonly string[],
     attributes?: Readonly<Record<string, Attribute>>,
     options?: { readonly output?: string; readonly domain?: string },
   ): string
-  /** A node with several outputs. Returns their names. */
+  /** Adds a node with several outputs. Returns their names. */
   nodes(
     type: string,
     inputs: readonly string[],
@@ -24,12 +24,12 @@ export interface GraphBuilder {
     attributes?: Readonly<Record<string, Attribute>>,
     domain?: string,
   ): string[]
-  /** Makes a value a graph output under this name. */
+  /** Makes a value a graph output with this name. */
   output(name: string, value: string, type: ElementType, shape: OnnxValue['shape']): void
   build(): OnnxModel
 }
 
-/** Collects a graph node by node, in the order in which they run. Names are unique in the graph. */
+/** Builds a graph node by node, in execution order. Names are unique in the graph. */
 export const graphBuilder = (name: string, metadata: Readonly<Record<string, string>> = {}): GraphBuilder => {
   const taken = new Map<string, number>()
   const inputs: OnnxValue[] = []

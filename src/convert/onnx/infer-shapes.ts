@@ -9,16 +9,16 @@ import { SHAPE_RULES } from './shape-rules.ts'
 export type InputShapes = Readonly<Record<string, readonly number[]>> | readonly number[]
 
 const MAX_ELEMENTS = 2 ** 40
-/** Constants up to this many elements are computed where shapes may depend on them. */
+/** Constants of up to this many elements are computed, because shapes may depend on them. */
 const MAX_SHAPE_ELEMENTS = 65_536
 
 const shapeIsPossible = (shape: readonly number[]): boolean =>
   shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MAX_ELEMENTS
 
-/** All constants that are computed have at most this many elements, and two for each of those that the file has. */
+/** The limit of elements in all computed constants together, plus two for each element of the file's constants. */
 const MAX_GROWTH = 2 ** 24
 
-/** Runs what may fail on a faulty model; every fault is a bad_request that names the place. */
+/** Runs code that may fail on an invalid model; every failure is a bad_request that names the location. */
 export const guarded = <Result>(where: string, run: () => Result): Result => {
   try {
     return run()
@@ -31,7 +31,7 @@ export const guarded = <Result>(where: string, run: () => Result): Result => {
 
 const isList = (shapes: InputShapes): shapes is readonly number[] => Array.isArray(shapes)
 
-/** Sizes of the named dimensions, taken from the given shapes. Throws bad_request where a shape does not fit its input. */
+/** The sizes of the named dimensions in the given shapes. Throws bad_request if a shape does not match its input. */
 const namedSizes = (inputs: readonly OnnxValue[], given: ReadonlyMap<string, readonly number[]>) => {
   const sizes = new Map<string, number>()
   for (const [name, shape] of given) {
@@ -66,8 +66,8 @@ export interface Analysis {
 }
 
 /**
- * Shapes of all values and the constants that follow from them, up to `maxElements` each.
- * Throws bad_request with the node where inputs do not fit its operator.
+ * Infers the shapes of all values, and the constants of up to `maxElements` each. Throws bad_request naming a node whose
+ * inputs do not fit its operator.
  */
 export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements = MAX_SHAPE_ELEMENTS): Analysis => {
   const { graph, opsets } = model
@@ -120,7 +120,7 @@ export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements
     for (const [at, output] of outputs.entries()) {
       const tensor = 'data' in output ? output : tensorOfConstant(output)
       if ((node.outputs[at] ?? '') !== '') addConstant(node.outputs[at]!, tensor)
-      // A Constant and an Identity hold what the file has.
+      // Constant and Identity hold elements that are in the file.
       if (node.type === 'Constant') remaining += 2 * elementCount(tensor.shape)
       else if (node.type !== 'Identity') remaining -= elementCount(tensor.shape)
     }
@@ -128,7 +128,7 @@ export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements
   return { values, constants, contextOf }
 }
 
-/** What the file says of a value, unless a dimension has a name that no input has: it depends on data then. */
+/** The value's declaration in the file, unless it has a named dimension that no input has and that thus depends on data. */
 const declaredValue = (
   value: OnnxValue | undefined,
   inputs: readonly OnnxValue[],
@@ -140,7 +140,7 @@ const declaredValue = (
   return known ? { type: value.type, shape: fix(value.shape) } : undefined
 }
 
-/** Empty where the operator is not known, or its shape depends on data. */
+/** Empty if the operator is unknown or its shape depends on data. */
 const inferNode = (context: NodeContext): readonly StaticValue[] => {
   const { domain, type } = context.node
   const rule = domain === '' || domain === 'ai.onnx.ml' ? SHAPE_RULES[type] : undefined
@@ -162,9 +162,9 @@ const unlessDataDependent = <Item>(list: () => readonly Item[]): readonly Item[]
 }
 
 /**
- * The static type and shape of every value. A dimension that has a name takes its size from the given input shapes, else 1.
- * Values whose shape depends on data, and outputs of unknown operators that the file does not describe, are left out.
- * Throws bad_request that names the input or the node where shapes do not fit.
+ * Returns the static type and shape of every value. Named dimensions get their size from the given input shapes, otherwise
+ * 1. Omits values with data-dependent shapes, and outputs of unknown operators that the file does not describe. Throws
+ * bad_request naming the input or node if shapes do not fit.
  */
 export const inferShapes = (
   model: OnnxModel,

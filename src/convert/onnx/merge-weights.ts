@@ -1,10 +1,10 @@
-// Joins constant weights of neighboring nodes into those of one.
+// Merges the constant weights of adjacent nodes.
 import { type Constant, constantOf, tensorOfConstant } from './constants.ts'
 import { attributeOf, type OnnxGraph, type OnnxNode } from './model.ts'
 
 /**
- * `y = scale * (conv(x) - mean) / sqrt(variance + epsilon) + bias` as weights and a bias of the convolution before it.
- * Source: Jacob et al. 2018, section 3.2. `inner` is how many weights of a channel lie beside each other.
+ * Merges `y = scale * (conv(x) - mean) / sqrt(variance + epsilon) + bias` into the weights and bias of the convolution.
+ * Source: Jacob et al. 2018, section 3.2. `inner` is the number of adjacent weights per channel.
  */
 const fusedWeights = (weight: Constant, bias: Constant | undefined, norm: readonly Constant[], epsilon: number) => {
   const [scale, shift, mean, variance] = norm.map(({ values }) => values)
@@ -24,7 +24,7 @@ const readerCounts = (graph: OnnxGraph): Map<string, number> => {
   return readers
 }
 
-/** Convolutions that take in the BatchNormalization behind them, where nothing else reads their output. */
+/** Merges BatchNormalization into the preceding convolution if nothing else reads the convolution's output. */
 export const withFusedNorms = (graph: OnnxGraph): OnnxGraph => {
   const readers = readerCounts(graph)
   const convs = new Map(
@@ -56,7 +56,7 @@ export const withFusedNorms = (graph: OnnxGraph): OnnxGraph => {
   return { ...graph, nodes, initializers }
 }
 
-/** The most multiplications that merging two matrices may take: about a second. */
+/** The maximum number of multiplications for merging two matrices: about a second. */
 const MAX_PRODUCT = 2 ** 29
 
 /** `A · B` of two matrices, in float64. */
@@ -75,8 +75,8 @@ const product = (a: Constant, b: Constant): Float64Array => {
 }
 
 /**
- * `(x · A) · B` with constant matrices as `x · (A · B)` where that is smaller: linear models write their support vectors
- * and coefficients so, whose sums cancel out and lose digits in float32.
+ * Rewrites `(x · A) · B` with constant matrices as `x · (A · B)` if that is smaller. Linear models write their support
+ * vectors and coefficients in the first form, whose sums cancel and lose digits in float32.
  */
 export const withMergedProducts = (graph: OnnxGraph): OnnxGraph => {
   const readers = readerCounts(graph)

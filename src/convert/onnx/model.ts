@@ -1,8 +1,8 @@
-// An ONNX model as plain data: what every converter reads or makes.
+// An ONNX model as plain data: what every converter reads or creates.
 import { badRequest } from '../../domain/errors.ts'
 import { BYTES_OF, type DType } from '../../tensors/weight-file.ts'
 
-/** Element types of tensors: those of weight files, strings, and integers of four bits, two of which share a byte. */
+/** Element types of tensors: those of weight files, strings, and 4-bit integers, two of which share a byte. */
 export type ElementType = DType | 'string' | 'u4' | 'i4'
 
 /** TensorProto.DataType by number. */
@@ -28,7 +28,7 @@ export const ELEMENT_TYPES: Readonly<Record<number, ElementType>> = {
 export const numberOfElementType = (type: ElementType): number =>
   Number(Object.entries(ELEMENT_TYPES).find(([, name]) => name === type)![0])
 
-/** A constant. Numbers are little-endian in `data`, in row-major order; strings are in `strings`, in UTF-8. */
+/** A constant. Numbers are little-endian and row-major in `data`; strings are UTF-8 in `strings`. */
 export interface OnnxTensor {
   readonly type: ElementType
   readonly shape: readonly number[]
@@ -36,12 +36,12 @@ export interface OnnxTensor {
   readonly strings?: readonly Uint8Array[]
 }
 
-/** A graph's input or output. A dimension is a number, or a name (`''` where it has none); null: no shape is known. */
+/** A graph's input or output. A dimension is a number or a name (`''` if it has none); null if the shape is unknown. */
 export interface OnnxValue {
   readonly name: string
   readonly type: ElementType
   readonly shape: readonly (number | string)[] | null
-  /** Sequences and maps, as some classifiers give them: `sequence(map(i64, f32))`. Empty for tensors. */
+  /** Sequences and maps, which some classifiers output: `sequence(map(i64, f32))`. Absent for tensors. */
   readonly container?: 'sequence' | 'map' | 'sequence of maps'
   readonly keyType?: ElementType
 }
@@ -66,7 +66,7 @@ export interface OnnxNode {
   readonly type: string
   /** `''` for ONNX's own operators, `ai.onnx.ml` for those of classical models. */
   readonly domain: string
-  /** `''` for an optional input that is left out. */
+  /** `''` for an omitted optional input. */
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   readonly attributes: Readonly<Record<string, Attribute>>
@@ -74,12 +74,12 @@ export interface OnnxNode {
 
 export interface OnnxGraph {
   readonly name: string
-  /** Without the initializers that old models list among their inputs. */
+  /** Without the initializers, which old models list among their inputs. */
   readonly inputs: readonly OnnxValue[]
   readonly outputs: readonly OnnxValue[]
   readonly initializers: ReadonlyMap<string, OnnxTensor>
   readonly nodes: readonly OnnxNode[]
-  /** What the file says about values in between. */
+  /** The file's declarations of intermediate values. */
   readonly values: readonly OnnxValue[]
 }
 
@@ -93,7 +93,7 @@ export interface OnnxModel {
 
 export const elementCount = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
 
-/** Bytes that a tensor of this type and shape has. */
+/** The number of bytes of a tensor with this type and shape. */
 export const byteCount = (type: ElementType, shape: readonly number[]): number => {
   const elements = elementCount(shape)
   if (type === 'string') return 0
@@ -107,7 +107,7 @@ export const floats = (value: Iterable<number>): Attribute => ({ kind: 'floats',
 export const ints = (value: Iterable<number>): Attribute => ({ kind: 'ints', value: [...value] })
 export const texts = (value: Iterable<string>): Attribute => ({ kind: 'strings', value: [...value] })
 
-/** The attribute's value, or the default where the node has none. Throws bad_request where it is of another kind. */
+/** The attribute's value, or the default if absent. Throws bad_request if it is of another kind. */
 export const attributeOf = <Kind extends keyof AttributeValues, Default>(
   node: OnnxNode,
   name: string,

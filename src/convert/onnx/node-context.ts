@@ -2,34 +2,34 @@ import { badRequest } from '../../domain/errors.ts'
 import { axisOf, type Constant } from './constants.ts'
 import { attributeOf, type ElementType, type OnnxNode } from './model.ts'
 
-/** A value's type and its shape, in which every dimension is known. */
+/** A value's type and its shape with all dimensions known. */
 export interface StaticValue {
   readonly type: ElementType
   readonly shape: readonly number[]
 }
 
-/** A shape that depends on data: it has no static value, which is no fault of the model. */
+/** Thrown for a shape that depends on data: it has no static value, although the model is valid. */
 export class DataDependent extends Error {}
 
-/** A node, with what is known about its inputs. */
+/** A node and what is known about its inputs. */
 export interface NodeContext {
   readonly node: OnnxNode
   /** The version of the operator set. */
   readonly opset: number
-  /** The names of graph values that subgraphs of control flow may see. */
+  /** Graph values by name, including those that control-flow subgraphs may read. */
   readonly known: ReadonlyMap<string, StaticValue>
   readonly has: (at: number) => boolean
-  /** Throws bad_request where the node has no such input, DataDependent where its shape is not known. */
+  /** Throws bad_request if the node has no such input, DataDependent if its shape is unknown. */
   readonly input: (at: number) => StaticValue
   readonly constant: (at: number) => Constant | undefined
-  /** The elements of a constant input. Throws DataDependent where it is none. */
+  /** The elements of a constant input. Throws DataDependent if it is not constant. */
   readonly numbers: (at: number) => number[]
   readonly int: (name: string, absent?: number) => number
   readonly float: (name: string, absent?: number) => number
   readonly text: (name: string, absent?: string) => string
   readonly ints: (name: string) => readonly number[] | undefined
   readonly axis: (name: string, absent: number, rank?: number) => number
-  /** A list that newer operator sets give as an input, older ones as an attribute. */
+  /** A list that is an input in newer operator sets and an attribute in older ones. */
   readonly list: (at: number, name: string) => readonly number[] | undefined
 }
 

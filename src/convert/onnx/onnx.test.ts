@@ -16,7 +16,7 @@ const linear = () => {
   return graph.build()
 }
 
-it('what is written is read again', () => {
+it('a model is read back as it was written', () => {
   const model = linear()
   expect(readOnnx(writeOnnx(model))).toEqual(model)
   const [gemm, identity] = model.graph.nodes
@@ -30,7 +30,7 @@ it('what is written is read again', () => {
   expect([...numbersOf(model.graph.initializers.get('weight_1')!)]).toEqual([0.5, -0.5, 65504])
 })
 
-it('integers of 64 bits keep their sign and their size; those of four bits share bytes', () => {
+it('64-bit integers keep their sign and size, and 4-bit ones share bytes', () => {
   const huge = [2 ** 63, -1, -(2 ** 63)]
   const graph = graphBuilder('numbers')
   graph.constant('ends', tensorOf('i64', [3], huge))
@@ -45,7 +45,7 @@ it('integers of 64 bits keep their sign and their size; those of four bits share
 const FIXTURES = ['examples/model.onnx', 'test/fixtures/models/tiny-bert/onnx/model.onnx']
 
 it.each([...FIXTURES, 'test/fixtures/models/tiny-whisper/onnx/decoder_model_merged.onnx'])(
-  '%s is read and written without a difference',
+  '%s is read and written without differences',
   async (path) => {
     const model = readOnnx(await readFile(path))
     expect(model.graph.nodes.length).toBeGreaterThan(0)
@@ -53,7 +53,7 @@ it.each([...FIXTURES, 'test/fixtures/models/tiny-whisper/onnx/decoder_model_merg
   },
 )
 
-it('what is no model is refused with the reason', () => {
+it('content that is not a model is refused with the reason', () => {
   expect(() => readOnnx(new TextEncoder().encode('no model at all'))).toThrow(/./)
   expect(() => readOnnx(new Uint8Array(0))).toThrow('Not an ONNX model')
   const bytes = writeOnnx(linear())
@@ -66,7 +66,7 @@ it('what is no model is refused with the reason', () => {
   }
 })
 
-it('a graph that cannot be run is refused with the value that is wrong', () => {
+it('an invalid graph is refused, naming the faulty value', () => {
   const model = linear()
   const { nodes } = model.graph
   const withNodes = (more: readonly OnnxNode[]) => writeOnnx({ ...model, graph: { ...model.graph, nodes: more } })
@@ -79,6 +79,6 @@ it('a graph that cannot be run is refused with the value that is wrong', () => {
   expect(() => readOnnx(withNodes([...nodes, add, { ...relu, inputs: ['a'], outputs: ['b'] }]))).toThrow(
     "the value 'a' depends on itself (Add 'a')",
   )
-  // Their order is no fault: onnxruntime sorts nodes.
+  // Their order may be wrong, because onnxruntime sorts nodes.
   expect(readOnnx(withNodes([...nodes].reverse())).graph.nodes).toHaveLength(2)
 })

@@ -24,14 +24,14 @@ const elementType = (number: number | undefined, where: string): ElementType => 
   return type
 }
 
-/** Elements that are in none of the typed lists, but in `raw_data`. */
+/** Elements from the typed lists instead of `raw_data`. */
 const typedData = (proto: TensorProto, type: ElementType): Uint8Array => {
   if (type === 'string') return new Uint8Array(0)
   if (type === 'f32') return encodeElements(proto.floatData, 'f32')
   if (type === 'f64') return encodeElements(proto.doubleData, 'f64')
   if (type === 'i64') return encodeElements(proto.int64Data, 'i64')
   if (type === 'u64' || type === 'u32') return encodeElements(proto.uint64Data, type)
-  // Halves are kept as their bits, and so are bytes that hold two integers of four bits.
+  // Halves are stored as their bits, and so are bytes with two 4-bit integers.
   if (type === 'f16' || type === 'bf16') return encodeElements(proto.int32Data, 'u16')
   if (type === 'u4' || type === 'i4') return Uint8Array.from(proto.int32Data)
   return encodeElements(proto.int32Data, type)
@@ -56,7 +56,7 @@ const readTensor = (proto: TensorProto): OnnxTensor => {
   return type === 'string' ? { type, shape, data, strings: proto.stringData } : { type, shape, data }
 }
 
-/** Old files leave the kind out; it is then that of the field which is filled. */
+/** Old files omit the kind, which then follows from the field that is set. */
 const kindOf = (proto: AttributeProto): number => {
   if (proto.type !== undefined && proto.type !== 0) return proto.type
   if (proto.f !== undefined) return 1
@@ -123,14 +123,14 @@ const readGraph = (proto: GraphProto): OnnxGraph => {
     outputs: proto.output.map(readValue),
     initializers,
     nodes: proto.node.map(readNode),
-    // Hints only: what is of a kind that we do not know is left out.
+    // Only hints, so those of unknown kinds are ignored.
     values: proto.valueInfo.filter(({ type }) => type?.tensorType?.elemType !== undefined).map(readValue),
   }
 }
 
 /**
- * The model in the bytes of an `.onnx` file; its tensors are views of them. Throws bad_request for what is not one, for
- * external data, for models that define functions of their own, and for graphs that cannot be run.
+ * Reads the model in an `.onnx` file; its tensors are views of the bytes. Throws bad_request for other content, external
+ * data, models that define their own functions, and graphs that cannot be run.
  */
 export const readOnnx = (bytes: Uint8Array): OnnxModel => {
   const proto = decodeMessage(modelProto, bytes)

@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import { nodeLabel, type OnnxGraph, type OnnxNode } from './model.ts'
 
-/** What a node reads: its inputs, and what the graphs inside it take from the graph around them. */
+/** The values that a node reads: its inputs, and the outer values that its subgraphs read. */
 const readBy = (node: OnnxNode): string[] => {
   const names = node.inputs.filter((name) => name !== '')
   for (const attribute of Object.values(node.attributes)) {
@@ -38,7 +38,7 @@ const makersOf = ({ nodes, inputs, initializers }: OnnxGraph): Map<string, OnnxN
   return makers
 }
 
-/** Throws bad_request naming a value of the graph that is defined twice, or that depends on itself. */
+/** Throws bad_request naming a value of the graph that is defined twice or depends on itself. */
 export const requireSound = (graph: OnnxGraph): void => {
   const makers = makersOf(graph)
   const state = new Map<OnnxNode, 'open' | 'done'>()

@@ -1,4 +1,4 @@
-// Models, graphs, and nodes of onnx.proto (onnx 1.23, IR version 13), as models without training information use them.
+// Models, graphs, and nodes of onnx.proto (onnx 1.23, IR version 13), without the parts for training.
 import { type MessageType, many, of, one } from '../protobuf/message.ts'
 import {
   type StringEntry,

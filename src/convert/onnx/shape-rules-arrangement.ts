@@ -1,4 +1,4 @@
-// The shapes of outputs of operators that arrange and select elements.
+// The output shapes of operators that rearrange and select elements.
 import { badRequest } from '../../domain/errors.ts'
 import { axisOf } from './constants.ts'
 import { elementCount } from './model.ts'
@@ -39,7 +39,7 @@ export const squeeze: ShapeRule = (context) => {
   )
 }
 
-/** First, step and count of each axis of a Slice. Ends beyond the dimension are clamped as in ONNX. */
+/** The start, step, and count of each axis of a Slice. Ends beyond the dimension are clamped as in ONNX. */
 export const sliceRanges = (context: NodeContext): { start: number; step: number; count: number }[] => {
   const { shape } = context.input(0)
   const starts = context.list(1, 'starts') ?? []
@@ -60,7 +60,7 @@ export const sliceRanges = (context: NodeContext): { start: number; step: number
   return ranges
 }
 
-/** Sizes of the parts of a Split. */
+/** The sizes of the parts of a Split. */
 export const splitSizes = (context: NodeContext): number[] => {
   const size = context.input(0).shape[context.axis('axis', 0)]!
   const given = context.list(1, 'split')

@@ -1,8 +1,8 @@
-// Recurrent layers, attention's helpers, and Einsum.
+// Recurrent layers, attention operators, and Einsum.
 import { badRequest } from '../../domain/errors.ts'
 import type { NodeContext, StaticValue } from './node-context.ts'
 
-/** All states, the last state, and the last cell of LSTM, GRU and RNN. Source: ONNX, `layout` 0 and 1. */
+/** All states, the last state, and the last cell of LSTM, GRU, and RNN. Source: ONNX, `layout` 0 and 1. */
 const recurrent = (context: NodeContext): StaticValue[] => {
   const { type, shape } = context.input(0)
   const directions = context.input(1).shape[0]!

@@ -1,4 +1,4 @@
-// The shapes of operators' outputs, from those of their inputs. Source: onnx/docs/Operators.md, opsets 1 to 23.
+// Infers the shapes of operators' outputs from those of their inputs. Source: onnx/docs/Operators.md, opsets 1 to 23.
 import { badRequest } from '../../domain/errors.ts'
 import { axisOf, broadcastShapes } from './constants.ts'
 import { ELEMENT_TYPES, type ElementType, elementCount } from './model.ts'
@@ -50,7 +50,7 @@ const argument: ShapeRule = (context) => {
 
 const matMulShape = (context: NodeContext): number[] => {
   const [a, b] = [context.input(0).shape, context.input(1).shape]
-  if (a.length === 0 || b.length === 0) throw badRequest('It multiplies a number.')
+  if (a.length === 0 || b.length === 0) throw badRequest('MatMul needs inputs of at least one dimension.')
   const [left, right] = [a.length === 1 ? [1, ...a] : a, b.length === 1 ? [...b, 1] : b]
   if (left.at(-1) !== right.at(-2)) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] do not multiply.`)
   const batch = broadcastShapes([left.slice(0, -2), right.slice(0, -2)])

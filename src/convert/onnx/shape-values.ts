@@ -1,9 +1,9 @@
-// What rules for shapes are written with.
+// Helpers for shape rules.
 import { axisOf } from './constants.ts'
 import type { ElementType } from './model.ts'
 import type { NodeContext, StaticValue } from './node-context.ts'
 
-/** One value for each output that the node may have. */
+/** Returns one value per possible output of the node. */
 export type ShapeRule = (context: NodeContext) => readonly StaticValue[]
 
 export const value = (type: ElementType, shape: readonly number[]): StaticValue[] => [{ type, shape }]

@@ -7,7 +7,7 @@ import { float, int, ints } from './model.ts'
 import { readOnnx } from './read-onnx.ts'
 import { numbersOf, scalarOf, tensorOf } from './tensors.ts'
 
-/** As PyTorch's exporter writes a convolution, its normalization, and `flatten(x, 1)` of a dynamic batch. */
+/** A convolution, its normalization, and `flatten(x, 1)` of a dynamic batch, as PyTorch's exporter writes them. */
 const exported = () => {
   const graph = graphBuilder('exported')
   const x = graph.input('x', 'f32', ['batch', 1, 'height', 4])
@@ -30,7 +30,7 @@ const exported = () => {
   return graph.build()
 }
 
-it('every value has a shape: named dimensions are 1, or as the input shape has them', () => {
+it('every value has a shape: named dimensions are 1 or come from the input shape', () => {
   const shapes = inferShapes(exported())
   expect(shapes.get('conv')).toEqual({ type: 'f32', shape: [1, 2, 1, 4] })
   expect(shapes.get('concat')).toEqual({ type: 'i64', shape: [2] })
@@ -39,7 +39,7 @@ it('every value has a shape: named dimensions are 1, or as the input shape has t
   expect(inferShapes(exported(), { x: [5, 1, 3, 4] }).get('y')?.shape).toEqual([5, 24])
 })
 
-it('a shape that does not fit names the input, or the node', () => {
+it('a shape that does not fit names the input or the node', () => {
   expect(() => inferShapes(exported(), [1, 3, 2, 4])).toThrow(
     "The input shape [1, 3, 2, 4] does not fit the input 'x' of [batch, 1, height, 4].",
   )
@@ -50,7 +50,7 @@ it('a shape that does not fit names the input, or the node', () => {
   expect(() => inferShapes(graph.build())).toThrow("MatMul 'matmul': [2, 3] and [2, 3] do not multiply.")
 })
 
-it('constants, shape arithmetic and what only passes a value on are gone, and a normalization is part of its convolution', () => {
+it('folding removes constants, shape arithmetic, and pass-through nodes, and merges normalization into convolutions', () => {
   const { graph } = foldConstants(exported(), [5, 1, 3, 4])
   expect(graph.nodes.map(({ type }) => type)).toEqual(['Conv', 'Reshape'])
   const [conv, reshape] = graph.nodes
@@ -64,7 +64,7 @@ it('constants, shape arithmetic and what only passes a value on are gone, and a 
   expect(graph.initializers.size).toBe(3)
 })
 
-it('real exports fold to a graph whose every value has a shape', async () => {
+it('real exports fold to a graph in which every value has a shape', async () => {
   const model = readOnnx(await readFile('test/fixtures/models/tiny-bert/onnx/model.onnx'))
   const shape = { input_ids: [1, 8], attention_mask: [1, 8], token_type_ids: [1, 8] }
   const folded = foldConstants(model, shape)
@@ -73,7 +73,7 @@ it('real exports fold to a graph whose every value has a shape', async () => {
   for (const node of folded.graph.nodes) for (const name of node.outputs) expect(shapes.has(name)).toBe(true)
 })
 
-it('products with constant matrices one after another are one, where that is smaller', () => {
+it('consecutive products with constant matrices are merged if that is smaller', () => {
   const graph = graphBuilder('support vectors')
   const x = graph.input('x', 'f32', [1, 2])
   const vectors = graph.constant('vectors', tensorOf('f32', [2, 3], [1, 2, 3, 4, 5, 6]))

@@ -1,8 +1,8 @@
-// Drops what changes no result: unused nodes, and nodes that only pass a value on.
+// Removes unused nodes and nodes that only pass a value on.
 import { badRequest } from '../../domain/errors.ts'
 import type { OnnxGraph, OnnxNode, OnnxTensor } from './model.ts'
 
-/** Values that nodes and subgraphs of nodes read. */
+/** The values that nodes and their subgraphs read. */
 const readNames = (graph: OnnxGraph): Set<string> => {
   const names = new Set<string>(graph.outputs.map(({ name }) => name))
   const visit = (nodes: readonly OnnxNode[], depth: number) => {
@@ -20,7 +20,7 @@ const readNames = (graph: OnnxGraph): Set<string> => {
   return names
 }
 
-/** The nodes that outputs depend on, and the constants that they read. */
+/** Keeps only the nodes that outputs depend on, and the constants that they read. */
 export const withoutUnused = (graph: OnnxGraph): OnnxGraph => {
   let { nodes } = graph
   for (;;) {
@@ -38,13 +38,13 @@ const isPassThrough = (node: OnnxNode, constants: ReadonlyMap<string, OnnxTensor
   if (node.domain !== '') return false
   if (node.type === 'Identity') return true
   if (node.type !== 'Dropout') return false
-  // Dropout that is to train, or whose mask is used, is kept.
+  // Keeps Dropout in training mode or with a used mask.
   const training = constants.get(node.inputs[2] ?? '')
   const trains = (node.inputs[2] ?? '') !== '' && (training === undefined || training.data[0] !== 0)
   return !trains && (node.outputs[1] ?? '') === ''
 }
 
-/** Nodes without those that only pass a value on. One that gives a graph output its name becomes an Identity. */
+/** Removes nodes that only pass a value on. One that produces a graph output becomes an Identity. */
 export const withoutPassThrough = (graph: OnnxGraph): OnnxGraph => {
   const outputs = new Set(graph.outputs.map(({ name }) => name))
   const source = new Map<string, string>()
@@ -67,7 +67,7 @@ const identity = (node: OnnxNode, inputs: readonly string[]): OnnxNode => ({
   attributes: {},
 })
 
-/** A node that gives a graph output its name is dropped where the node before it can give it that name. */
+/** Removes an Identity that only names a graph output, if the preceding node can use that name. */
 export const withOutputNames = (graph: OnnxGraph): OnnxGraph => {
   const outputs = new Set(graph.outputs.map(({ name }) => name))
   const inputs = new Set(graph.inputs.map(({ name }) => name))

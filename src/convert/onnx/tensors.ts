@@ -3,7 +3,7 @@ import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import { elementCount, type OnnxTensor } from './model.ts'
 
-/** The tensor's elements, row-major. 64-bit integers beyond 2^53 are rounded. Throws bad_request for strings. */
+/** Returns the tensor's elements, row-major. Rounds 64-bit integers beyond 2^53. Throws bad_request for strings. */
 export const numbersOf = (tensor: OnnxTensor): Float32Array | Float64Array => {
   if (tensor.type === 'string') throw badRequest('A tensor of strings was found where numbers are expected.')
   if (tensor.type !== 'u4' && tensor.type !== 'i4') return decodeElements(tensor.data, tensor.type)
@@ -15,7 +15,7 @@ export const numbersOf = (tensor: OnnxTensor): Float32Array | Float64Array => {
   })
 }
 
-/** A tensor of numbers, each rounded to the nearest value of the type. */
+/** Creates a tensor from numbers, each rounded to the nearest value of the type. */
 export const tensorOf = (type: DType, shape: readonly number[], values: ArrayLike<number>): OnnxTensor => {
   if (elementCount(shape) !== values.length) {
     throw badRequest(`${values.length} values do not fill the shape [${shape.join(', ')}].`)

@@ -5,25 +5,25 @@ import { tensorOf } from './tensors.ts'
 
 export type BranchMode = 'BRANCH_LEQ' | 'BRANCH_LT'
 
-/** A comparison `x[feature] <mode> threshold`, and the nodes below. */
+/** A comparison `x[feature] <mode> threshold` and its child nodes. */
 export interface Branch {
   readonly feature: number
   readonly mode: BranchMode
   readonly threshold: number
   readonly whenTrue: number
   readonly whenFalse: number
-  /** Where rows go whose feature is NaN. */
+  /** True if rows with a NaN feature go to `whenTrue`. */
   readonly missingTrue: boolean
 }
 
-/** A split by categories, which are whole numbers below `codes`. */
+/** A categorical split; categories are integers below `codes`. */
 export interface CategoryBranch extends Pick<Branch, 'feature' | 'whenTrue' | 'whenFalse' | 'missingTrue'> {
   readonly codes: number
-  /** Whether a row of this category, or of any number that is none (null), goes to `whenTrue`. */
+  /** True if rows of this category go to `whenTrue`; null means any number that is not a category. */
   readonly isTrue: (code: number | null) => boolean
 }
 
-/** The values that a leaf adds to the targets from `target` on. */
+/** The values that a leaf adds to the targets, beginning at `target`. */
 export interface Leaf {
   readonly values: readonly number[]
   readonly target: number
@@ -31,13 +31,13 @@ export interface Leaf {
 
 export type TreeNode = Branch | CategoryBranch | Leaf
 
-/** Nodes of all trees of a model: a bound on memory, about ten times the largest forests in use. */
+/** The maximum nodes of all trees in a model, to limit memory: about ten times the largest forests in use. */
 const MAX_TREE_NODES = 4_000_000
 
-/** Numbers in the tables of all splits by categories. */
+/** The maximum count of numbers in the tables of all categorical splits. */
 const MAX_CATEGORIES = 16_000_000
 
-/** The largest float32 that is at most `value`: for float32 inputs, `x <= value` and `x <= result` are the same. */
+/** The largest float32 that is at most `value`: for float32 inputs, `x <= value` and `x <= result` are equivalent. */
 export const floatAtMost = (value: number): number => {
   const rounded = Math.fround(value)
   if (!(rounded > value)) return rounded
@@ -53,13 +53,13 @@ const requireFloat = (value: number): number => {
   throw badRequest(`The trees are damaged: a leaf has the value ${value}, which no float32 has.`)
 }
 
-/** The decision trees of a model, collected for one TreeEnsembleRegressor that adds up their leaves. */
+/** Collects a model's decision trees for one TreeEnsembleRegressor that sums their leaves. */
 export class TreeEnsemble {
   readonly #features: number
   readonly #targets: number
   #trees = 0
   #missing = false
-  /** Splits by categories: a column of 0 and 1 behind the features for each. */
+  /** Categorical splits, each with an additional 0/1 column after the features. */
   readonly #splits: CategoryBranch[] = []
   #categories = 0
   readonly #nodes = {
@@ -80,7 +80,7 @@ export class TreeEnsemble {
   }
 
   /**
-   * Adds the tree below `root`. Nodes that are reached twice are there twice; more than `maxNodes`, as in a cycle, are
+   * Adds the tree below `root`. Nodes that are reached twice are stored twice; more than `maxNodes`, as in a cycle, are
    * refused. Throws bad_request, also for a feature or target that does not exist.
    */
   add(root: number, nodeOf: (id: number) => TreeNode, maxNodes: number): void {
@@ -107,7 +107,7 @@ export class TreeEnsemble {
     }
   }
 
-  /** The node that adds up the trees' leaves and `base`, of shape [batch, targets]. Returns the name of its output. */
+  /** Adds the node that sums the trees' leaves and `base`, with shape [batch, targets]. Returns its output's name. */
   build(graph: GraphBuilder, x: string, base: readonly number[] = []): string {
     const { missing, modes, ...nodes } = this.#nodes
     return graph.node(
@@ -133,7 +133,7 @@ export class TreeEnsemble {
     )
   }
 
-  /** The node as a comparison with a threshold: a split by categories compares its own column. */
+  /** Converts a node to a comparison with a threshold: a categorical split compares its own column. */
   #compared(node: TreeNode, tree: number): Branch | Leaf {
     if ('values' in node) return node
     if (!(Number.isInteger(node.feature) && node.feature >= 0 && node.feature < this.#features))
@@ -147,7 +147,7 @@ export class TreeEnsemble {
     return { feature, mode: 'BRANCH_LEQ', threshold: 0.5, whenTrue, whenFalse, missingTrue: false }
   }
 
-  /** The features, and behind them for each split by categories 0 where a row goes to `whenTrue`, else 1. */
+  /** Appends a column for each categorical split to the features: 0 for rows that go to `whenTrue`, otherwise 1. */
   #withSplits(graph: GraphBuilder, x: string): string {
     const splits = this.#splits
     if (splits.length === 0) return x

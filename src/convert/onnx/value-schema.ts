@@ -1,4 +1,4 @@
-// Tensors and the types of values in onnx.proto (onnx 1.23, IR version 13).
+// Tensors and value types of onnx.proto (onnx 1.23, IR version 13).
 import { type MessageType, many, of, one } from '../protobuf/message.ts'
 
 export interface StringEntry {

@@ -1,8 +1,8 @@
-// Windows that slide: convolutions and pools.
+// Sliding windows: convolutions and pools.
 import { badRequest } from '../../domain/errors.ts'
 import type { NodeContext, StaticValue } from './node-context.ts'
 
-/** A sliding window, for each spatial dimension. */
+/** A sliding window, per spatial dimension. */
 export interface Window {
   readonly kernel: readonly number[]
   readonly strides: readonly number[]
@@ -24,7 +24,7 @@ const positive = (numbers: readonly number[], name: string): readonly number[] =
   return numbers
 }
 
-/** Padding and output of a window over these spatial sizes. Source: the ONNX operators Conv and MaxPool. */
+/** The padding and output of a window over these spatial sizes. Source: the ONNX operators Conv and MaxPool. */
 export const windowOf = (context: NodeContext, spatial: readonly number[], kernel: readonly number[]): Window => {
   const strides = positive(listOr(context.ints('strides'), spatial.length, 1), 'strides')
   const dilations = positive(listOr(context.ints('dilations'), spatial.length, 1), 'dilations')
@@ -46,7 +46,7 @@ export const windowOf = (context: NodeContext, spatial: readonly number[], kerne
   const output = spatial.map((size, at) => {
     const room = size + before[at]! + after[at]! - extent[at]!
     const steps = (ceil ? Math.ceil : Math.floor)(room / strides[at]!) + 1
-    // A window that starts in the padding behind the end is left out.
+    // Windows that start in the padding after the end are omitted.
     return ceil && (steps - 1) * strides[at]! >= size + before[at]! ? steps - 1 : steps
   })
   if (output.some((size) => size < 1)) {
@@ -77,7 +77,7 @@ export const convWindow = (context: NodeContext): Window => {
 export const poolWindow = (context: NodeContext): Window =>
   windowOf(context, sameRank(context.input(0), 3), context.ints('kernel_shape') ?? [])
 
-/** Padding and output of a transposed convolution: `output = stride * (input - 1) + extent - padding`, as ONNX has it. */
+/** The padding and output of a transposed convolution: `output = stride * (input - 1) + extent - padding`, as in ONNX. */
 export const convTransposeWindow = (context: NodeContext): Window => {
   const [data, weight] = [context.input(0), context.input(1)]
   const spatial = sameRank(data, 3)

@@ -88,7 +88,7 @@ const graphProtoOf = (graph: OnnxGraph): GraphProto => ({
   valueInfo: graph.values.map(valueProtoOf),
 })
 
-/** The bytes of an `.onnx` file. */
+/** Encodes an `.onnx` file. */
 export const writeOnnx = (model: OnnxModel): Uint8Array<ArrayBuffer> =>
   encodeMessage(modelProto, {
     irVersion: model.irVersion,

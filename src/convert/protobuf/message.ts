@@ -5,16 +5,15 @@ type Scalar = 'int32' | 'int64' | 'uint64' | 'bool' | 'float' | 'double' | 'stri
 
 export interface Field {
   readonly number: number
-  /** A scalar, or the message that it holds; a function, because messages hold each other. */
+  /** A scalar, or the type of the message that it holds (a function, because messages can contain each other). */
   readonly kind: Scalar | (() => MessageType<never>)
   readonly repeated: boolean
 }
 
 /**
- * The fields of a Protocol Buffers message, by the names of an interface. What is absent in a file is absent in the value:
- * nothing is filled with defaults, and everything present is written. Repeated fields are always arrays.
- * 64-bit integers are numbers; those beyond 2^53 keep their size and lose their last digits.
- * Source: protobuf.dev/programming-guides/encoding.
+ * The fields of a Protocol Buffers message, by the names of an interface. Fields absent in a file are absent in the value:
+ * no defaults are filled in, and everything present is written. Repeated fields are always arrays. 64-bit integers are
+ * numbers, which lose precision beyond 2^53. Source: protobuf.dev/programming-guides/encoding.
  */
 export interface MessageType<T> {
   readonly name: string
@@ -23,7 +22,7 @@ export interface MessageType<T> {
 
 export const one = (number: number, kind: Field['kind']): Field => ({ number, kind, repeated: false })
 export const many = (number: number, kind: Field['kind']): Field => ({ number, kind, repeated: true })
-/** The kind of a field that holds a message; the message may be declared later. */
+/** The kind of a field that holds a message, which may be declared later. */
 export const of =
   <T>(type: () => MessageType<T>): (() => MessageType<never>) =>
   () =>
@@ -123,10 +122,10 @@ const readMessage = (reader: BinaryReader, end: number, type: MessageType<never>
   return message
 }
 
-/** The message that the bytes hold. Byte fields are views of them. Throws bad_request where the bytes hold none. */
+/** Decodes a message. Byte fields are views of the input. Throws bad_request if the bytes are not a message. */
 export const decodeMessage = <T>(type: MessageType<T>, bytes: Uint8Array): T => {
   try {
-    // Not a Buffer: its slices would be views.
+    // Not a Buffer, whose slices would be views.
     const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
     return readMessage(new BinaryReader(plain), bytes.length, type as unknown as MessageType<never>, 0) as T
   } catch (error) {

@@ -1,4 +1,4 @@
-// Weights, biases, and values in 8 bits, between QuantizeLinear and DequantizeLinear.
+// 8-bit weights, biases, and values between QuantizeLinear and DequantizeLinear.
 import { attributeOf, int, type OnnxNode } from '../onnx/model.ts'
 import { numbersOf, tensorOf } from '../onnx/tensors.ts'
 import { weightNamed } from './graph-edit.ts'
@@ -11,13 +11,17 @@ const channelsOf = (node: OnnxNode, rank: number): Readonly<Record<number, numbe
   if (node.domain !== '') return {}
   if (node.type === 'Conv') return { 1: 0 }
   if (node.type === 'ConvTranspose') return { 1: attributeOf(node, 'group', 'int', 1) === 1 ? 1 : 0 }
-  if (node.type === 'MatMul') return { 1: rank - 1 }
-  if (node.type === 'Gemm') return { 1: attributeOf(node, 'transB', 'int', 0) === 0 ? 1 : 0 }
+  // A constant may be the first factor too, whose rows are the channels.
+  if (node.type === 'MatMul') return { 0: rank - 2, 1: rank - 1 }
+  if (node.type === 'Gemm') {
+    const isTransposed = (name: string): boolean => attributeOf(node, name, 'int', 0) !== 0
+    return { 0: isTransposed('transA') ? 1 : 0, 1: isTransposed('transB') ? 0 : 1 }
+  }
   if (['LSTM', 'GRU', 'RNN'].includes(node.type)) return { 1: 1, 2: 1 }
   return {}
 }
 
-/** The node with `DequantizeLinear` of 8-bit weights in place of its weights; the same node where it has none. */
+/** Replaces a node's weights with `DequantizeLinear` of 8-bit weights; returns the same node if it has none. */
 export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => {
   const { edit, opset } = work
   if (opset < CHANNEL_OPSET) return node
@@ -27,9 +31,9 @@ export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => 
     const weight = axis === undefined || rank < 2 ? null : weightNamed(edit, name)
     if (weight === null) return name
     return once(work, `dequantized ${name} ${axis}`, () => {
-      // Between known ranges the product is one of integers; elsewhere the weights are floating-point numbers again.
+      // If ranges are known, the product is computed in integers; otherwise, the weights become floating-point numbers again.
       const limit = work.ranges.size > 0 ? MAX_INTEGER_WEIGHT : undefined
-      // onnxruntime multiplies stacks of matrices only with one scale.
+      // onnxruntime multiplies stacks of matrices only with a single scale.
       const isStack = node.type === 'MatMul' && rank > 2
       const { values, scales } = isStack
         ? toBytes(weight.values, [1, weight.values.length], 0, limit)
@@ -46,12 +50,12 @@ export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => 
   return inputs.every((name, index) => name === node.inputs[index]) ? node : { ...node, inputs }
 }
 
-/** An embedding: rows of 8-bit weights, and their scales, are gathered and multiplied. */
+/** An embedding: gathers rows of 8-bit weights and their scales, and multiplies them. */
 export const byteRows = (work: IntegerEdit, node: OnnxNode): boolean => {
   const { edit } = work
   const rows = node.type === 'Gather' && node.domain === '' ? weightNamed(edit, node.inputs[0]) : null
   if (rows === null || rows.shape.length !== 2 || attributeOf(node, 'axis', 'int', 0) !== 0) return false
-  // Rows of a mask, perhaps.
+  // Possibly rows of a mask.
   if (!areFinite(rows.values)) return false
   const [name, indices] = node.inputs as [string, string]
   const scales = once(work, `rows ${name}`, () => {
@@ -66,14 +70,14 @@ export const byteRows = (work: IntegerEdit, node: OnnxNode): boolean => {
   return true
 }
 
-/** Scale and zero point of unsigned bytes that hold the range, and 0 exactly. */
+/** The scale and zero point of unsigned bytes that cover the range and represent 0 exactly. */
 const affineOf = ({ min, max }: ValueRange): { readonly scale: number; readonly zero: number } => {
   const [low, high] = [Math.min(0, min), Math.max(0, max)]
   const scale = Math.fround((high - low) / 255) || 1
   return { scale, zero: Math.max(0, Math.min(255, roundToEven(-low / scale))) }
 }
 
-/** The value through 8 bits and back; the value itself where its range is not known. */
+/** Converts the value to 8 bits and back; returns it unchanged if its range is unknown. */
 export const throughBytes = (work: IntegerEdit, value: string): string => {
   const range = work.ranges.get(value)
   if (range === undefined) return value
@@ -89,7 +93,7 @@ export const throughBytes = (work: IntegerEdit, value: string): string => {
   })
 }
 
-/** The bias as 32-bit integers with the scale of input times weights, without which onnxruntime keeps the float32 operator. */
+/** The bias as 32-bit integers with the scale of input times weights; without it, onnxruntime keeps the float32 operator. */
 export const integerBias = (
   work: IntegerEdit,
   node: OnnxNode,

@@ -8,8 +8,8 @@ const FLOAT = 1
 const HALF = 10
 
 /**
- * Operators that stay in float32: those that have no half-precision form in all operator sets, and those whose sums and
- * powers leave its range. Operators of other domains stay as well.
+ * Operators that stay in float32: those without a half-precision form in all operator sets, and those whose sums or powers
+ * exceed its range. Operators of other domains stay as well.
  */
 const KEPT: ReadonlySet<string> = new Set(
   (
@@ -23,7 +23,7 @@ const KEPT: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Single numbers may be small on purpose, as what is added before a division. */
+/** Vectors and scalars may be small on purpose, such as a term added before a division. */
 const isOutOfRange = (tensor: OnnxTensor): boolean => {
   if (tensor.type !== 'f32') return false
   const values = numbersOf(tensor)
@@ -34,11 +34,11 @@ const overflows = (value: number): boolean => Math.abs(value) > MAX_HALF && Math
 
 const halfOf = (tensor: OnnxTensor): OnnxTensor => tensorOf('f16', tensor.shape, numbersOf(tensor))
 
-/** Attributes that name an element type or hold numbers of one. */
+/** Attributes that name an element type or hold numbers of that type. */
 const halfAttributes = (node: OnnxNode): OnnxNode['attributes'] => {
   const result: Record<string, Attribute> = { ...node.attributes }
   if (node.type === 'Cast' && node.attributes.to?.value === FLOAT) result.to = int(HALF)
-  // Without a value it is a float32 zero.
+  // The default value is a float32 zero.
   if (node.type === 'ConstantOfShape') result.value = { kind: 'tensor', value: tensorOf('f16', [1], [0]) }
   const { value } = node.attributes
   if (value?.kind === 'tensor' && value.value.type === 'f32')
@@ -47,8 +47,8 @@ const halfAttributes = (node: OnnxNode): OnnxNode['attributes'] => {
 }
 
 /**
- * The model in half precision; its inputs and outputs stay float32. `typeOf` is the element type of each value; a node
- * with a value of unknown type stays as it is. Casts stand between what is converted and what stays.
+ * Converts the model to half precision, except for its inputs and outputs. `typeOf` gives the element type of each value;
+ * nodes with values of unknown type are not converted. Casts connect converted and unconverted nodes.
  */
 export const toFloat16 = (model: OnnxModel, typeOf: (value: string) => string | undefined): OnnxModel => {
   const edit = editGraph(model)
@@ -72,7 +72,7 @@ export const toFloat16 = (model: OnnxModel, typeOf: (value: string) => string | 
   return editedModel(model, edit)
 }
 
-/** Every float32 value may have a twin in half precision, which is made where it is first used. */
+/** Each float32 value may have a twin in half precision, created on first use. */
 const rewrite = (edit: GraphEdit, isFloat: (name: string) => boolean, converts: (node: OnnxNode) => boolean): void => {
   const { source, initializers } = edit
   const twins = new Map<string, string>()

@@ -3,15 +3,15 @@ import { analyze } from '../onnx/infer-shapes.ts'
 import type { OnnxModel } from '../onnx/model.ts'
 import { liftConstants } from './graph-edit.ts'
 
-/** What exporters put between a weight and the node that computes with it. None of them has more elements than its inputs. */
+/** Operators that exporters put between a weight and its use. None of them outputs more elements than its inputs have. */
 const REARRANGING = new Set(['Transpose', 'Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Split', 'Slice', 'Concat'])
 
 /** The largest result, in elements: 256 MB of float32. */
 const MAX_ELEMENTS = 2 ** 26
 
 /**
- * The model with its weights in the form in which nodes compute with them: transposed, split, and joined ahead of time, whatever the
- * shapes of its inputs. A weight that is used in two forms is there twice. A model in which that fails is returned as it is.
+ * Transposes, splits, and joins weights ahead of time, so that nodes use them directly for any input shapes. A weight that
+ * is used in two forms is stored twice. Returns the model unchanged if this fails.
  */
 export const foldWeights = (model: OnnxModel): OnnxModel => {
   const graph = liftConstants(model.graph)

@@ -5,9 +5,9 @@ import { numbersOf } from '../onnx/tensors.ts'
 export interface GraphEdit {
   readonly source: OnnxGraph
   readonly initializers: Map<string, OnnxTensor>
-  /** What the graph has become so far, in the order in which it runs. */
+  /** The nodes of the new graph so far, in execution order. */
   readonly nodes: OnnxNode[]
-  /** A name that nothing in the graph has. */
+  /** Returns a name that is unused in the graph. */
   name(stem: string): string
   constant(stem: string, tensor: OnnxTensor): string
   /** Appends a node with one output, under `output` or a new name. Returns the output's name. */
@@ -19,7 +19,7 @@ export interface GraphEdit {
   ): string
 }
 
-/** The graph with the values of its `Constant` nodes among the initializers, and without other names for initializers. */
+/** Moves the values of `Constant` nodes to the initializers and resolves other names of initializers. */
 export const liftConstants = (graph: OnnxGraph): OnnxGraph => {
   const initializers = new Map(graph.initializers)
   const fixed = new Set([
@@ -40,7 +40,7 @@ export const liftConstants = (graph: OnnxGraph): OnnxGraph => {
   return { ...graph, nodes, initializers }
 }
 
-/** Names that nodes use, those of the graphs inside them included. */
+/** The names that nodes use, including those in their subgraphs. */
 const namesUsed = (nodes: readonly OnnxNode[], found = new Set<string>()): Set<string> => {
   for (const node of nodes) {
     for (const name of node.inputs) found.add(name)
@@ -49,7 +49,7 @@ const namesUsed = (nodes: readonly OnnxNode[], found = new Set<string>()): Set<s
   return found
 }
 
-/** What the graphs inside a node (the branches of If, the body of Loop) may use of the graph around it. */
+/** The outer names that a node's subgraphs (the branches of If, the body of Loop) may use. */
 export const capturedNames = (node: OnnxNode): ReadonlySet<string> => {
   const found = new Set<string>()
   for (const attribute of Object.values(node.attributes)) {
@@ -94,7 +94,7 @@ export const editGraph = (model: OnnxModel): GraphEdit => {
   }
 }
 
-/** The edited model, without initializers that nothing uses any more. */
+/** The edited model without unused initializers. */
 export const editedModel = (model: OnnxModel, edit: GraphEdit, opsets: OnnxModel['opsets'] = {}): OnnxModel => {
   const used = namesUsed(edit.nodes)
   for (const { name } of edit.source.outputs) used.add(name)
@@ -102,12 +102,12 @@ export const editedModel = (model: OnnxModel, edit: GraphEdit, opsets: OnnxModel
   return {
     ...model,
     opsets: { ...model.opsets, ...opsets },
-    // The types of values in between are others now.
+    // The types of intermediate values have changed.
     graph: { ...edit.source, initializers, nodes: edit.nodes, values: [] },
   }
 }
 
-/** A float32 constant that is large enough to be worth it, with its numbers; null for anything else. */
+/** A float32 constant that is large enough to quantize, with its numbers; otherwise null. */
 export const weightNamed = (
   edit: GraphEdit,
   name: string | undefined,
@@ -117,5 +117,5 @@ export const weightNamed = (
   return { shape: tensor.shape, values: numbersOf(tensor) as Float32Array }
 }
 
-/** Below this, scales and nodes take what the smaller elements save. */
+/** Below this size, scales and nodes take up what smaller elements save. */
 const MIN_WEIGHT_BYTES = 1024

@@ -1,8 +1,8 @@
-// What quantized graphs are made of: the edit of one graph, and the matrices in it.
+// Shared parts of quantized graphs: the edit of one graph and its matrices.
 import { attributeOf, type OnnxNode } from '../onnx/model.ts'
 import { type GraphEdit, weightNamed } from './graph-edit.ts'
 
-/** The smallest and largest number that a value had on samples. */
+/** The smallest and largest number of a value over the samples. */
 export interface ValueRange {
   readonly min: number
   readonly max: number
@@ -10,19 +10,19 @@ export interface ValueRange {
 
 export type IntegerMethod = 'int8' | 'int4' | 'dynamic'
 
-/** What the functions here share while one graph is rewritten. */
+/** State shared by the functions here while one graph is rewritten. */
 export interface IntegerEdit {
   readonly edit: GraphEdit
   readonly opset: number
   readonly ranges: ReadonlyMap<string, ValueRange>
-  /** Results that several nodes use, by what they are made of. */
+  /** Results that several nodes use, by key. */
   readonly made: Map<string, string>
 }
 
-/** `DequantizeLinear` has scales for channels since this operator set. */
+/** `DequantizeLinear` supports scales per channel since this operator set. */
 export const CHANNEL_OPSET = 13
 
-/** The name that `make` gives, once for each key. */
+/** Returns the name created by `make`, which is called once per key. */
 export const once = ({ made }: IntegerEdit, key: string, make: () => string): string => {
   const known = made.get(key)
   if (known !== undefined) return known
@@ -31,17 +31,17 @@ export const once = ({ made }: IntegerEdit, key: string, make: () => string): st
   return name
 }
 
-/** A matrix that is multiplied from the right, of MatMul or of Gemm. */
+/** The right-hand matrix of a MatMul or Gemm. */
 export interface Matrix {
   readonly name: string
   readonly rows: number
   readonly columns: number
-  /** It is stored as [columns, rows]. */
+  /** Stored as [columns, rows]. */
   readonly transposed: boolean
   readonly values: Float32Array
 }
 
-/** The constant matrix of a MatMul, or of a Gemm whose first input is not transposed; null for all else. */
+/** The constant matrix of a MatMul, or of a Gemm whose first input is not transposed; otherwise null. */
 export const matrixOf = ({ edit }: IntegerEdit, node: OnnxNode): Matrix | null => {
   if (node.domain !== '' || (node.type !== 'MatMul' && node.type !== 'Gemm')) return null
   const weight = weightNamed(edit, node.inputs[1])

@@ -1,4 +1,4 @@
-// Products of integers in place of MatMul, Gemm, and Conv, for values whose ranges are taken at run time.
+// Integer products in place of MatMul, Gemm, and Conv, for values whose ranges are measured at run time.
 import { attributeOf, int, type OnnxNode } from '../onnx/model.ts'
 import { tensorOf } from '../onnx/tensors.ts'
 import { type GraphEdit, weightNamed } from './graph-edit.ts'
@@ -16,7 +16,7 @@ const untransposed = ({ values, rows, columns, transposed }: Matrix): Float32Arr
   return result
 }
 
-/** What a Gemm does to its product: alpha · product + beta · C, under the node's output. A MatMul has neither. */
+/** Completes a Gemm: alpha · product + beta · C, as the node's output. A MatMul has neither. */
 const finishProduct = ({ edit }: IntegerEdit, node: OnnxNode, product: (output?: string) => string): void => {
   const output = node.outputs[0]!
   const [alpha, beta] = [attributeOf(node, 'alpha', 'float', 1), attributeOf(node, 'beta', 'float', 1)]
@@ -32,7 +32,7 @@ const finishProduct = ({ edit }: IntegerEdit, node: OnnxNode, product: (output?:
   edit.add('Add', [whole, beta === 1 ? addend : scaled(addend, beta)], {}, { output })
 }
 
-/** The value as unsigned bytes with the scale and the zero point that its own range gives, at run time. */
+/** The value as unsigned bytes, with the scale and zero point of its own range at run time. */
 const dynamicBytes = (work: IntegerEdit, value: string): readonly [string, string, string] => {
   const { edit } = work
   const quantized = once(work, `dynamic ${value}`, () => {
@@ -58,7 +58,7 @@ const toFloat = (edit: GraphEdit, product: string, scale: string, scales: string
   return edit.add('Mul', [cast, edit.add('Mul', [scale, scales])], {}, output ? { output } : {})
 }
 
-/** MatMul and Gemm as onnxruntime's quantize_dynamic writes them, with a scale for each column. */
+/** MatMul and Gemm as onnxruntime's quantize_dynamic writes them, with a scale per column. */
 export const dynamicProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix): void => {
   const { edit } = work
   const { name, rows, columns } = matrix
@@ -82,7 +82,7 @@ export const dynamicProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix
 
 const WEIGHT_ZERO = 128
 
-/** Conv as quantize_dynamic writes it. Its weights are unsigned: onnxruntime has no ConvInteger for signed ones. */
+/** Conv as quantize_dynamic writes it. Its weights are unsigned because onnxruntime has no ConvInteger for signed ones. */
 export const dynamicConv = (work: IntegerEdit, node: OnnxNode): boolean => {
   const { edit } = work
   const weight = node.type === 'Conv' && node.domain === '' ? weightNamed(edit, node.inputs[1]) : null

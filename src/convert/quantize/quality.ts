@@ -1,6 +1,6 @@
 import type { OnnxModel } from '../onnx/model.ts'
 
-/** What a run gave: numbers, or texts such as labels. */
+/** An output of a run: numbers, or strings such as labels. */
 export interface OutputTensor {
   readonly type: string
   readonly dims: readonly number[]
@@ -9,23 +9,23 @@ export interface OutputTensor {
 export type Outputs = Readonly<Record<string, OutputTensor>>
 
 export interface Quality {
-  /** Mean over the samples of the least cosine similarity of an output with the original's. */
+  /** The mean over samples of the lowest cosine similarity between an output and the original's. */
   readonly cosine: number
-  /** The share of samples with the same most likely class; null where the model is no classifier. */
+  /** The share of samples with the same most likely class; null if the model is not a classifier. */
   readonly agreement: number | null
 }
 
-/** What a threshold is held against: the lesser of both. */
+/** The value to compare with a threshold: the lower of both. */
 export const qualityOf = ({ cosine, agreement }: Quality): number => Math.min(cosine, agreement ?? 1)
 
-/** Operators that end a classifier: a single row of scores. Embeddings end otherwise. */
+/** Operators that end a classifier with a row of scores. Embeddings end otherwise. */
 const SCORES: ReadonlySet<string> = new Set(
   'Softmax LogSoftmax Gemm LinearClassifier TreeEnsembleClassifier SVMClassifier ZipMap'.split(' '),
 )
-/** Operators that do not change which class is most likely. */
+/** Operators that do not change the most likely class. */
 const PASSED: ReadonlySet<string> = new Set(['Identity', 'Cast', 'Reshape', 'Squeeze', 'Flatten', 'Add'])
 
-/** The outputs whose largest number names a class: [batch, classes] scores of a last layer. */
+/** The outputs whose largest number identifies a class: [batch, classes] scores of a last layer. */
 export const classifierOutputs = ({ graph }: OnnxModel): ReadonlySet<string> => {
   const producers = new Map(graph.nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)))
   const endsInScores = (name: string, depth = 0): boolean => {
@@ -49,7 +49,7 @@ const cosineOf = (one: ArrayLike<number>, other: ArrayLike<number>): number => {
   let [product, square, otherSquare] = [0, 0, 0]
   for (let at = 0; at < one.length; at++) {
     const [a, b] = [one[at]!, other[at] ?? Number.NaN]
-    // Equal infinities agree, as masks have them.
+    // Equal infinities, as in masks, agree.
     if (a === b && !Number.isFinite(a)) continue
     product += a * b
     square += a * a
@@ -73,7 +73,7 @@ const share = (values: readonly boolean[]): number => values.filter(Boolean).len
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 
-/** Compares what a quantized model gave with what the original gave on the same samples. */
+/** Compares a quantized model's outputs with the original's for the same samples. */
 export const compareOutputs = (
   original: readonly Outputs[],
   quantized: readonly Outputs[],

@@ -15,7 +15,7 @@ import { type CoremlMethod, quantizeCoreml } from './quantize-coreml.ts'
 const words = async (): Promise<Uint8Array> =>
   onnxToCoreml(readOnnx(await readFile(new URL('../../../test/fixtures/coreml/words.onnx', import.meta.url)))).bytes
 
-/** A dense layer of 8 rows of 64 weights, each row on another scale. */
+/** A dense layer with 8 rows of 64 weights, each row on a different scale. */
 const dense = (factor = 1): { bytes: Uint8Array; weights: readonly number[] } => {
   const weights = Array.from({ length: 512 }, (_, at) => factor * Math.sin(at * 0.7) * (1 + (at >> 6)))
   const graph = graphBuilder('dense')
@@ -51,7 +51,7 @@ it('float16 halves the weights', () => {
 it.each([
   ['int8', 8],
   ['int4', 4],
-] as const)('%s has a scale for each row, and comes back within half a step', (method, bits) => {
+] as const)('%s has a scale per row, and weights are restored within half a step', (method, bits) => {
   const { bytes, weights } = dense()
   const { rawValue, quantization } = weightsIn(quantizeCoreml(bytes, method).bytes)
   expect([rawValue!.length, quantization!.numberOfBits]).toEqual([(512 * bits) / 8, bits])
@@ -70,13 +70,13 @@ it('float16 does not make weights zero or infinite', () => {
   }
 })
 
-it('a model of small weights stays as it is: refused', async () => {
+it('a model with only small weights is refused', async () => {
   expect(() => quantizeCoreml(new Uint8Array([8, 4]), 'int8')).toThrow(
     'no neural network with float32 weights of 1 kB or more',
   )
 })
 
-it('what is no such model, or no such method, is refused', async () => {
+it('other files and unknown methods are refused', async () => {
   expect(() => quantizeCoreml(new Uint8Array([8, 1]), 'int8')).toThrow('not a Core ML model of specification version 3')
   expect(() => quantizeCoreml(new Uint8Array([255]), 'int8')).toThrow(ServiceError)
   expect(() => quantizeCoreml(new Uint8Array(0), 'dynamic' as CoremlMethod)).toThrow(
@@ -84,7 +84,7 @@ it('what is no such model, or no such method, is refused', async () => {
   )
 })
 
-it('damaged files are refused or quantized: nothing else is thrown', async () => {
+it('damaged files are quantized or refused and cause no other errors', async () => {
   for (const damaged of mutationsOf(await words(), 200)) {
     try {
       quantizeCoreml(damaged, 'int4')

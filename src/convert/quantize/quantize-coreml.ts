@@ -1,4 +1,5 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { errorMessage } from '../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { decodeMessage, encodeMessage, type Field, type MessageType } from '../protobuf/message.ts'
@@ -10,14 +11,14 @@ import { areFinite, leavesHalf } from './weight-range.ts'
 export const COREML_METHODS = ['int8', 'int4', 'float16'] as const
 export type CoremlMethod = (typeof COREML_METHODS)[number]
 
-/** Smaller weights stay: nothing is saved. */
+/** Smaller weights are unchanged, because nothing would be saved. */
 const MIN_WEIGHT_BYTES = 1024
-/** Since version 2 weights may be half precision, since version 3 of fewer bits. */
+/** Weights may be half precision since version 2 and have fewer bits since version 3. */
 const BITS: Readonly<Record<string, number>> = { int8: 8, int4: 4 }
 
 /**
- * A copy of the message in which `replace` gives the content of messages that the table knows. Everything else stays as it
- * is, byte for byte: there are more layers than the table has.
+ * Copies a message; `replace` provides the content of messages that the table describes. Everything else is copied byte for
+ * byte, because Core ML has more layers than the table.
  */
 const copyMessage = (
   bytes: Uint8Array,
@@ -44,7 +45,7 @@ const copyMessage = (
   return writer.finish()
 }
 
-/** The layers with weights, and how many channels have a scale of their own: the rows of the weights. */
+/** The layers with weights, and the number of channels with their own scale: the rows of the weights. */
 const CHANNELS: Readonly<Record<string, (layer: Message) => unknown>> = {
   // A transposed convolution has its channels in the second dimension.
   convolution: ({ isDeconvolution, outputChannels }) => (isDeconvolution === true ? 1 : outputChannels),
@@ -54,7 +55,7 @@ const CHANNELS: Readonly<Record<string, (layer: Message) => unknown>> = {
   uniDirectionalLSTM: ({ outputVectorSize }) => outputVectorSize,
 }
 
-/** weight = number · scale + bias, the number from 0 to 2^bits − 1, the first one in the highest bits of a byte. */
+/** weight = number · scale + bias, with numbers from 0 to 2^bits − 1, the first one in the highest bits of a byte. */
 const toLinear = (numbers: Float32Array, channels: number, bits: number): Message => {
   const size = numbers.length / channels
   const levels = 2 ** bits - 1
@@ -95,9 +96,9 @@ const quantizeWeights = (content: Uint8Array, channels: number, method: CoremlMe
 }
 
 /**
- * The `.mlmodel` with smaller weights of convolutions, dense and matrix products, embeddings and LSTM: `float16`, or `int8`
- * and `int4` with a scale and an offset for each channel. Core ML expands them when it loads the model.
- * Throws bad_request where the file is no neural network, or has no float32 weights of 1 kB or more.
+ * Returns the `.mlmodel` with smaller weights of convolutions, dense and matrix products, embeddings, and LSTMs: `float16`,
+ * or `int8` and `int4` with a scale and offset per channel. Core ML expands them when it loads the model. Throws bad_request
+ * if the file is not a neural network or has no float32 weights of 1 kB or more.
  */
 export const quantizeCoreml = (
   bytes: Uint8Array,
@@ -136,7 +137,7 @@ export const quantizeCoreml = (
     if (quantized > 0) return { bytes: result, notes: [] }
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    throw badRequest(`The Core ML model is damaged: ${error instanceof Error ? error.message : String(error)}.`)
+    throw badRequest(`The Core ML model is damaged: ${errorMessage(error)}.`)
   }
   throw badRequest(
     'The Core ML model has no neural network with float32 weights of 1 kB or more. ML programs and pipelines are not quantized here: quantize the ONNX model.',

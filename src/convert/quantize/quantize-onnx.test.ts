@@ -7,16 +7,17 @@ import { readOnnx } from '../onnx/read-onnx.ts'
 import { numbersOf, tensorOf } from '../onnx/tensors.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
 import { foldWeights } from './fold-weights.ts'
+import { generateSamples } from './generate-samples.ts'
 import { classifierOutputs, compareOutputs, qualityOf } from './quality.ts'
 import { calibrationModel, ONNX_METHODS, quantizeOnnx, rangesNeeded } from './quantize-onnx.ts'
 import { toBytes, toNibbles } from './round-weights.ts'
-import { generateSamples, samplesFromArrays, samplesFromLines } from './samples.ts'
+import { samplesFromArrays, samplesFromLines } from './samples.ts'
 
-/** Numbers like weights, the same each time. */
+/** Numbers similar to weights, the same each time. */
 const wave = (count: number, step = 0.37): number[] =>
   Array.from({ length: count }, (_, at) => Math.sin(at * step) * Math.cos(at * 0.011))
 
-/** An embedding, a convolution, an LSTM and two layers, as exporters write them. */
+/** An embedding, a convolution, an LSTM, and two layers, as exporters write them. */
 const everything = (): OnnxModel => {
   const graph = graphBuilder('everything')
   const ids = graph.input('input_ids', 'i64', ['batch', 16])
@@ -46,19 +47,19 @@ const everything = (): OnnxModel => {
 const typesOf = ({ graph }: OnnxModel): string[] => [...new Set(graph.nodes.map(({ type }) => type))].sort()
 
 describe('weights as integers', () => {
-  it('bytes have a scale for each channel, and round ties to even', () => {
+  it('bytes have a scale per channel and round ties to even', () => {
     const { values, scales } = toBytes(Float32Array.from([127, -2.5, 3.5, 0, 0.5, -1]), [2, 3], 0)
     expect([...values]).toEqual([127, -2, 4, 0, 64, -127])
     expect(scales[0]).toBe(1)
     const columns = toBytes(Float32Array.from([1, 4, -2, 2]), [2, 2], 1)
     expect([...columns.values]).toEqual([64, 127, -127, 64])
   })
-  it('weights that are not finite, and channels of zeros, stay harmless', () => {
+  it('non-finite weights and all-zero channels cause no errors', () => {
     const { values, scales } = toBytes(Float32Array.from([Number.NaN, 1, Infinity, 0, 0, 0]), [2, 3], 0)
     expect([...values]).toEqual([0, 127, 127, 0, 0, 0])
     expect(scales.every((scale) => scale > 0)).toBe(true)
   })
-  it('nibbles go down each column in blocks, the first in the lower half, and the rest is the zero point', () => {
+  it('nibbles go down each column in blocks, low half first, padded with the zero point', () => {
     // One column of three weights from -7 to 8: scale 1, zero point 7.
     const made = toNibbles(Float32Array.from([-7, 8, 1]), { rows: 3, columns: 1, transposed: false }, 4)
     expect({ ...made, values: [...made.values], scales: [...made.scales], zeroPoints: [...made.zeroPoints] }).toEqual({
@@ -83,14 +84,14 @@ it.each([
   ],
   ['int8', 'Cast Conv DequantizeLinear Gather Gemm Identity LSTM MatMul Mul Relu Softmax Squeeze Transpose'],
   ['int4', 'Add Cast Conv DequantizeLinear Gather Identity LSTM MatMulNBits Mul Relu Softmax Squeeze Transpose'],
-] as const)('%s makes the model smaller, and it is read again', (method, types) => {
+] as const)('%s makes the model smaller, and it can be read back', (method, types) => {
   const model = everything()
   const bytes = writeOnnx(quantizeOnnx(model, method).model)
   expect(typesOf(readOnnx(bytes)).join(' ')).toBe(types)
   expect(bytes.length).toBeLessThan(writeOnnx(model).length * (method === 'float16' ? 0.65 : 0.5))
 })
 
-it('weights that exporters transpose, split or join as the model runs are quantized too', () => {
+it('weights that exporters transpose, split, or join at run time are quantized too', () => {
   const graph = graphBuilder('exported')
   const x = graph.input('x', 'f32', ['batch', 32])
   const wide = graph.constant('wide', tensorOf('f32', [64, 32], wave(2048)))
@@ -122,7 +123,7 @@ it('a weight with two names is folded and stored once', () => {
   expect([...foldWeights(graph.build()).graph.initializers.keys()]).toEqual(['weight'])
 })
 
-it('a model whose weights cannot be folded stays as it is', () => {
+it('a model whose weights cannot be folded stays unchanged', () => {
   const graph = graphBuilder('broken')
   const weight = graph.constant('weight', tensorOf('f32', [4, 8], wave(32)))
   const turned = graph.node('Transpose', [weight], { perm: ints([0, 7]) })
@@ -131,14 +132,14 @@ it('a model whose weights cannot be folded stays as it is', () => {
   expect(foldWeights(model)).toBe(model)
 })
 
-it('names in float16 stay those of the model: inputs, outputs, and their types', () => {
+it('float16 keeps the names and types of inputs and outputs', () => {
   const { graph } = quantizeOnnx(everything(), 'float16').model
   expect(graph.outputs).toEqual([{ name: 'probabilities', type: 'f32', shape: ['batch', 10] }])
   expect(graph.initializers.get('table_f16')?.type).toBe('f16')
   expect(graph.initializers.has('table')).toBe(false)
 })
 
-it('what has nothing to quantize, or too old operators, is refused with what would work', () => {
+it('models with nothing to quantize or with too old operators are refused with advice', () => {
   const graph = graphBuilder('sum')
   const x = graph.input('x', 'i64', [2])
   graph.output('y', graph.node('Add', [x, x]), 'i64', [2])
@@ -166,7 +167,7 @@ it.each(ONNX_METHODS)('%s refuses a weight that is not finite', (method) => {
   }
 })
 
-it.each([1e-30, 1e6])('float16 leaves weights alone that it cannot hold (%d)', (factor) => {
+it.each([1e-30, 1e6])('float16 leaves weights unchanged that it cannot represent (%d)', (factor) => {
   const graph = graphBuilder('mixed')
   const weight = (scale: number) =>
     graph.constant(
@@ -186,14 +187,14 @@ it.each([1e-30, 1e6])('float16 leaves weights alone that it cannot hold (%d)', (
   ])
 })
 
-it('int8 has one scale for a stack of matrices, which onnxruntime multiplies only so', () => {
+it('int8 uses one scale for a stack of matrices, as onnxruntime requires', () => {
   const { nodes, initializers } = quantizeOnnx(product(wave(2048), [2, 32, 32]), 'int8').model.graph
   const dequantize = nodes.find(({ type }) => type === 'DequantizeLinear')!
   expect(dequantize.attributes).toEqual({})
   expect(dequantize.inputs.slice(1).map((name) => initializers.get(name)!.shape)).toEqual([[], []])
 })
 
-it('the ranges of what int8 computes with are those of the inputs and outputs of products', () => {
+it('int8 needs the ranges of the inputs and outputs of products', () => {
   const model = everything()
   expect(rangesNeeded(model)).toEqual(['transpose', 'relu', 'squeeze', 'relu_1', 'matmul'])
   const ranges = new Map(rangesNeeded(model).map((name) => [name, { min: -1, max: 3 }]))
@@ -207,8 +208,35 @@ it('the ranges of what int8 computes with are those of the inputs and outputs of
   ])
 })
 
+it.each(['int8', 'dynamic', 'int4'] as const)('%s makes a constant first factor smaller too', async (method) => {
+  const graph = graphBuilder('left')
+  const values = Float32Array.from({ length: 64 * 64 }, (_, at) => Math.sin(at))
+  const weight = graph.constant('weight', tensorOf('f32', [64, 64], values))
+  const x = graph.input('x', 'f32', [64, 3])
+  graph.output('matmul', graph.node('MatMul', [weight, x]), 'f32', [64, 3])
+  graph.output('gemm', graph.node('Gemm', [weight, x], { transA: int(1) }), 'f32', [64, 3])
+  const model = graph.build()
+  const { model: quantized, notes } = quantizeOnnx(model, method)
+  expect(notes).toEqual([])
+  expect(writeOnnx(quantized).length).toBeLessThan(writeOnnx(model).length * 0.6)
+  if (testEngines === null) return
+  const samples = generateSamples(model, 1)
+  const [before, after] = await Promise.all(
+    [model, quantized].map(async (one) => {
+      const ran = await runGraph(writeOnnx(one), samples, { engines: testEngines! })
+      if ('notRun' in ran) throw new Error(ran.notRun)
+      return ran.outputs[0]!
+    }),
+  )
+  for (const name of ['matmul', 'gemm']) {
+    const [wanted, found] = [before, after].map((outputs) => outputs![name]!.data as Float32Array)
+    const largest = Math.max(...wanted!.map((value, at) => Math.abs(value - found![at]!)))
+    expect(largest).toBeLessThan(0.3)
+  }
+})
+
 describe('samples', () => {
-  it('are the same each time, and integers stay within the table that they index', () => {
+  it('are the same each time, with integers within the table that they index', () => {
     const [first, ...others] = generateSamples(everything(), 3)
     expect(first!.input_ids).toMatchObject({ type: 'int64', dims: [1, 16] })
     expect(generateSamples(everything(), 3)).toEqual([first, ...others])
@@ -216,7 +244,7 @@ describe('samples', () => {
     expect(Math.max(...ids)).toBeLessThan(50)
     expect(new Set(ids).size).toBeGreaterThan(10)
   })
-  it('come from arrays and from JSON lines, with the dimension of the batch where it is missing', () => {
+  it('come from arrays and from JSON lines, with a batch dimension added if missing', () => {
     const model = everything()
     const row = Array.from({ length: 16 }, (_, at) => at)
     const expected = [{ input_ids: { type: 'int64', dims: [1, 16], data: BigInt64Array.from(row.map(BigInt)) } }]
@@ -236,7 +264,7 @@ describe('samples', () => {
   })
 })
 
-it('the quality is the lesser of cosine similarity and the share of the same classes', () => {
+it('the quality is the lower of cosine similarity and class agreement', () => {
   const row = (...data: number[]) => ({ probabilities: { type: 'float32', dims: [1, data.length], data } })
   const classifiers = classifierOutputs(everything())
   expect([...classifiers]).toEqual(['probabilities'])
@@ -252,7 +280,7 @@ describe.skipIf(testEngines === null)(`in onnxruntime (${testEngines === null ? 
     if ('notRun' in ran) throw new Error(ran.notRun)
     return ran.outputs
   }
-  test.each(ONNX_METHODS)('%s gives nearly the outputs of the original', async (method) => {
+  test.each(ONNX_METHODS)('%s produces nearly the same outputs as the original', async (method) => {
     const model = everything()
     const names = rangesNeeded(model)
     const measured = await run(calibrationModel(model, names))

@@ -13,24 +13,23 @@ export type OnnxMethod = (typeof ONNX_METHODS)[number]
 
 export interface OnnxQuantization {
   readonly model: OnnxModel
-  /** What a user should know of the result. */
+  /** Notes for the user about the result. */
   readonly notes: readonly string[]
 }
 
-/** The operators that `int8` computes in integers, where the ranges of their values are known. */
+/** The operators that `int8` computes in integers if the ranges of their values are known. */
 const isProduct = ({ domain, type }: OnnxNode): boolean => domain === '' && ['Conv', 'MatMul', 'Gemm'].includes(type)
 
 const MIN_OPSET: Readonly<Record<IntegerMethod, number>> = { int8: CHANNEL_OPSET, dynamic: 11, int4: 7 }
 
 /**
- * The model with smaller weights.
- * - `float16`: weights and operators in half precision; inputs, outputs, and operators that lose much stay float32.
- * - `dynamic`: MatMul, Gemm and Conv compute with 8-bit integers, whose range is measured at run time.
- * - `int8`: weights of 8 bits with a scale for each channel; with `ranges` (`rangesNeeded`), MatMul, Gemm and Conv also
- *   take and give 8-bit values (QuantizeLinear and DequantizeLinear around float32 operators, which runtimes fuse).
- * - `int4`: matrices of 4 bits in blocks of 32 (`MatMulNBits`, which onnxruntime runs); other weights 8 bits.
- * Throws bad_request where the model has nothing that the method makes smaller, too old an operator set for it, or weights
- * that are not finite.
+ * Returns the model with smaller weights.
+ * - `float16`: weights and operators in half precision; inputs, outputs, and operators that would lose much stay float32.
+ * - `dynamic`: MatMul, Gemm, and Conv compute with 8-bit integers, whose range is measured at run time.
+ * - `int8`: 8-bit weights with a scale per channel; with `ranges` (`rangesNeeded`), MatMul, Gemm, and Conv also have 8-bit
+ *   inputs and outputs (QuantizeLinear and DequantizeLinear around float32 operators, which runtimes fuse).
+ * - `int4`: 4-bit matrices in blocks of 32 (`MatMulNBits`, which onnxruntime runs); other weights have 8 bits.
+ * Throws bad_request if there is nothing to quantize, the operator set is too old, or weights are not finite.
  */
 export const quantizeOnnx = (
   model: OnnxModel,
@@ -68,18 +67,18 @@ const integerNode = (work: IntegerEdit, node: OnnxNode, method: IntegerMethod): 
   }
   if (method === 'dynamic' && dynamicConv(work, node)) return
   if (byteRows(work, node)) return
-  // Appends what the node needs before the node itself.
+  // Adds the nodes that this node needs before the node itself.
   work.edit.nodes.push(withByteWeights(work, node))
 }
 
-/** The node that a product's output goes through before it is stored: its only consumer, if that cuts off negatives. */
+/** The node that a product's output passes through before it is stored: its only consumer, if that clips negative values. */
 const clippedBy = (source: GraphEdit['source'], output: string): OnnxNode | undefined => {
   const consumers = source.nodes.filter(({ inputs }) => inputs.includes(output))
   const [only] = consumers
   return consumers.length === 1 && only!.domain === '' && ['Relu', 'Clip'].includes(only!.type) ? only : undefined
 }
 
-/** The values whose ranges `int8` needs to compute in integers, all float32: what calibration measures. */
+/** The values to calibrate, all float32: those whose ranges `int8` needs to compute in integers. */
 export const rangesNeeded = (model: OnnxModel): readonly string[] => {
   const edit = editGraph(model)
   const typeOf = valueTypes(model)
@@ -95,7 +94,7 @@ export const rangesNeeded = (model: OnnxModel): readonly string[] => {
   return [...found]
 }
 
-/** The same graph, whose only outputs are the minimum and the maximum of each value: `<value>_min`, `<value>_max`. */
+/** The same graph with only the minimum and maximum of each value as outputs: `calibration_<index>_Min` and `_Max`. */
 export const calibrationModel = (model: OnnxModel, values: readonly string[]): OnnxModel => {
   const outputs = values.flatMap((value, index) =>
     (['Min', 'Max'] as const).map((which) => ({ value, which, name: `calibration_${index}_${which}` })),
@@ -122,7 +121,7 @@ export const calibrationModel = (model: OnnxModel, values: readonly string[]): O
 
 const calibratedNodes = (work: IntegerEdit): void => {
   const { edit } = work
-  /** What later nodes use instead of a value: the value through 8 bits. */
+  /** The 8-bit version of each value, for later nodes. */
   const stored = new Map<string, string>()
   const isStored = new Set<string>()
   for (const node of edit.source.nodes) {
@@ -145,7 +144,7 @@ const calibratedNodes = (work: IntegerEdit): void => {
 const scaleOf = ({ nodes }: GraphEdit, dequantized: string): string =>
   nodes.find(({ outputs }) => outputs[0] === dequantized)?.inputs[1] ?? ''
 
-/** Operators that keep weights of float32 although they have many: said, because the file stays large. */
+/** Names operators that keep large float32 weights, because the file stays large. */
 const notQuantized = ({ nodes, initializers }: GraphEdit): string[] => {
   const kept = nodes.filter(
     (node) =>

@@ -30,7 +30,7 @@ const cosine = (a: readonly number[], b: readonly number[]): number => {
 }
 
 it.each(['image', 'text'])(
-  '%s: quantized models are smaller, and the interpreter gives nearly the same',
+  "%s: quantized models are smaller, and the interpreter's outputs are nearly the same",
   async (name) => {
     const { recorded, bytes } = await tflite(name)
     for (const method of TFLITE_METHODS) {
@@ -46,7 +46,7 @@ it.each(['image', 'text'])(
   },
 )
 
-it('trees keep their thresholds, so a forest has nothing that could be made smaller', async () => {
+it('trees keep their thresholds, so a forest has nothing to quantize', async () => {
   const { bytes } = await tflite('forest')
   expect(() => quantizeTflite(bytes, 'int8')).toThrow(
     'The TFLite model: it has no float32 weights of 256 numbers or more',
@@ -62,7 +62,7 @@ it('other methods and other files are refused', async () => {
   expect(() => quantizeTflite(bytes.subarray(0, 900), 'int8')).toThrow('The file is')
 })
 
-it('weights that are not finite are refused, and float16 leaves those that it cannot hold', () => {
+it('non-finite weights are refused, and float16 leaves weights unchanged that it cannot represent', () => {
   const layer = (factor: number, first = 1) => {
     const graph = graphBuilder('layer')
     const weights = Array.from({ length: 1024 }, (_, at) => (at === 0 ? first : factor * Math.sin(at)))

@@ -19,10 +19,10 @@ import { areFinite, leavesHalf, notFinite } from './weight-range.ts'
 export const TFLITE_METHODS = ['int8', 'dynamic', 'float16'] as const
 export type TfliteMethod = (typeof TFLITE_METHODS)[number]
 
-/** Smaller constants and lists stay float32: biases, of which nothing is saved, and thresholds of trees. */
+/** Smaller constants stay float32: biases, for which nothing is saved, and thresholds of trees. */
 const MIN_ELEMENTS = 256
 
-/** The dimension of a weight that has a scale of its own for each index, by operator and input. */
+/** The dimension of a weight with a scale per index, by operator and input. */
 const CHANNEL_DIMENSION: Readonly<Record<number, Readonly<Record<number, number>>>> = {
   [OPERATORS.BATCH_MATMUL]: { 0: 0, 1: 0 },
   [OPERATORS.CONV_2D]: { 1: 0 },
@@ -32,7 +32,7 @@ const CHANNEL_DIMENSION: Readonly<Record<number, Readonly<Record<number, number>
   [OPERATORS.TRANSPOSE_CONV]: { 1: 0 },
 }
 
-/** Operators whose kernels multiply float32 inputs with int8 weights, by the version that can. */
+/** The versions of operators whose kernels multiply float32 inputs with int8 weights. */
 const HYBRID_VERSION: Readonly<Record<number, number>> = {
   [OPERATORS.CONV_2D]: 5,
   [OPERATORS.DEPTHWISE_CONV_2D]: 6,
@@ -45,7 +45,7 @@ interface Use {
   readonly input: number
 }
 
-/** A model whose operator codes and buffers grow. */
+/** A model being edited by adding operator codes and buffers. */
 interface Edit {
   readonly model: TfliteModel
   readonly codes: OperatorCode[]
@@ -58,7 +58,7 @@ const codeIndex = (codes: OperatorCode[], code: number, version: number): number
   return found >= 0 ? found : codes.push({ deprecatedBuiltinCode: deprecated, builtinCode: code, version }) - 1
 }
 
-/** Who reads each tensor of a subgraph. */
+/** Finds the operators that read each tensor of a subgraph. */
 const usesOf = (edit: Edit, graph: SubGraph): Map<number, Use[]> => {
   const uses = new Map<number, Use[]>()
   for (const [operator, { opcodeIndex, inputs }] of (graph.operators ?? []).entries()) {
@@ -84,7 +84,7 @@ const weightValues = (edit: Edit, tensor: TfliteTensor): Float32Array | null => 
 }
 
 /**
- * `scale = max|w| / 127` for each index of a dimension, zero point 0. Source: TensorFlow Lite 8-bit quantization
+ * `scale = max|w| / 127` for each index of a dimension, with zero point 0. Source: TensorFlow Lite 8-bit quantization
  * specification.
  */
 const toInt8 = (values: Float32Array, shape: readonly number[], dimension: number) => {
@@ -101,14 +101,14 @@ const toInt8 = (values: Float32Array, shape: readonly number[], dimension: numbe
   return { data: new Uint8Array(data.buffer), quantization: { scale, zeroPoint, quantizedDimension: dimension } }
 }
 
-/** The options of a FULLY_CONNECTED that measures the zero point of its input too. */
+/** The options of a FULLY_CONNECTED that also measures the zero point of its input. */
 const hybridOptions = (code: number, options: Options | undefined): { builtinOptions?: Options } => {
   if (code !== OPERATORS.FULLY_CONNECTED) return options === undefined ? {} : { builtinOptions: options }
   const table = 'FullyConnectedOptions'
   return { builtinOptions: { table, value: { ...options?.value, asymmetricQuantizeInputs: true } } }
 }
 
-/** Weights that a TFLite operator reads as they are, or through a DEQUANTIZE in front of all operators. */
+/** Quantizes the weights of a subgraph; operators read them directly or through a DEQUANTIZE at the start of the graph. */
 const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { graph: SubGraph; count: number } => {
   const tensors = [...(graph.tensors ?? [])]
   const operators = [...(graph.operators ?? [])]
@@ -121,7 +121,7 @@ const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { gra
     tensors[index] = { ...tensors[index], ...more, buffer, type: TENSOR_TYPES.indexOf(type) }
     count++
   }
-  /** What read the weight reads the output of a DEQUANTIZE of it. */
+  /** Makes readers of the weight read the output of a DEQUANTIZE instead. */
   const throughFloat = (index: number, uses: readonly Use[]): void => {
     const { shape, name } = tensors[index]!
     const output =
@@ -140,7 +140,7 @@ const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { gra
     if (tensor === undefined || values === null) continue
     const dimensions = uses.map(({ code, input }) => CHANNEL_DIMENSION[code]?.[input])
     if (!areFinite(values)) {
-      // Tables and what is added may be masks.
+      // Tables and addends may be masks.
       if (uses.some(({ code }, use) => dimensions[use] !== undefined && code !== OPERATORS.GATHER)) {
         throw notFinite(tensor.name ?? '')
       }
@@ -155,7 +155,7 @@ const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { gra
     const dimension = dimensions[0]
     if (dimension === undefined || dimensions.some((other) => other !== dimension)) continue
     const { data, quantization } = toInt8(values, tensor.shape ?? [], dimension)
-    // A scale and a zero point take 12 bytes, an element three less.
+    // A scale and a zero point take 12 bytes; each element saves three.
     if (3 * values.length <= 12 * quantization.scale.length) continue
     replace(index, data, 'i8', { quantization })
     if (method === 'int8' || uses.some(({ code }) => HYBRID_VERSION[code] === undefined)) {
@@ -171,7 +171,7 @@ const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { gra
   return { graph: { ...graph, tensors, operators: [...dequantized, ...operators] }, count }
 }
 
-/** Buffers that no tensor and no metadata refers to any more are empty. */
+/** Empties buffers that no tensor or metadata references. */
 const withoutUnused = (model: TfliteModel): TfliteModel => {
   const tensors = (model.subgraphs ?? []).flatMap((graph) => graph.tensors ?? [])
   const used = new Set([...tensors, ...(model.metadata ?? [])].map(({ buffer }) => buffer ?? 0))
@@ -180,12 +180,12 @@ const withoutUnused = (model: TfliteModel): TfliteModel => {
 }
 
 /**
- * A .tflite file with smaller weights.
- * - `float16`: weights of 16 bits, made float32 when the model is loaded: half the size, next to no loss, on every runtime.
- * - `dynamic`: weights of 8 bits with a scale for each channel; convolutions and dense layers compute with 8-bit
- *   integers, whose range is measured for each input. What has no such kernel is as with `int8`.
- * - `int8`: weights of 8 bits, made float32 when the model is loaded: a quarter of the size, the loss of the weights only.
- * Throws bad_request where the file is no TFLite model, or has no float32 weights.
+ * Returns a .tflite file with smaller weights.
+ * - `float16`: 16-bit weights, float32 when the model is loaded: half the size, almost no loss, on every runtime.
+ * - `dynamic`: 8-bit weights with a scale per channel; convolutions and dense layers compute with 8-bit integers, whose
+ *   range is measured for each input. Operators without such a kernel are treated as with `int8`.
+ * - `int8`: 8-bit weights, float32 when the model is loaded: a quarter of the size, with loss only in the weights.
+ * Throws bad_request if the file is not a TFLite model or has no float32 weights.
  */
 export const quantizeTflite = (
   bytes: Uint8Array,

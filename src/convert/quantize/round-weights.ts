@@ -1,30 +1,30 @@
 // Weights as small integers. Pure functions of row-major float32 numbers.
 
 export interface ByteWeights {
-  /** Whole numbers from -limit to limit, in the order of the weights. */
+  /** Integers from -limit to limit, in the order of the weights. */
   readonly values: Int8Array
-  /** One for each channel: weight = value · scale. */
+  /** One per channel: weight = value · scale. */
   readonly scales: Float32Array
 }
 
-/** Ties to even, as onnxruntime rounds. */
+/** Ties to even, like onnxruntime. */
 export const roundToEven = (value: number): number => {
   const rounded = Math.round(value)
   return rounded - value === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded
 }
 
-/** A scale of 0 would divide by zero, and one below this loses its precision. */
+/** A scale of 0 would cause division by zero, and a smaller one loses precision. */
 const MIN_SCALE = 2 ** -126
 
 /**
- * The largest weight that is multiplied as an integer. Processors without VNNI add two products of an unsigned and a signed byte in 16
- * bits and clip the sum: 2 · 255 · 64 fits, 2 · 255 · 127 does not (onnxruntime's documentation of quantization, "reduce range").
+ * The largest weight for integer products. Processors without VNNI add two products of an unsigned and a signed byte in 16 bits
+ * and clip the sum: 2 · 255 · 64 fits, 2 · 255 · 127 does not (onnxruntime, quantization, "reduce range").
  */
 export const MAX_INTEGER_WEIGHT = 64
 
 /**
- * Symmetric 8-bit weights with a scale for each channel: scale = max |w| / limit over all weights with the same index in the
- * dimension `axis`. Weights that are not finite count as 0.
+ * Symmetric 8-bit weights with a scale per channel: scale = max |w| / limit over all finite weights with the same index in
+ * dimension `axis`. NaN becomes 0, infinities become the limit.
  */
 export const toBytes = (weights: Float32Array, shape: readonly number[], axis: number, limit = 127): ByteWeights => {
   const channels = shape[axis] ?? 1
@@ -45,19 +45,19 @@ export const toBytes = (weights: Float32Array, shape: readonly number[], axis: n
 }
 
 export interface BlockWeights {
-  /** Two numbers a byte, the first in the lower half: [columns, blocks, block / 2]. */
+  /** Two per byte, the first in the lower half: [columns, blocks, block / 2]. */
   readonly values: Uint8Array
   /** [columns, blocks] */
   readonly scales: Float32Array
-  /** Two a byte: [columns, ceil(blocks / 2)]. */
+  /** Two per byte: [columns, ceil(blocks / 2)]. */
   readonly zeroPoints: Uint8Array
   readonly blocks: number
 }
 
 /**
  * Asymmetric 4-bit weights of a matrix [rows, columns], block by block down each column: weight = (value - zero) · scale.
- * The layout is that of `MatMulNBits` (onnxruntime, ContribOperators.md); a last block that is not full ends with its
- * zero point.
+ * The layout is that of `MatMulNBits` (onnxruntime, ContribOperators.md); a partial last block is padded with its zero
+ * point.
  */
 export const toNibbles = (
   weights: Float32Array,

@@ -1,17 +1,17 @@
 import { badRequest } from '../../domain/errors.ts'
-import { createRandom } from '../../domain/random-numbers.ts'
+import { bfloat16ToFloat, floatToBfloat16, floatToHalf, halfToFloat } from '../../tensors/half.ts'
 import { type ElementType, elementCount, type OnnxModel, type OnnxValue } from '../onnx/model.ts'
 
 type SampleData = Exclude<NodeJS.TypedArray, Uint8ClampedArray>
 
-/** A tensor as onnxruntime takes it. */
+/** A tensor in onnxruntime's form. */
 export interface SampleTensor {
   readonly type: string
   readonly dims: readonly number[]
   readonly data: SampleData
 }
 
-/** One run's inputs by name. */
+/** The inputs of one run, by name. */
 export type Sample = Readonly<Record<string, SampleTensor>>
 
 const bigInts = (values: ArrayLike<number>): BigInt64Array =>
@@ -20,6 +20,8 @@ const bigInts = (values: ArrayLike<number>): BigInt64Array =>
 const FORMS: Partial<Record<ElementType, { readonly type: string; from(values: ArrayLike<number>): SampleData }>> = {
   f32: { type: 'float32', from: (values) => Float32Array.from(values) },
   f64: { type: 'float64', from: (values) => Float64Array.from(values) },
+  f16: { type: 'float16', from: (values) => Uint16Array.from(values, floatToHalf) },
+  bf16: { type: 'bfloat16', from: (values) => Uint16Array.from(values, floatToBfloat16) },
   i64: { type: 'int64', from: bigInts },
   i32: { type: 'int32', from: (values) => Int32Array.from(values) },
   i16: { type: 'int16', from: (values) => Int16Array.from(values) },
@@ -29,93 +31,35 @@ const FORMS: Partial<Record<ElementType, { readonly type: string; from(values: A
   bool: { type: 'bool', from: (values) => Uint8Array.from(values, (value) => (value === 0 ? 0 : 1)) },
 }
 
-const formOf = ({ name, type, container }: OnnxValue) => {
+export const formOf = ({ name, type, container }: OnnxValue) => {
   const form = container === undefined ? FORMS[type] : undefined
   if (form === undefined) throw badRequest(`Samples of the input '${name}' (${container ?? type}) are not supported.`)
   return form
 }
 
-/** Dimensions without a number: one sample, and for others enough for what models do with them. */
-const DYNAMIC_SIZE = 16
-const DYNAMIC_IMAGE_SIZE = 64
-const MAX_ELEMENTS = 2 ** 26
-
-const fixedShape = ({ name, shape }: OnnxValue): number[] => {
-  if (shape === null) throw badRequest(`The shape of the input '${name}' is not known. Give samples with --data.`)
-  const other = shape.length === 4 ? DYNAMIC_IMAGE_SIZE : DYNAMIC_SIZE
-  const fixed = shape.map((size, axis) => (typeof size === 'number' && size > 0 ? size : axis === 0 ? 1 : other))
-  if (elementCount(fixed) > MAX_ELEMENTS) {
-    throw badRequest(
-      `The input '${name}' has the shape [${fixed.join(', ')}], too large for generated samples. Give some with --data.`,
-    )
-  }
-  return fixed
+/** The numbers of an engine's tensor, in which half precision is stored as bits. */
+export const numbersOf = ({ type, data }: { readonly type: string; readonly data: ArrayLike<unknown> }): number[] => {
+  const toNumber = type === 'float16' ? halfToFloat : type === 'bfloat16' ? bfloat16ToFloat : Number
+  return Array.from(data, (value) => toNumber(Number(value)))
 }
 
-/** Operators that give an index on, or count it from the end where it is negative. */
-const PASSED: ReadonlySet<string> = new Set([
-  'Cast',
-  'Add',
-  'Where',
-  'Reshape',
-  'Squeeze',
-  'Unsqueeze',
-  'Flatten',
-  'Identity',
-])
-
-/** Integers below this are drawn: rows of the table that the input is an index of; 0 and 1 where there is none. */
-const integerLimit = ({ graph }: OnnxModel, input: string): number => {
-  if (/mask/i.test(input)) return 1
-  const names = new Set([input])
-  for (const { type, inputs, outputs } of graph.nodes) {
-    if (PASSED.has(type) && inputs.some((name) => names.has(name))) names.add(outputs[0] ?? '')
-    const table = type === 'Gather' && names.has(inputs[1] ?? '') ? graph.initializers.get(inputs[0] ?? '') : undefined
-    if (table !== undefined) return table.shape[0] ?? 1
-  }
-  return 2
-}
-
-/**
- * Inputs for a model by their shapes alone: floats from the standard normal distribution, integers evenly over the rows
- * that they are indices of, masks all ones. Throws bad_request for inputs that are no tensors of numbers.
- */
-export const generateSamples = (model: OnnxModel, count: number): readonly Sample[] => {
-  const random = createRandom(1)
-  const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-  const inputs = model.graph.inputs.map((input) => {
-    const isMask = /mask/i.test(input.name)
-    const limit = integerLimit(model, input.name)
-    const draw = ['f32', 'f64', 'f16'].includes(input.type) ? normal : () => (isMask ? 1 : Math.floor(random() * limit))
-    return { input, form: formOf(input), dims: fixedShape(input), draw }
-  })
-  return Array.from({ length: count }, () =>
-    Object.fromEntries(
-      inputs.map(({ input, form: { type, from }, dims, draw }) => [
-        input.name,
-        { type, dims, data: from(Float64Array.from({ length: elementCount(dims) }, draw)) },
-      ]),
-    ),
-  )
-}
-
-/** The sample with the element types of another model's inputs of the same names. */
+/** Converts the sample to the element types of another model's inputs of the same names. */
 export const retyped = (sample: Sample, { graph }: OnnxModel): Sample =>
   Object.fromEntries(
     graph.inputs.flatMap((input) => {
       const given = sample[input.name]
       const { type, from } = formOf(input)
-      return given === undefined ? [] : [[input.name, { ...given, type, data: from(Array.from(given.data, Number)) }]]
+      return given === undefined ? [] : [[input.name, { ...given, type, data: from(numbersOf(given)) }]]
     }),
   )
 
-/** Numbers of one or several samples. */
+/** The numbers of one or several samples. */
 export interface NumberArray {
   readonly shape: readonly number[]
   readonly values: ArrayLike<number>
 }
 
-/** The input's tensor, with the dimension of the batch in front where the array has none. */
+/** The input's tensor, with a batch dimension added if the array has none. */
 const toTensor = (input: OnnxValue, { shape, values }: NumberArray, where: string): SampleTensor => {
   const rank = input.shape?.length
   const dims = rank === shape.length + 1 ? [1, ...shape] : [...shape]
@@ -130,8 +74,8 @@ const toTensor = (input: OnnxValue, { shape, values }: NumberArray, where: strin
 }
 
 /**
- * Samples from arrays by input name, whose first dimension counts the samples; the array of a model with one input may
- * have any name. Throws bad_request where an input is missing or a shape does not fit.
+ * Samples from arrays by input name; their first dimension counts the samples. For a model with one input, the array may
+ * have any name. Throws bad_request if an input is missing or a shape does not fit.
  */
 export const samplesFromArrays = (
   model: OnnxModel,
@@ -163,7 +107,7 @@ export const samplesFromArrays = (
   )
 }
 
-/** The numbers of nested lists of one shape. */
+/** The numbers of nested lists with a regular shape. */
 const arrayOf = (value: unknown, where: string): NumberArray => {
   const shape: number[] = []
   for (let level = value; Array.isArray(level); level = level[0]) shape.push(level.length)
@@ -175,8 +119,8 @@ const arrayOf = (value: unknown, where: string): NumberArray => {
 }
 
 /**
- * Samples from JSON lines: each is an object with the inputs by name, or for a model with one input its numbers, alone or
- * as `input`. Throws bad_request with the number of the line.
+ * Samples from JSON lines: each is an object with the inputs by name; for a model with one input, also its numbers alone or
+ * as `input`. Throws bad_request with the line number.
  */
 export const samplesFromLines = (model: OnnxModel, text: string, most: number): readonly Sample[] => {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

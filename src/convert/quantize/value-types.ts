@@ -24,7 +24,7 @@ const unknown: TypeRule = () => []
 
 const rules = (names: string, rule: TypeRule): [string, TypeRule][] => names.split(' ').map((name) => [name, rule])
 
-/** Operators whose outputs are of another type than their first input (onnx, Operators.md). */
+/** Operators whose outputs differ in type from their first input (onnx, Operators.md). */
 const RULES = new Map<string, TypeRule>([
   ...rules('Equal Greater Less GreaterOrEqual LessOrEqual And Or Xor Not IsInf IsNaN', always('bool')),
   ...rules('Shape Size ArgMax ArgMin NonZero NonMaxSuppression', always('i64')),
@@ -56,7 +56,7 @@ const RULES = new Map<string, TypeRule>([
 
 const sameAsFirst: TypeRule = ({ outputs }, [first]) => outputs.map(() => first)
 
-/** The element type of each value of the graph, as far as it follows from those of inputs and constants. */
+/** The element type of each value of the graph, as far as it follows from the inputs and constants. */
 export const valueTypes = ({ graph }: OnnxModel): ((value: string) => ElementType | undefined) => {
   const types = new Map<string, ElementType>()
   for (const { name, type, container } of graph.inputs) if (container === undefined) types.set(name, type)

@@ -1,9 +1,9 @@
-// Weights that a smaller type cannot hold: refused where the model is broken, left as they are otherwise.
+// Weights that a smaller type cannot represent: refused if the model is broken, otherwise left unchanged.
 import { badRequest, type ServiceError } from '../../domain/errors.ts'
 import type { OnnxGraph, OnnxNode } from '../onnx/model.ts'
 import { numbersOf } from '../onnx/tensors.ts'
 
-/** The largest number of half precision, and the smallest with all its digits. */
+/** The largest half-precision number, and the smallest with full precision. */
 export const MAX_HALF = 65504
 const MIN_HALF = 2 ** -14
 
@@ -17,7 +17,7 @@ export const areFinite = (values: ArrayLike<number>): boolean => {
   return true
 }
 
-/** Whether half precision would make one of the weights infinite, or lose all of them as too small. */
+/** True if half precision would make a weight infinite, or if all weights are too small for its full precision. */
 export const leavesHalf = (values: ArrayLike<number>): boolean => {
   let largest = 0
   for (let at = 0; at < values.length; at++) {
@@ -27,7 +27,7 @@ export const leavesHalf = (values: ArrayLike<number>): boolean => {
   return largest > MAX_HALF || (largest > 0 && largest < MIN_HALF)
 }
 
-/** Operators that multiply with their weights. Others may hold infinity for a reason: masks are added. */
+/** Operators that multiply by their weights. Others may use infinity deliberately: masks are added. */
 const MULTIPLYING: ReadonlySet<string> = new Set(['MatMul', 'Gemm', 'Conv', 'ConvTranspose', 'LSTM', 'GRU', 'RNN'])
 
 const multiplies = ({ domain, type }: OnnxNode): boolean => domain === '' && MULTIPLYING.has(type)

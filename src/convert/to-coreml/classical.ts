@@ -26,7 +26,7 @@ const linearRegressor: Rule = (step) => {
   transformed(step, linear(step, targets), step.result, step.output)
 }
 
-/** Two classes with one row of coefficients have the scores [-s, s], and the probabilities [1 - p, p]. */
+/** With two classes and one row of coefficients, scores are [-s, s] and probabilities [1 - p, p]. */
 const linearClassifier: Rule = (step) => {
   const { net, outputs } = step
   const labels = intsOf(step, 'classlabels_ints')
@@ -70,7 +70,7 @@ const normalizer: Rule = (step) => {
   const kind = NORMS[step.context.text('norm', 'MAX')]
   if (kind === undefined) throw badRequest(`The norm ${step.context.text('norm')} is not supported.`)
   const size = step.net.add(kind, { axes: [1], keepDims: true }, [step.value(0)], [rows, 1])
-  // A row of zeros stays one.
+  // A row of zeros stays unchanged.
   const isZero = step.net.add('equal', {}, [size, step.net.constant([0], [1])], [rows, 1])
   const divisor = step.net.add('addBroadcastable', {}, [size, isZero], [rows, 1])
   step.emit('divideBroadcastable', {}, [step.value(0), divisor])

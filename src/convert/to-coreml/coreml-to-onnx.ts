@@ -1,5 +1,5 @@
-// A Core ML network as an ONNX graph that computes what Apple documents of its layers (coremltools, mlmodel/format): for comparisons
-// where Apple's runtime is not. Weights are expanded to float32, and all values are float32, as they are in a network.
+// Converts a Core ML network to an ONNX graph that computes what Apple documents for its layers (coremltools, mlmodel/format),
+// for comparisons without Apple's runtime. Weights are expanded to float32, and all values are float32, as in a network.
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
 import { int, type OnnxModel } from '../onnx/model.ts'
@@ -10,7 +10,7 @@ import { DOCUMENTED } from './documented-layers.ts'
 import { coremlModel } from './schema.ts'
 import type { Message } from './schema-fields.ts'
 
-/** What outputs of the ONNX model are, for users. */
+/** Describes to users how the outputs were computed. */
 export const COREML_COMPUTED =
   "computed by onnxruntime from Apple's documentation of the layers, not by Apple's runtime"
 
@@ -61,8 +61,8 @@ const featuresOf = (features: unknown): Feature[] =>
   })
 
 /**
- * The network of a .mlmodel as an ONNX model with the same inputs and outputs; whole numbers are int32. Throws bad_request with the
- * name of the layer that is not computed here, and for ML programs, pipelines, images, and networks of the older shape mapping.
+ * Converts the network of a .mlmodel to an ONNX model with the same inputs and outputs; integers are int32. Throws bad_request
+ * naming an unsupported layer, and for ML programs, pipelines, images, and networks with the older shape mapping.
  */
 export const coremlToOnnx = (bytes: Uint8Array): OnnxModel => {
   const { description, neuralNetwork, neuralNetworkClassifier } = decodeMessage(coremlModel, bytes) as Message

@@ -1,4 +1,4 @@
-// What the layers of a Core ML network are written as nodes of ONNX with.
+// Helpers for converting the layers of a Core ML network to ONNX nodes.
 import { badRequest } from '../../domain/errors.ts'
 import { decodeElements } from '../../tensors/elements.ts'
 import { type Attribute, elementCount, int, numberOfElementType } from '../onnx/model.ts'
@@ -6,17 +6,17 @@ import type { Message } from './schema-fields.ts'
 
 export type Attributes = Readonly<Record<string, Attribute>>
 
-/** A layer to be written as nodes: its parameters, and the values that it takes. */
+/** A layer to convert: its parameters and its inputs. */
 export interface Layer {
   readonly p: Message
   readonly x: string
   readonly inputs: readonly string[]
-  /** As the file has them; empty where it does not. */
+  /** As stored in the file; empty if absent. */
   readonly ranks: readonly number[]
   readonly outputs: number
-  /** A node with one output. */
+  /** Adds a node with one output. */
   op(type: string, inputs: readonly string[], attributes?: Attributes): string
-  /** A node with several. */
+  /** Adds a node with several outputs. */
   ops(type: string, inputs: readonly string[], count: number, attributes?: Attributes): string[]
   f32(values: ArrayLike<number>, shape: readonly number[]): string
   i64(values: readonly number[]): string
@@ -28,7 +28,7 @@ export const list = (value: unknown): number[] => ((value ?? []) as readonly unk
 export const part = (value: unknown): Message => (value ?? {}) as Message
 export const num = (value: unknown, absent = 0): number => Number(value ?? absent)
 
-/** Numbers from the highest bits of each byte on. */
+/** Unpacks numbers from the highest bits of each byte on. */
 const unpack = (bytes: Uint8Array, bits: number, count: number): Float32Array =>
   Float32Array.from({ length: count }, (_, at) => {
     const first = at * bits

@@ -1,4 +1,4 @@
-// The layers of a Core ML network that are written as nodes of ONNX: the table. Source: coremltools, mlmodel/format/NeuralNetwork.proto.
+// The Core ML layers that can be converted to ONNX nodes. Source: coremltools, mlmodel/format/NeuralNetwork.proto.
 import { badRequest } from '../../domain/errors.ts'
 import { float, int, ints } from '../onnx/model.ts'
 import {
@@ -75,7 +75,7 @@ const argument =
   (layer) =>
     real(layer, layer.op(type, [layer.x], { ...axisOf(layer.p), keepdims: int(layer.p.removeDim ? 0 : 1) }))
 
-/** By the name of the layer's field. */
+/** By the field name of the layer. */
 export const DOCUMENTED: Readonly<Record<string, Rule>> = {
   activation,
   unary,
@@ -106,7 +106,7 @@ export const DOCUMENTED: Readonly<Record<string, Rule>> = {
     return op('LayerNormalization', [x, ...parameters], { axis: int(-shape.length), epsilon: float(num(p.eps)) })
   },
   whereBroadcastable: (layer) => layer.op('Where', [bool(layer, layer.x), ...layer.inputs.slice(1)]),
-  // The sign of the divisor, as the operator has it for whole numbers.
+  // The result has the sign of the divisor, like the operator for integers.
   modBroadcastable: ({ op, inputs: [a, b] }) => op('Sub', [a!, op('Mul', [op('Floor', [op('Div', [a!, b!])]), b!])]),
   gather: (layer) => layer.op('Gather', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
   gatherAlongAxis: (layer) => layer.op('GatherElements', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),

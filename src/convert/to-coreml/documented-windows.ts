@@ -1,4 +1,4 @@
-// Layers of a Core ML network with weights, windows or choices, as nodes of ONNX. Source: coremltools, mlmodel/format/NeuralNetwork.proto.
+// Core ML layers with weights, windows, or choices, as ONNX nodes. Source: coremltools, mlmodel/format/NeuralNetwork.proto.
 import { badRequest } from '../../domain/errors.ts'
 import { type Attribute, elementCount, float, int, ints, text } from '../onnx/model.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from './documented-layer.ts'
 import type { Message } from './schema-fields.ts'
 
-/** [[before, after], …] of the last dimensions. */
+/** [[before, after], …] for the last dimensions. */
 const bordersOf = (amounts: unknown): number[][] => {
   const { borderAmounts } = part(amounts)
   const given = (borderAmounts ?? []) as readonly Message[]
@@ -161,7 +161,7 @@ export const embedding: Rule = (layer) => {
   return withBias(layer, op('Gather', [f32(table, [rows, width]), index(layer, op('Squeeze', [x, i64([-1])]))]), width)
 }
 
-/** Core ML has the gates in the order input, forget, block, output; ONNX input, output, forget, block. */
+/** Core ML orders gates as input, forget, block, output; ONNX as input, output, forget, block. */
 const GATES = ['inputGate', 'outputGate', 'forgetGate', 'blockInput']
 
 export const lstm: Rule = (layer) => {

@@ -21,7 +21,7 @@ const product = (step: Step, x: string, matrix: Float32Array, bias: Float32Array
   )
 
 /**
- * Step by step: Core ML's layer has the reset gate elsewhere than PyTorch and Keras.
+ * Unrolled step by step, because Core ML's layer applies the reset gate differently than PyTorch and Keras.
  * z, r: gates; n: the candidate; h' = (1 − z) · n + z · h. Source: the ONNX operator GRU.
  */
 export const gru: Rule = (step) => {
@@ -41,7 +41,7 @@ export const gru: Rule = (step) => {
       const own = gate < 2 || !isAfter ? sum(bias.w, bias.r) : bias.w
       return {
         input: product(step, step.value(0), gateOf(w!, direction.index, gate, units), own, [steps, batch, units]),
-        // A constant of its own, because every step reads it.
+        // A separate constant, because every step reads it.
         matrix: net.constant(gateOf(r!, direction.index, gate, units), [units, units]),
         bias: gate === 2 && isAfter ? net.constant(bias.r, [units]) : null,
       }

@@ -1,5 +1,5 @@
-// The messages of Core ML's layers that are written and quantized here, with Apple's names and numbers
-// (coremltools, mlmodel/format/NeuralNetwork.proto, specification version 4).
+// The messages of the Core ML layers that are written and quantized here, with Apple's names and numbers (coremltools,
+// mlmodel/format/NeuralNetwork.proto, specification version 4).
 import { type MessageType, many, one } from '../protobuf/message.ts'
 import { count, counts, empty, flag, held, integers, list, type Message, message, real } from './schema-fields.ts'
 import { weights } from './weight-schema.ts'
@@ -152,7 +152,7 @@ const lstm = message('UniDirectionalLSTMLayerParams', {
   reverseInput: flag(100),
 })
 
-/** The layers, by the name of their field. Those that have no parameters here have none that are not their defaults. */
+/** The layers by field name. Those without parameters here use only default parameters. */
 export const LAYERS: Readonly<Record<string, readonly [number, MessageType<Message>]>> = {
   convolution: [100, convolution],
   pooling: [120, pooling],

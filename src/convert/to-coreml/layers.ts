@@ -24,7 +24,7 @@ const resize: Rule = (step) => {
       : context.text('coordinate_transformation_mode', 'half_pixel')
   if (mode === 'nearest') {
     const rounding = context.text('nearest_mode', 'round_prefer_floor')
-    // Whole factors repeat each element where places between two are rounded like this.
+    // Integer factors repeat each element if positions between two elements are rounded like this.
     const isRepeat =
       places === 'asymmetric' ? rounding === 'floor' : rounding.startsWith('round') && places !== 'align_corners'
     if (!isRepeat && context.opset >= 11 && context.node.type === 'Resize') {

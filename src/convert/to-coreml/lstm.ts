@@ -4,10 +4,10 @@ import { biasesOf, gateOf, initialState, join, joinOutputs, recurrenceOf, sum } 
 import type { Message } from './schema-fields.ts'
 import { type Rule, reshaped } from './step.ts'
 
-/** ONNX has the gates in the order input, output, forget, block; Core ML input, forget, block, output. */
+/** ONNX orders gates as input, output, forget, block; Core ML as input, forget, block, output. */
 const LSTM_GATES = { inputGate: 0, forgetGate: 2, blockInput: 3, outputGate: 1 }
 
-/** As the layer of Core ML. */
+/** Uses Core ML's LSTM layer. */
 export const lstm: Rule = (step) => {
   const { context, net } = step
   const recurrence = recurrenceOf(step, ['sigmoid', 'tanh', 'tanh'])

@@ -1,10 +1,10 @@
-// Layers of a Core ML network, collected in the order in which they run.
+// Builds the layers of a Core ML network in execution order.
 import { badRequest } from '../../domain/errors.ts'
 import type { Constant } from '../onnx/constants.ts'
 import { type ElementType, elementCount } from '../onnx/model.ts'
 import type { Message } from './schema-fields.ts'
 
-/** Core ML's layers take up to five dimensions. */
+/** Core ML's layers support up to five dimensions. */
 const MAX_RANK = 5
 
 export type Shape = readonly number[]
@@ -12,21 +12,21 @@ export type Shape = readonly number[]
 export interface Network {
   readonly layers: Message[]
   readonly shapes: Map<string, Shape>
-  /** Appends a layer with one output of this shape, under `output` or a new name. Returns the output's name. */
+  /** Appends a layer with one output of this shape, named `output` or a new name. Returns the output's name. */
   add(kind: string, params: Message, inputs: readonly string[], shape: Shape, output?: string): string
-  /** Appends a layer with several outputs, under these names. */
+  /** Appends a layer with several outputs of these names. */
   addMany(
     kind: string,
     params: Message,
     inputs: readonly string[],
     outputs: readonly (readonly [string, Shape])[],
   ): void
-  /** A constant as a value. */
+  /** Appends a constant as a value. */
   constant(numbers: ArrayLike<number>, shape: Shape): string
   name(stem: string): string
 }
 
-/** Numbers do not have zero dimensions in Core ML: they have one of size 1. */
+/** Scalars have one dimension of size 1 in Core ML instead of zero dimensions. */
 export const coremlShape = (shape: Shape): Shape => (shape.length === 0 ? [1] : shape)
 
 export const isFloat = (type: ElementType): boolean => /^b?f\d/.test(type)
@@ -89,7 +89,7 @@ export const createNetwork = (taken: Iterable<string>): Network => {
   }
 }
 
-/** A constant input, for parameters of layers. Throws bad_request where it is computed. */
+/** A constant input for layer parameters. Throws bad_request if it is computed. */
 export const requireConstant = (constant: Constant | undefined, what: string): Constant => {
   if (constant === undefined) throw badRequest(`${what} must be constant in Core ML.`)
   return constant

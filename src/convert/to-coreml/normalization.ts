@@ -3,7 +3,7 @@ import { finiteNumbers, requireConstant, weightsOf } from './network.ts'
 import { type Rule, reshaped } from './step.ts'
 import { onImages } from './windows.ts'
 
-/** As x · factor + offset, which takes any number of dimensions. */
+/** Written as x · factor + offset, which supports any number of dimensions. */
 export const batchNormalization: Rule = (step) => {
   const { context, net } = step
   if (context.int('training_mode') !== 0)
@@ -72,7 +72,7 @@ export const lrn: Rule = ({ context, emit, value }) =>
     [value(0)],
   )
 
-/** Before operator set 13 all dimensions from the axis on are one. */
+/** Before operator set 13, all dimensions from the axis on are treated as one. */
 export const softmax =
   (isLog: boolean): Rule =>
   (step) => {

@@ -10,9 +10,10 @@ import { readOnnx } from '../onnx/read-onnx.ts'
 import { tensorOf } from '../onnx/tensors.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
 import { decodeMessage, encodeMessage } from '../protobuf/message.ts'
+import { generateSamples } from '../quantize/generate-samples.ts'
 import { compareOutputs } from '../quantize/quality.ts'
 import { quantizeCoreml } from '../quantize/quantize-coreml.ts'
-import { generateSamples, retyped } from '../quantize/samples.ts'
+import { retyped } from '../quantize/samples.ts'
 import { coremlToOnnx } from './coreml-to-onnx.ts'
 import { onnxToCoreml } from './onnx-to-coreml.ts'
 import { coremlModel } from './schema.ts'
@@ -47,7 +48,21 @@ const single = (
   return graph.build()
 }
 
-it('a model becomes a network of specification version 4 with fixed shapes, whose layers follow from each other', () => {
+it('says that large integers are rounded, and nothing of indices', () => {
+  const noteOf = (operator: string, constant: readonly number[]): string[] => {
+    const graph = graphBuilder('integers')
+    const x = graph.input('x', 'i64', [2])
+    const c = graph.constant('c', tensorOf('i64', [constant.length], constant))
+    graph.output('y', graph.node(operator, operator === 'Gather' ? [c, x] : [x, c]), 'i64', [2])
+    return onnxToCoreml(graph.build()).notes.filter((note) => note.includes('float32'))
+  }
+  const note = ['Core ML computes integers in float32, so those above 16777216 in size are rounded.']
+  expect(noteOf('Add', [1, 2])).toEqual(note)
+  expect(noteOf('Gather', [2 ** 40, 3])).toEqual(note)
+  expect(noteOf('Gather', [5, 3])).toEqual([])
+})
+
+it('a model becomes a network of specification version 4 with fixed shapes and consecutive layers', () => {
   const graph = graphBuilder('net')
   const x = graph.input('image', 'f32', ['batch', 3, 8, 8])
   const found = graph.node('Conv', [x, graph.constant('w', tensorOf('f32', [4, 3, 3, 3], wave(108)))], {
@@ -100,7 +115,7 @@ it('a model becomes a network of specification version 4 with fixed shapes, whos
   })
 })
 
-it('an LSTM of both directions is two layers with the gates in their order; a GRU is written step by step', () => {
+it('a bidirectional LSTM becomes two layers with reordered gates, and a GRU is unrolled step by step', () => {
   const recurrent = (type: 'LSTM' | 'GRU', gates: number) => {
     const graph = graphBuilder(type)
     const x = graph.input('x', 'f32', [3, 1, 2])
@@ -123,12 +138,12 @@ it('an LSTM of both directions is two layers with the gates in their order; a GR
   const counts = ['sliceStatic', 'batchedMatmul', 'loadConstantND'].map(
     (kind) => kinds.filter((each) => each === kind).length,
   )
-  // Three gates in three steps of two directions; weights are there once for a direction, beside the first states.
+  // Three gates in three steps of two directions; the weights are stored once per direction, in addition to the initial states.
   expect(counts.slice(0, 2)).toEqual([18, 18])
   expect(counts[2]).toBeLessThanOrEqual(8)
 })
 
-it('trees become products of matrices', () => {
+it('trees become matrix products', () => {
   const model = single(
     'TreeEnsembleRegressor',
     [1, 2],
@@ -166,7 +181,7 @@ it('trees become products of matrices', () => {
   ])
 })
 
-it('a thresholded ReLU leaves out what equals the threshold, as ONNX does', () => {
+it('a thresholded ReLU excludes values equal to the threshold, as in ONNX', () => {
   const layers = layersOf(onnxToCoreml(single('ThresholdedRelu', [3], { alpha: float(2) })).bytes)
   expect(layers.map(kindOf).filter((kind) => kind !== 'loadConstantND')).toEqual(['greaterThan', 'whereBroadcastable'])
 })
@@ -193,13 +208,13 @@ it.each([
   [single('Relu', [0, 2]), "The input 'x' is empty: [0, 2]."],
   [single('SpaceToDepth', [1, 4, 4, 4], { blocksize: int(2), mode: text('CRD') }), 'Only the mode DCR is supported.'],
   [single('Elu', [2], { alpha: float(1), beta: float(0) }), null],
-] as const)('what has no layer is refused with its operator (%#)', (model, message) => {
+] as const)('operators without a layer are refused by name (%#)', (model, message) => {
   if (message === null) expect(onnxToCoreml(model).bytes.length).toBeGreaterThan(50)
   else expect(() => onnxToCoreml(model)).toThrow(message)
 })
 
 describe('damaged models', () => {
-  it('are refused, or converted: nothing else is thrown', async () => {
+  it('are converted or refused and cause no other errors', async () => {
     const folder = new URL('../../../test/fixtures/coreml/', import.meta.url)
     const names = (await readdir(folder)).filter((name) => name.endsWith('.onnx'))
     expect(names.length).toBeGreaterThan(0)
@@ -213,17 +228,17 @@ describe('damaged models', () => {
       }
     }
   })
-  it('a model that is written is read again', () => {
+  it('a model is read back as it was written', () => {
     const model = single('Relu', [2, 3])
     expect(layersOf(onnxToCoreml(readOnnx(writeOnnx(model))).bytes).map(kindOf)).toEqual(['activation'])
   })
 })
 
-describe('a network is written back as ONNX', () => {
+describe('a network is converted back to ONNX', () => {
   const fixture = async (name: string) => onnxToCoreml(readOnnx(await readFile(`test/fixtures/${name}.onnx`))).bytes
 
   it.skipIf(testEngines === null)(
-    `its layers compute what the source computes, and nearly so with fewer bits (${WITHOUT})`,
+    `its layers compute the same as the source, and nearly the same with fewer bits (${WITHOUT})`,
     async () => {
       const run = async (model: OnnxModel | Uint8Array, samples: Parameters<typeof runGraph>[1]) => {
         const bytes = model instanceof Uint8Array ? model : writeOnnx(model)
@@ -259,7 +274,7 @@ describe('a network is written back as ONNX', () => {
     },
   )
 
-  it('what is not computed is refused by the name of its layer, and so is a damaged file', async () => {
+  it('unsupported layers are refused by name, and so are damaged files', async () => {
     const bytes = await fixture('coreml/images')
     const model = decodeMessage(coremlModel, bytes)
     const network = model.neuralNetwork as Message

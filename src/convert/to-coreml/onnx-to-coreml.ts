@@ -1,3 +1,4 @@
+import { errorMessage } from '../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { foldConstants } from '../onnx/fold-constants.ts'
 import { analyze } from '../onnx/infer-shapes.ts'
@@ -18,7 +19,7 @@ import type { Rule, Step } from './step.ts'
 
 const RULES: Readonly<Record<string, Rule>> = { ...POINTWISE, ...REARRANGING, ...LAYERS, LSTM: lstm, GRU: gru }
 
-/** iOS 13, macOS 10.15: layers of any number of dimensions. */
+/** iOS 13, macOS 10.15: layers with any number of dimensions. */
 const SPECIFICATION_VERSION = 4
 const EXACT_ARRAY_MAPPING = 1
 const FLOAT32 = 65568
@@ -73,12 +74,12 @@ const convertNode = (node: OnnxNode, network: Network, values: Values): void => 
     rule(stepOf(node, network, values))
   } catch (error) {
     const isKnown = error instanceof ServiceError || error instanceof DataDependent
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorMessage(error)
     throw badRequest(`${nodeLabel(node)}: ${isKnown ? message : `it is damaged (${message}).`}`)
   }
 }
 
-/** Maps of scores are scores: Core ML's outputs are arrays. */
+/** Replaces maps of scores with arrays of scores, because Core ML's outputs are arrays. */
 const withoutMaps = (graph: OnnxGraph): OnnxGraph => ({
   ...graph,
   nodes: graph.nodes.map((node) =>
@@ -94,7 +95,7 @@ const arrayFeature = (name: string, shape: Shape, isInteger: boolean): Message =
   type: { multiArrayType: { shape: [...shape], dataType: isInteger ? INT32 : FLOAT32 } },
 })
 
-/** Labels that are text are left out: a network's outputs are numbers. */
+/** Omits text labels, because a network's outputs are numbers. */
 const numericOutputs = (graph: OnnxGraph, notes: string[]): OnnxGraph => {
   const outputs = graph.outputs.filter(({ type }) => type !== 'string')
   if (outputs.length === 0) throw badRequest('All outputs of the model are text; Core ML networks output numbers.')
@@ -111,10 +112,36 @@ const numericOutputs = (graph: OnnxGraph, notes: string[]): OnnxGraph => {
   return { ...graph, outputs, nodes: nodes.reverse() }
 }
 
+/** Integers that float32 holds exactly. */
+const EXACT_INTEGERS = 2 ** 24
+
+/** Operators that pass indices on or look something up with them. */
+const LOOKUPS: ReadonlySet<string> = new Set(
+  'Gather GatherElements GatherND Cast Reshape Squeeze Unsqueeze Flatten Identity Transpose Slice Equal Shape'.split(
+    ' ',
+  ),
+)
+
+/** True if integers that float32 does not hold exactly may be computed, or are labels. */
+const mayRound = ({ inputs, nodes, initializers }: OnnxGraph): boolean => {
+  const isInteger = (type: string): boolean => /^[iu](32|64)$/.test(type)
+  const given = new Set(inputs.flatMap(({ name, type }) => (isInteger(type) ? [name] : [])))
+  const isLarge = (name: string): boolean => {
+    const tensor = initializers.get(name)
+    if (tensor === undefined || !isInteger(tensor.type)) return false
+    return numbersOf(tensor).some((value) => Math.abs(value) > EXACT_INTEGERS)
+  }
+  return nodes.some((node) =>
+    LOOKUPS.has(node.type)
+      ? node.type.startsWith('Gather') && isLarge(node.inputs[0] ?? '')
+      : node.inputs.some((name) => given.has(name) || isLarge(name)),
+  )
+}
+
 /**
- * The model as a Core ML `.mlmodel`: a neural network of specification version 4 (iOS 13, macOS 10.15), with fixed shapes.
- * A dimension with a name takes its size from `inputShape`, else 1. Throws bad_request that names the operator and the
- * node where Core ML has no layer for it. Source: Apple's protocol, coremltools/mlmodel/format.
+ * Converts the model to a Core ML `.mlmodel`: a neural network of specification version 4 (iOS 13, macOS 10.15) with fixed
+ * shapes. Named dimensions get their size from `inputShape`, otherwise 1. Throws bad_request naming the operator and node if
+ * Core ML has no layer for it. Source: Apple's protocol, coremltools/mlmodel/format.
  */
 export const onnxToCoreml = (
   model: OnnxModel,
@@ -150,6 +177,9 @@ export const onnxToCoreml = (
     if (shape === undefined) throw badRequest(`Nothing computes the output '${name}'.`)
     return arrayFeature(name, shape, !isFloat(type))
   })
+  if (mayRound(graph)) {
+    notes.push(`Core ML computes integers in float32, so those above ${EXACT_INTEGERS} in size are rounded.`)
+  }
   notes.push("Apple's runtime has not run the result: compare its outputs on a device.")
   const bytes = encodeMessage(coremlModel, {
     specificationVersion: SPECIFICATION_VERSION,

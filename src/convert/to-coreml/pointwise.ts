@@ -1,4 +1,4 @@
-// Operators that compute each element by itself.
+// Elementwise operators.
 import { badRequest } from '../../domain/errors.ts'
 import { ELEMENT_TYPES } from '../onnx/model.ts'
 import { isFloat } from './network.ts'
@@ -15,7 +15,7 @@ const activation =
   (step) =>
     step.emit('activation', params(step), [step.value(0)])
 
-/** UnaryFunctionLayerParams.Operation; its epsilon of 1e-6 counts for 1/x alone, which is a division here. */
+/** UnaryFunctionLayerParams.Operation. Its epsilon of 1e-6 applies only to 1/x, which is a division here. */
 const unary =
   (type: number): Rule =>
   (step) =>
@@ -23,7 +23,7 @@ const unary =
 
 const linear = (alpha: number, beta = 0): Message => ({ linear: { alpha, beta } })
 
-/** Two inputs that broadcast; more are taken one after another. */
+/** Two inputs are broadcast; more are combined one after another. */
 const broadcast =
   (kind: string): Rule =>
   (step) => {
@@ -54,7 +54,7 @@ const prelu: Rule = (step) => {
   step.emit('addBroadcastable', {}, [positive, step.add('multiplyBroadcastable', {}, [slope, negative])])
 }
 
-/** Core ML's own passes on what equals the threshold, too. */
+/** Core ML's own layer also passes values equal to the threshold. */
 const thresholdedRelu: Rule = (step) => {
   const [x, alpha, zero] = [step.value(0), step.context.float('alpha', 1), step.net.constant([0], [1])]
   const above = step.add('greaterThan', {}, [x, step.net.constant([alpha], [1])])
@@ -66,7 +66,7 @@ const hardSwish: Rule = (step) => {
   step.emit('multiplyBroadcastable', {}, [step.value(0), gate])
 }
 
-/** Everything is a float in a network: to an integer the fraction is cut off, to bool it is x ≠ 0. */
+/** Everything is a float in a network: conversion to an integer truncates, conversion to bool tests x ≠ 0. */
 const cast: Rule = (step) => {
   const to = ELEMENT_TYPES[step.context.int('to')]
   const from = step.context.input(0).type
@@ -134,7 +134,7 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   Sub: broadcast('subtractBroadcastable'),
   Mul: broadcast('multiplyBroadcastable'),
   Div: (step) => {
-    // Integers are divided with their fraction cut off; a layer would keep it.
+    // Integer division truncates, but the layer would keep the fraction.
     if (!isFloat(step.context.input(0).type)) throw badRequest('Division of integers has no layer in Core ML.')
     step.emit('divideBroadcastable', {}, [step.value(0), step.value(1)])
   },
@@ -153,7 +153,7 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   Or: broadcast('logicalOr'),
   Xor: broadcast('logicalXor'),
   Not: simple('logicalNot'),
-  // Nothing but NaN differs from itself.
+  // Only NaN differs from itself.
   IsNaN: (step) => step.emit('logicalNot', {}, [step.add('equal', {}, [step.value(0), step.value(0)])]),
   ...Object.fromEntries(
     'Ceil Floor Round Sign Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Erf'

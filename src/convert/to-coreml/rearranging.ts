@@ -1,16 +1,16 @@
-// Operators that move, choose and reduce elements.
+// Operators that move, select, and reduce elements.
 import { badRequest } from '../../domain/errors.ts'
 import { padsOf, permutationOf, sliceRanges, splitSizes } from '../onnx/shape-rules-arrangement.ts'
 import { axesOf } from '../onnx/shape-values.ts'
 import { requireConstant, weightsOf } from './network.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
 
-/** Sizes are known before the model runs, so whatever keeps the order of the elements is a reshape. */
+/** Sizes are known in advance, so every operator that keeps the order of elements is a reshape. */
 const reshape: Rule = (step) => void reshaped(step, step.value(0), step.result, step.output)
 
 const slice: Rule = (step) => {
   const ranges = sliceRanges(step.context)
-  // A step back from the first element ends before it, which is what the mask stands for.
+  // A slice that runs backward through the first element ends before it, which the mask expresses.
   const ends = ranges.map(({ start, step: by, count }) => start + by * count)
   if (ranges.some(({ count }) => count === 0)) throw badRequest('Its result is empty.')
   step.emit(
@@ -39,7 +39,7 @@ const concat: Rule = (step) => {
   step.emit('concatND', { axis: step.context.axis('axis', 1) }, inputs)
 }
 
-/** A table of rows is an embedding; anything else is gathered. */
+/** A table of rows becomes an embedding; anything else is gathered. */
 const gather: Rule = (step) => {
   const { context, net } = step
   const axis = context.axis('axis', 0)

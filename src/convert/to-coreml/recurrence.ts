@@ -1,4 +1,4 @@
-// What the recurrent layers have in common: gates, biases, states, and directions.
+// Shared parts of recurrent layers: gates, biases, states, and directions.
 import { badRequest } from '../../domain/errors.ts'
 import type { Constant } from '../onnx/constants.ts'
 import { requireConstant } from './network.ts'
@@ -17,7 +17,7 @@ export interface Recurrence {
   readonly directions: readonly Direction[]
 }
 
-/** What both have in common, and refuse. */
+/** The properties that both layers share; refuses those that neither supports. */
 export const recurrenceOf = (step: Step, activations: readonly string[]): Recurrence => {
   const { context } = step
   const asked = context.node.attributes.activations
@@ -45,7 +45,7 @@ export const recurrenceOf = (step: Step, activations: readonly string[]): Recurr
   return { steps, batch, inputs, units: context.int('hidden_size'), directions }
 }
 
-/** The rows of one gate of one direction, in ONNX's [directions, gates · units, …]. */
+/** The rows of one gate for one direction, from ONNX's [directions, gates · units, …]. */
 export const gateOf = ({ values, shape }: Constant, direction: number, gate: number, units: number): Float32Array => {
   const width = shape.length === 3 ? shape[2]! : 1
   const from = (direction * shape[1]! + gate * units) * width
@@ -66,7 +66,7 @@ export const biasesOf = (
     return { w: gateOf(bias, direction, gate, units), r: gateOf(bias, direction, gates + gate, units) }
   })
 
-/** The state that a direction starts with, as [batch, units]: zeros where none is given. */
+/** The initial state of a direction as [batch, units]: zeros if none is given. */
 export const initialState = (
   step: Step,
   at: number,
@@ -82,7 +82,7 @@ export const initialState = (
   return reshaped(step, own, [batch, units])
 }
 
-/** Joins what the directions gave: [steps, directions, batch, units], and [directions, batch, units]. */
+/** Joins the results of the directions: [steps, directions, batch, units] and [directions, batch, units]. */
 export const join = (step: Step, at: number, parts: readonly string[], axis: number): void => {
   const [name, shape] = step.outputs[at] ?? ['', []]
   if (name === '') return

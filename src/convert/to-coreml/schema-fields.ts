@@ -1,4 +1,4 @@
-// How the messages of Core ML are written down here: fields by their numbers.
+// Helpers for describing Core ML's messages: fields by number.
 import { type Field, type MessageType, many, of, one } from '../protobuf/message.ts'
 
 export type Message = Record<string, unknown>

@@ -1,4 +1,4 @@
-// The messages of Core ML's model files around their layers (coremltools, mlmodel/format/Model.proto).
+// The messages of Core ML's model files other than layers (coremltools, mlmodel/format/Model.proto).
 import { many, one } from '../protobuf/message.ts'
 import { LAYERS } from './layer-schema.ts'
 import { count, empty, held, integers, list, message } from './schema-fields.ts'

@@ -1,4 +1,4 @@
-// What operators of classical models (ai.onnx.ml) do with their attributes and scores.
+// Shared parts of the operators of classical models (ai.onnx.ml): attributes and scores.
 import { badRequest } from '../../domain/errors.ts'
 import { attributeOf } from '../onnx/model.ts'
 import { reshaped, type Step } from './step.ts'
@@ -8,7 +8,7 @@ export const floatsOf = ({ context }: Step, name: string): readonly number[] =>
 export const intsOf = ({ context }: Step, name: string): readonly number[] =>
   attributeOf(context.node, name, 'ints', [])
 
-/** Scores through `post_transform`, under the output's name if one is given. */
+/** Applies `post_transform` to scores, under the output's name if given. */
 export const transformed = (step: Step, scores: string, shape: readonly number[], output?: string): string => {
   const kind = step.context.text('post_transform', 'NONE')
   if (kind === 'NONE') return reshaped(step, scores, shape, output)
@@ -17,7 +17,7 @@ export const transformed = (step: Step, scores: string, shape: readonly number[]
   throw badRequest(`The post_transform ${kind} has no layer in Core ML.`)
 }
 
-/** The label of the highest score, where labels are numbers and somebody uses them. */
+/** The label of the highest score, if labels are numbers and are used. */
 export const label = (
   step: Step,
   scores: string,

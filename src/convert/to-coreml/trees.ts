@@ -1,4 +1,4 @@
-// Decision trees (ai.onnx.ml) as products of matrices.
+// Decision trees (ai.onnx.ml) as matrix products.
 import { badRequest } from '../../domain/errors.ts'
 import { attributeOf } from '../onnx/model.ts'
 import { floatAtMost } from '../onnx/tree-ensemble.ts'
@@ -12,7 +12,7 @@ interface Branch {
 }
 
 interface Leaf {
-  /** Branches on the way to it, and whether they were true. */
+  /** The branches on the way to the leaf, and whether they must be true. */
   readonly path: readonly (readonly [branch: number, isTrue: boolean])[]
   readonly values: ReadonlyMap<number, number>
 }
@@ -25,7 +25,7 @@ interface Tree {
 const MAX_MATRIX = 2 ** 24
 const MAX_DEPTH = 512
 
-/** Each comparison as `x <= threshold`, and whether its children change places. */
+/** Each comparison as `x <= threshold`, and whether its children are swapped. */
 const asAtMost = (mode: string, threshold: number): readonly [number, boolean] => {
   const before = () => floatAtMost(threshold - Math.abs(threshold) * 2 ** -30 - 2 ** -149)
   if (mode === 'BRANCH_LEQ') return [threshold, false]
@@ -82,9 +82,9 @@ const treesOf = (step: Step, prefix: 'target' | 'class'): Tree[] => {
 }
 
 /**
- * All trees at once, as products of matrices: which branches are true, which leaf has all of its branches as they must be,
- * and the leaves' values. Source: Nakandala et al., A Tensor Compiler for Unified Machine Learning Prediction Serving
- * (OSDI 2020), section 4.1. Returns the sums, [rows, targets].
+ * Evaluates all trees at once as matrix products: which branches are true, which leaf has all of its branches satisfied, and
+ * the leaves' values. Source: Nakandala et al., A Tensor Compiler for Unified Machine Learning Prediction Serving (OSDI
+ * 2020), section 4.1. Returns the sums, [rows, targets].
  */
 const forest = (step: Step, trees: readonly Tree[], targets: number): string => {
   const { net } = step
@@ -101,7 +101,7 @@ const forest = (step: Step, trees: readonly Tree[], targets: number): string => 
   const thresholds = new Float32Array(count * branches)
   const missing = new Float32Array(count * branches)
   const paths = new Float32Array(count * branches * leaves)
-  // No row reaches the leaves that a smaller tree does not have.
+  // Rows never reach the unused leaves of smaller trees.
   const required = new Float32Array(count * leaves).fill(-1e6)
   const values = new Float32Array(count * leaves * targets)
   for (const [tree, { branches: own, leaves: ownLeaves }] of trees.entries()) {

@@ -1,4 +1,4 @@
-// The weights of Core ML's layers, and how they are quantized.
+// The weights of Core ML's layers and their quantization.
 import { type Field, many, one } from '../protobuf/message.ts'
 import { count, flag, held, message } from './schema-fields.ts'
 
@@ -10,7 +10,7 @@ const quantizationParams = message('QuantizationParams', {
   lookupTableQuantization: held(102, () => lookupTable),
 })
 
-/** Weights; packed float32 numbers are the bytes that they are in the file. */
+/** Weights; packed float32 numbers stay the bytes in the file. */
 export const weightParams = message('WeightParams', {
   floatValue: one(1, 'bytes'),
   float16Value: one(2, 'bytes'),

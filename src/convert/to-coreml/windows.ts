@@ -1,4 +1,4 @@
-// Layers whose windows move over an image: convolutions and pools.
+// Layers with sliding windows over an image: convolutions and pools.
 import { badRequest } from '../../domain/errors.ts'
 import { convTransposeWindow, convWindow, poolWindow, type Window } from '../onnx/window-shapes.ts'
 import { finiteNumbers, requireConstant, type Shape, weightsOf } from './network.ts'
@@ -11,11 +11,11 @@ const bordersOf = (before: readonly number[], after: readonly number[]): Message
   },
 })
 
-/** Two spatial dimensions: one gets a second of size 1 in front. */
+/** Pads to two spatial dimensions: a single one gets another of size 1 in front. */
 const two = (sizes: readonly number[], fill: number): number[] => (sizes.length === 1 ? [fill, sizes[0]!] : [...sizes])
 const spatial = (shape: Shape): Shape => (shape.length === 3 ? [shape[0]!, shape[1]!, 1, shape[2]!] : shape)
 
-/** Runs a layer of two spatial dimensions on one or two. */
+/** Runs a layer for two spatial dimensions on one or two. */
 export const onImages = (step: Step, what: string, kind: string, params: Message): void => {
   const rank = step.shape(0).length
   if (rank !== 3 && rank !== 4) {
@@ -58,7 +58,7 @@ export const convolution: Rule = (step) => {
   })
 }
 
-/** What the padding cuts off at the end is less by the output padding. */
+/** The output padding reduces what the padding cuts off at the end. */
 export const deconvolution: Rule = (step) => {
   const { context } = step
   const window = convTransposeWindow(context)

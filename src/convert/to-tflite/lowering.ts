@@ -5,13 +5,13 @@ import type { NodeContext, StaticValue } from '../onnx/node-context.ts'
 import type { Tensor, TfliteGraph, TfliteType } from './tflite-graph.ts'
 
 /**
- * How a value's dimensions lie in memory: the tensor's dimension i is the value's dimension order[i]. Transposing
- * a value is only another order; tensors are rearranged where an operator needs it. [0, 2, 3, 1] is NHWC.
+ * The memory order of a value's dimensions: dimension i of the tensor is dimension order[i] of the value. Transposing a
+ * value only changes its order; tensors are rearranged where an operator requires it. [0, 2, 3, 1] is NHWC.
  */
 export type Order = readonly number[]
 
 export const plainOrder = (rank: number): Order => Array.from({ length: rank }, (_, at) => at)
-/** Channels last: of NCHW, NCW and NCDHW. */
+/** Channels last, for NCHW, NCW, and NCDHW. */
 export const channelsLast = (rank: number): Order => [0, ...plainOrder(rank).slice(2), 1]
 export const sameOrder = (a: Order, b: Order): boolean => a.length === b.length && a.every((axis, at) => axis === b[at])
 export const arrange = (shape: readonly number[], order: Order): number[] => order.map((axis) => shape[axis]!)
@@ -21,7 +21,7 @@ const TYPES: Readonly<Partial<Record<ElementType, TfliteType>>> = {
   ...{ i32: 'i32', u8: 'u8', i64: 'i64', bool: 'bool', i16: 'i16', i8: 'i8', u16: 'i32', u32: 'i64' },
 } as const
 
-/** Numbers of all precisions are float32 in TFLite, as its kernels compute with nothing else. */
+/** Floats of all precisions become float32, the only type that TFLite's kernels compute with. */
 export const tfliteType = (type: ElementType, where: string): TfliteType => {
   const found = TYPES[type]
   if (found === undefined) throw badRequest(`${where} is of type ${type}, which TFLite's operators do not accept.`)
@@ -34,7 +34,7 @@ export const reshape = (graph: TfliteGraph, tensor: Tensor, shape: readonly numb
   return graph.operator('RESHAPE', [tensor, target], { shape }, { table: 'ReshapeOptions', value: { newShape: shape } })
 }
 
-/** Whether elements keep their places: only dimensions of 1 move. */
+/** True if elements keep their positions, because only dimensions of 1 move. */
 const keepsElements = (shape: readonly number[], permutation: Order): boolean => {
   const moved = permutation.filter((axis) => shape[axis] !== 1)
   return moved.every((axis, at) => at === 0 || axis > moved[at - 1]!)
@@ -53,7 +53,7 @@ export interface Values {
   readonly orderOf: (name: string) => Order
   /** The tensor has the value's shape in this order. */
   readonly set: (name: string, tensor: Tensor, order?: Order) => void
-  /** A tensor of any shape whose elements are those of the plain order. */
+  /** A tensor of any shape with the elements in plain order. */
   readonly flat: (name: string) => Tensor
 }
 
@@ -105,16 +105,16 @@ export const graphValues = (
   }
 }
 
-/** A node that is being written as TFLite operators. */
+/** A node being converted to TFLite operators. */
 export interface Lowering extends NodeContext {
   readonly graph: TfliteGraph
-  /** An input, in this order (the plain one where it is left out), with dimensions of 1 in front up to `rank`. */
+  /** An input in this order (plain by default), with leading dimensions of 1 up to `rank`. */
   readonly value: (at: number, order?: Order) => Tensor
   readonly padded: (at: number, rank: number, order: Order) => Tensor
   readonly flat: (at: number) => Tensor
   readonly order: (at: number) => Order
   readonly isConstant: (at: number) => boolean
-  /** A constant input as float32 elements. Throws bad_request where it is computed. */
+  /** A constant input as float32 elements. Throws bad_request if it is computed. */
   readonly weights: (at: number, what: string) => Constant
   /** The type and shape of an output. */
   readonly result: (at?: number) => { readonly type: TfliteType; readonly shape: readonly number[] }
@@ -138,7 +138,7 @@ export const lowerNode = (
   const result = (at = 0) => {
     const found = shapes.get(node.outputs[at] ?? '')
     if (found === undefined) throw badRequest('Its output has a shape that depends on data; TFLite needs a fixed one.')
-    // Texts are the places that they have in a list.
+    // Strings are represented by their positions in a list.
     const type = found.type === 'string' ? 'i64' : tfliteType(found.type, `Its output '${node.outputs[at]}'`)
     return { type, shape: found.shape }
   }
@@ -179,5 +179,5 @@ export const lowerNode = (
   }
 }
 
-/** Writes a node's outputs. Throws bad_request where TFLite cannot express it. */
+/** Converts a node. Throws bad_request if TFLite cannot express it. */
 export type Lower = (node: Lowering) => void

@@ -4,12 +4,13 @@ import { expect, it } from 'vitest'
 import { type GraphTensors, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { tfliteEngines, WITHOUT_LITERT } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
-import { int, text, texts } from '../onnx/model.ts'
+import { type Attribute, int, text, texts } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
 import { stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import { onnxToTflite } from './onnx-to-tflite.ts'
 import { OPERATORS } from './operator-names.ts'
 import { isLitertBundle, isTflite, readTflite, writeTflite } from './tflite-file.ts'
+import { tfliteGraph } from './tflite-graph.ts'
 
 const FOLDER = 'test/fixtures/tflite'
 
@@ -30,7 +31,7 @@ const converted = async (name: string) => {
   return { recorded, ...onnxToTflite(readOnnx(await readFile(`${FOLDER}/${name}.onnx`)), { inputShape }) }
 }
 
-/** How often a file has an operator. */
+/** Counts an operator in a file. */
 const count = (bytes: Uint8Array, name: keyof typeof OPERATORS): number => {
   const { operatorCodes, subgraphs } = readTflite(bytes)
   return subgraphs![0]!.operators!.filter(
@@ -38,9 +39,9 @@ const count = (bytes: Uint8Array, name: keyof typeof OPERATORS): number => {
   ).length
 }
 
-// The interpreter is no dependency, so its outputs are recorded with the hash of what it ran.
+// The interpreter is not a dependency, so its outputs are recorded with the hash of the model that it ran.
 it.each(['image', 'text', 'series', 'forest', 'boosting'])(
-  "%s: the interpreter's outputs for these very bytes are onnxruntime's",
+  "%s: the interpreter's outputs for the same bytes equal onnxruntime's",
   async (name) => {
     const { recorded, bytes } = await converted(name)
     const changed = `run test/fixtures/tflite/interpret.ts: ${name}.tflite is not what the interpreter ran`
@@ -54,7 +55,7 @@ it.each(['image', 'text', 'series', 'forest', 'boosting'])(
   },
 )
 
-it.skipIf(tfliteEngines === null)(`LiteRT takes and gives all types of tensors (${WITHOUT_LITERT})`, async () => {
+it.skipIf(tfliteEngines === null)(`LiteRT accepts and returns all types of tensors (${WITHOUT_LITERT})`, async () => {
   const graph = graphBuilder('types')
   const whole = graph.input('whole', 'i64', [2, 2])
   const rows = graph.input('rows', 'f64', [3])
@@ -93,7 +94,90 @@ it.skipIf(tfliteEngines === null)(`LiteRT takes and gives all types of tensors (
   await expect(run(bytes.subarray(0, 300), sample)).rejects.toMatchObject(refused('Failed to load model'))
 })
 
-/** The constant that a GATHER or a GATHER_ND reads its places from. */
+const ELEMENTS = {
+  i8: ['int8', Int8Array],
+  u8: ['uint8', Uint8Array],
+  i16: ['int16', Int16Array],
+  i32: ['int32', Int32Array],
+  i64: ['int64', BigInt64Array],
+} as const
+
+type IntegerCase = readonly [string, readonly number[], Record<string, Attribute>?, (readonly number[])?]
+
+/** Of the numbers 9 1 0 3 5 100, as [2, 3]. */
+const INTEGER_CASES: readonly IntegerCase[] = [
+  ['Abs', [9, 1, 0, 3, 5, 100]],
+  ['Sign', [1, 1, 0, 1, 1, 1]],
+  ['Relu', [9, 1, 0, 3, 5, 100]],
+  ['ArgMax', [0, 2], { axis: int(1), keepdims: int(0) }],
+  ['ArgMin', [2, 0], { axis: int(1), keepdims: int(0) }],
+  ['ReduceSum', [118], { keepdims: int(0) }],
+  ['ReduceL1', [118], { keepdims: int(0) }],
+  ['ReduceL2', [100], { keepdims: int(0) }],
+  ['ReduceMean', [19], { keepdims: int(0) }],
+  ['ReduceMax', [100], { keepdims: int(0) }],
+  ['Div', [3, 0, 0, 1, 1, 33], {}, [3]],
+  ['Pow', [81, 1, 0, 9, 25, 10000], {}, [2]],
+]
+
+it.skipIf(tfliteEngines === null).each(Object.keys(ELEMENTS) as (keyof typeof ELEMENTS)[])(
+  'LiteRT computes with %s as with other numbers',
+  async (type) => {
+    const [name, TypedArray] = ELEMENTS[type]
+    const typed = (values: readonly number[]) =>
+      type === 'i64' ? BigInt64Array.from(values, BigInt) : (TypedArray as typeof Int32Array).from(values)
+    const graph = graphBuilder('integers')
+    const x = graph.input('x', type, [2, 3])
+    for (const [operator, , attributes = {}, constant] of INTEGER_CASES) {
+      const others = constant === undefined ? [] : [graph.constant('c', tensorOf(type, [], constant))]
+      const y = graph.node(operator, [x, ...others], attributes)
+      graph.output(operator, y, operator.startsWith('Arg') ? 'i64' : type, null)
+    }
+    const sample = { x: { type: name, dims: [2, 3], data: typed([9, 1, 0, 3, 5, 100]) } }
+    const options = { format: 'tflite', engines: tfliteEngines! } as const
+    const ran = await runGraph(onnxToTflite(graph.build()).bytes, [sample], options)
+    if ('notRun' in ran) throw new Error(ran.notRun)
+    for (const [operator, expected] of INTEGER_CASES) {
+      const wanted = operator.startsWith('Arg') ? BigInt64Array.from(expected, BigInt) : typed(expected)
+      expect([operator, ran.outputs[0]![operator]!.data]).toEqual([operator, wanted])
+    }
+  },
+)
+
+it.skipIf(tfliteEngines === null)('int64 beyond 32 bits is divided, compared, and made positive', async () => {
+  const graph = graphBuilder('wide')
+  const [x, y] = [graph.input('x', 'i64', [6]), graph.input('y', 'i64', [6])]
+  graph.output('quotient', graph.node('Div', [x, y]), 'i64', [6])
+  graph.output('size', graph.node('Abs', [x]), 'i64', [6])
+  graph.output('most', graph.node('ArgMax', [x], { axis: int(0), keepdims: int(0) }), 'i64', [])
+  const a = [9_000_000_000_000_000_001n, -9_000_000_000_000_000_001n, 2n ** 53n + 1n, -7n, 7n, -(2n ** 40n)]
+  const b = [7n, 3n, -(2n ** 33n), 2n, -2n, 2n ** 20n]
+  const given = [a, b].map((values) => ({ type: 'int64', dims: [6], data: BigInt64Array.from(values) }))
+  const options = { format: 'tflite', engines: tfliteEngines! } as const
+  const ran = await runGraph(onnxToTflite(graph.build()).bytes, [{ x: given[0]!, y: given[1]! }], options)
+  expect(ran).toMatchObject({
+    outputs: [
+      {
+        quotient: { data: BigInt64Array.from(a, (value, at) => value / b[at]!) },
+        size: { data: BigInt64Array.from(a, (value) => (value < 0n ? -value : value)) },
+        most: { data: BigInt64Array.from([0n]) },
+      },
+    ],
+  })
+})
+
+it.skipIf(tfliteEngines === null)('a model whose operator LiteRT cannot run fails, and gives no numbers', async () => {
+  const graph = tfliteGraph('unsupported')
+  const outputs = [{ name: 'y', tensor: graph.operator('ABS', [graph.input('x', 'i64', [2])]) }]
+  const sample = { x: { type: 'int64', dims: [2], data: BigInt64Array.from([-1n, 2n]) } }
+  const running = runGraph(graph.bytes(outputs), [sample], { format: 'tflite', engines: tfliteEngines! })
+  await expect(running).rejects.toMatchObject({
+    code: 'invalid_model',
+    message: expect.stringContaining('Node number 0 (ABS) failed to prepare'),
+  })
+})
+
+/** The constant indices of a GATHER or GATHER_ND. */
 const placesOf = (bytes: Uint8Array): number[] => {
   const { operatorCodes, subgraphs, buffers } = readTflite(bytes)
   const { operators, tensors } = subgraphs![0]!
@@ -112,10 +196,10 @@ it.each([
   // The size of the result counts, not 0.75 times 6.
   ['align_corners', 'ceil', 6, 0.75, [0, 2, 4, 5]],
   ['align_corners', 'floor', 13, 0.3, [0, 6, 12]],
-  // 7.4999995 is a half for onnxruntime, and 14.5000005 is one.
+  // onnxruntime treats 7.4999995 and 14.5000005 as halves.
   ['asymmetric', 'round_prefer_ceil', 17, 1.2, [0, 1, 2, 3, 3, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16]],
   ['half_pixel', 'round_prefer_ceil', 34, 0.3, [1, 5, 8, 11, 15, 18, 21, 24, 28, 31]],
-] as const)('a nearest Resize (%s, %s, %i by %d) takes the elements that onnxruntime takes', (...given) => {
+] as const)('a nearest Resize (%s, %s, %i by %d) selects the same elements as onnxruntime', (...given) => {
   const [transformation, rounding, size, scale, expected] = given
   const graph = graphBuilder('resize')
   const scales = graph.constant('scales', tensorOf('f32', [2], [1, scale]))
@@ -144,12 +228,12 @@ it.each([
   },
 )
 
-it('an image model is transposed where it begins and where it ends, not between its layers', async () => {
-  // At the input, before the features are flattened, and at the output that has channels first.
+it('an image model is transposed only at its beginning and end, not between layers', async () => {
+  // At the input, before flattening the features, and at the output with channels first.
   expect(count((await converted('image')).bytes, 'TRANSPOSE')).toBeLessThanOrEqual(3)
 })
 
-it('the weights of a recurrent layer are in the file once, however many steps it has', () => {
+it('the weights of a recurrent layer are stored once for any number of steps', () => {
   const bytesFor = (steps: number) => {
     const graph = graphBuilder('sequence')
     const x = graph.input('x', 'f32', [steps, 1, 16])
@@ -162,11 +246,11 @@ it('the weights of a recurrent layer are in the file once, however many steps it
   }
   const weights = 4 * 192 * (16 + 48)
   expect(bytesFor(2)).toBeGreaterThan(weights)
-  // A step takes operators and tensors, but none of the 36 kB of weights.
+  // A step adds operators and tensors, but none of the 36 kB of weights.
   expect((bytesFor(12) - bytesFor(2)) / 10).toBeLessThan(6000)
 })
 
-it('what is written is read again, and written to the same bytes', async () => {
+it('a file is read back as it was written, and written to the same bytes', async () => {
   const { bytes, notes } = await converted('forest')
   expect(isTflite(bytes)).toBe(true)
   expect(notes).toEqual([
@@ -195,7 +279,7 @@ it('an operator that TFLite lacks is named with its node', () => {
   )
 })
 
-it('labels that are texts are numbers of classes, which a note names', () => {
+it('text labels become class numbers, and a note lists them', () => {
   const graph = graphBuilder('labels')
   const best = graph.node('ArgMax', [graph.input('x', 'f32', [2, 3])], { axis: int(1), keepdims: int(0) })
   const names = graph.constant('names', stringTensorOf([3], ['ham', 'spam', 'eggs']))
@@ -212,7 +296,7 @@ it('.litertlm bundles and other files are recognized and refused', () => {
   expect(() => readTflite(new Uint8Array(3))).toThrow("Not a TFLite model: 'TFL3' is expected at the 5th byte.")
 })
 
-it('damaged files and models are bad requests, whatever is wrong with them', async () => {
+it('damaged files and models always result in bad requests', async () => {
   const onnx = await readFile(`${FOLDER}/series.onnx`)
   const { bytes } = await converted('forest')
   let seed = 1

@@ -44,7 +44,7 @@ const lowerOf = (node: OnnxNode): Lower => {
   return found
 }
 
-/** The graph without the ZipMap that makes maps of a classifier's scores: its output is the scores as a tensor. */
+/** Removes the ZipMap that creates maps of a classifier's scores: the output becomes the scores as a tensor. */
 const withoutMaps = (model: OnnxModel): OnnxModel => {
   const { graph } = model
   const maps = new Map(
@@ -74,13 +74,13 @@ const requireSize = (name: string, shape: readonly number[]): void => {
 
 export interface Converted {
   readonly bytes: Uint8Array
-  /** What the reader should know of the result. */
+  /** Notes for the user about the result. */
   readonly notes: string[]
 }
 
 const MAX_NAMED_CLASSES = 50
 
-/** Lists of texts that labels are taken from. */
+/** The lists of strings that labels are taken from. */
 const classNames = ({ graph }: OnnxModel): string[][] => {
   const utf8 = new TextDecoder()
   const lists = graph.nodes.flatMap((node) => {
@@ -108,9 +108,9 @@ const notesOf = (model: OnnxModel, folded: OnnxModel): string[] => {
 }
 
 /**
- * A .tflite file (schema version 3, also named .litert) that computes what the ONNX model does. Inputs and outputs
- * keep the shapes that they have in ONNX, channels first where they are; inside, images lie channels last.
- * Throws bad_request that names the operator and the node where TFLite has nothing for it.
+ * Converts the ONNX model to a .tflite file (schema version 3, also named .litert). Inputs and outputs keep their ONNX
+ * shapes, including channels first; inside, images have channels last. Throws bad_request naming the operator and node if
+ * TFLite has no equivalent.
  */
 export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: InputShapes } = {}): Converted =>
   guarded('The model cannot be converted to TFLite', () => {
@@ -145,7 +145,7 @@ export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: 
       }
     }
 
-    /** A tensor of its own for each output: not an input, or another output. */
+    /** A separate tensor for each output: not an input or another output. */
     function outputTensor(tensor: Tensor, used: ReadonlySet<number>): Tensor {
       if (!used.has(tensor.index)) return tensor
       const shape = graph.constant('i32', [tensor.shape.length], tensor.shape)

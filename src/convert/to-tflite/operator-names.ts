@@ -26,7 +26,7 @@ type Words<Text extends string> = Text extends `${infer First}\n${infer Rest}`
 
 export type OperatorName = Words<typeof TEXT>
 
-/** By their numbers (TensorFlow Lite's schema.fbs, enum BuiltinOperator). */
+/** By number (TensorFlow Lite's schema.fbs, enum BuiltinOperator). */
 export const OPERATOR_NAMES = TEXT.split(/\s+/) as readonly OperatorName[]
 
 /** The numbers of built-in operators. */

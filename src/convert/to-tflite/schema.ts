@@ -1,11 +1,11 @@
-// Tables of .tflite files (schema version 3), as far as models for the interpreter use them. Source: LiteRT, schema.fbs.
+// The tables of .tflite files (schema version 3) that models for the interpreter use. Source: LiteRT, schema.fbs.
 import type { FlatSchema, UnionValue } from '../flatbuffers/table.ts'
 
 export type Options = UnionValue
 
 export interface TfliteTensor {
   readonly shape?: readonly number[]
-  /** A number of TENSOR_TYPES; absent is 0. */
+  /** An index in TENSOR_TYPES; 0 if absent. */
   readonly type?: number
   readonly buffer?: number
   readonly name?: string
@@ -22,7 +22,7 @@ export interface Quantization {
 
 export interface TfliteOperator {
   readonly opcodeIndex?: number
-  /** Tensors; -1 where an optional one is left out. */
+  /** Tensors; -1 for an omitted optional tensor. */
   readonly inputs?: readonly number[]
   readonly outputs?: readonly number[]
   readonly builtinOptions?: Options
@@ -43,7 +43,7 @@ export interface OperatorCode {
   readonly builtinCode?: number
 }
 
-/** The number of the operator; old files have it in one byte. */
+/** The number of the operator, which old files store in one byte. */
 export const codeOf = ({ builtinCode, deprecatedBuiltinCode }: OperatorCode): number =>
   Math.max(builtinCode ?? 0, deprecatedBuiltinCode ?? 0)
 
@@ -58,7 +58,7 @@ export interface TfliteModel {
   readonly signatureDefs?: readonly Signature[]
 }
 
-/** What callers name a subgraph's inputs and outputs by. */
+/** The names of a subgraph's inputs and outputs for callers. */
 interface Signature {
   readonly inputs?: readonly { readonly name?: string; readonly tensorIndex?: number }[]
   readonly outputs?: readonly { readonly name?: string; readonly tensorIndex?: number }[]
@@ -178,7 +178,7 @@ export const TFLITE: FlatSchema = {
     QuantizationParameters:
       'min:[f32] max:[f32] scale:[f32] zeroPoint:[i64] details:QuantizationDetails quantizedDimension:i32',
     SignatureDef: 'inputs:[TensorMap] outputs:[TensorMap] signatureKey:string deprecatedTag:string subgraphIndex:u32',
-    // Sparse weights are recognized, not read.
+    // Sparse weights are detected but not read.
     SparsityParameters: '',
     SubGraph: 'tensors:[Tensor] inputs:[i32] outputs:[i32] operators:[Operator] name:string',
     Tensor:

@@ -5,13 +5,13 @@ import { TFLITE, type TfliteModel } from './schema.ts'
 const startsWith = (bytes: Uint8Array, text: string, at: number): boolean =>
   [...text].every((letter, index) => bytes[at + index] === letter.charCodeAt(0))
 
-/** Whether these are a .tflite file (a .litert file is the same). */
+/** True for a .tflite file (a .litert file is the same). */
 export const isTflite = (bytes: Uint8Array): boolean => startsWith(bytes, 'TFL3', 4)
 
-/** Whether these are a .litertlm bundle: several models and a tokenizer for LiteRT-LM. */
+/** True for a .litertlm bundle: several models and a tokenizer for LiteRT-LM. */
 export const isLitertBundle = (bytes: Uint8Array): boolean => startsWith(bytes, 'LITERTLM', 0)
 
-/** The model of a .tflite file; bytes are views of it. Throws bad_request with what is wrong. */
+/** Reads the model of a .tflite file; bytes are views of it. Throws bad_request saying what is wrong. */
 export const readTflite = (bytes: Uint8Array): TfliteModel => {
   if (isLitertBundle(bytes)) {
     throw badRequest(

@@ -17,7 +17,7 @@ export interface Tensor {
 export interface TfliteGraph {
   readonly input: (name: string, type: TfliteType, shape: readonly number[]) => Tensor
   readonly constant: (type: TfliteType, shape: readonly number[], values: ArrayLike<number>) => Tensor
-  /** An operator with one output of this shape and type (those of its first input where they are left out). */
+  /** Adds an operator with one output of this shape and type, which default to those of its first input. */
   readonly operator: (
     name: OperatorName,
     inputs: readonly (Tensor | null)[],
@@ -33,17 +33,17 @@ export interface TfliteGraph {
   readonly bytes: (outputs: readonly { readonly name: string; readonly tensor: Tensor }[]) => Uint8Array
 }
 
-/** Constants of the same type, shape and content are one tensor. */
+/** Constants with the same type, shape, and content share one tensor. */
 const contentOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('base64')
 
-/** The least version of the kernel that runs an operator as it is written; 1 where it is not named. */
+/** The lowest kernel version that runs an operator as it is written; 1 for those not listed. */
 const versionOf = (name: OperatorName, options: Options | undefined): number => {
   if (name === 'FULLY_CONNECTED') return 5
   if (name === 'GATHER') return Number(options?.value.batchDims ?? 0) > 0 ? 5 : 1
   return 1
 }
 
-/** Collects a TFLite model with one subgraph. Names of tensors are those of inputs and outputs, and numbers otherwise. */
+/** Builds a TFLite model with one subgraph. Tensors are named like inputs and outputs, otherwise by number. */
 export const tfliteGraph = (description: string): TfliteGraph => {
   const tensors: TfliteTensor[] = []
   const buffers: { data?: Uint8Array }[] = [{}]

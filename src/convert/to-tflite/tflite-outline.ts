@@ -4,7 +4,7 @@ import { OPERATOR_NAMES, type OperatorName } from './operator-names.ts'
 import { codeOf, TENSOR_TYPES } from './schema.ts'
 import { readTflite } from './tflite-file.ts'
 
-/** Operators by which samples are drawn and classifiers are recognized. */
+/** The operators needed to draw samples and to recognize classifiers. */
 const ONNX_NAMES: Partial<Record<OperatorName, string>> = {
   ADD: 'Add',
   BATCH_MATMUL: 'MatMul',
@@ -19,8 +19,8 @@ const ONNX_NAMES: Partial<Record<OperatorName, string>> = {
 }
 
 /**
- * The first signature of a .tflite file as an ONNX graph that nothing runs: inputs and outputs as callers name them, the shapes of
- * constants, and which operators there are. Throws bad_request where the file is no TFLite model.
+ * Describes the first signature of a .tflite file as an ONNX graph that is never run: inputs and outputs by their names for
+ * callers, the shapes of constants, and the operators. Throws bad_request if the file is not a TFLite model.
  */
 export const tfliteOutline = (bytes: Uint8Array): OnnxModel =>
   guarded('The TFLite model', () => {
@@ -47,7 +47,7 @@ export const tfliteOutline = (bytes: Uint8Array): OnnxModel =>
     const nodes = (graph.operators ?? []).map((operator): OnnxNode => {
       const name = OPERATOR_NAMES[codeOf(operatorCodes?.[operator.opcodeIndex ?? 0] ?? {})] ?? 'CUSTOM'
       const [from, to] = [(operator.inputs ?? []).map(nameOf), (operator.outputs ?? []).map(nameOf)]
-      // EMBEDDING_LOOKUP takes the index first, and then the table.
+      // EMBEDDING_LOOKUP takes the index before the table.
       const [type, given] = name === 'EMBEDDING_LOOKUP' ? ['Gather', from.reverse()] : [ONNX_NAMES[name] ?? name, from]
       return { name: '', type, domain: '', inputs: given, outputs: to, attributes: {} }
     })

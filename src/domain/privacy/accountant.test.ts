@@ -4,7 +4,7 @@ import type { NoisySteps } from './mechanism.ts'
 
 const round = (n: number): NoisySteps => ({ noiseMultiplier: 1.1, sampleRate: 20 / (200 + n), steps: 1 })
 
-it('rounds on top of remembered sums cost what they cost when all is computed anew', () => {
+it('adding rounds to cached sums costs the same epsilon as computing everything anew', () => {
   const accounting = createAccounting()
   const spent: NoisySteps[] = []
   for (let n = 0; n < 24; n++) {
@@ -17,7 +17,7 @@ it('rounds on top of remembered sums cost what they cost when all is computed an
   }
 })
 
-it('a remembered sum is not used where less was spent, or something else', () => {
+it('a cached sum is not used if less, or something else, was spent', () => {
   const accounting = createAccounting()
   const large = accounting.loss([], 1e-5, { spent: [round(0), round(1), { ...round(2), steps: 5 }] })
   const requested = [round(0), { ...round(2), steps: 4 }, round(3)]

@@ -4,36 +4,36 @@ import { createMoments } from './moments.ts'
 import { epsilonOfPld, type Steps } from './pld.ts'
 import { epsilonOfRdp, ORDERS } from './rdp.ts'
 
-/** Which bound was the tighter one: Renyi differential privacy, or the numerically composed privacy loss distribution. */
+/** Which bound was tighter: Rényi differential privacy, or the numerically composed privacy loss distribution. */
 export type Accountant = 'rdp' | 'pld'
 
 export interface PrivacyLoss {
-  /** The smaller one of both bounds: what counts as spent. */
+  /** The smaller of the two bounds, which counts as spent. */
   readonly epsilon: number
   readonly accountant: Accountant
   readonly rdp: number
-  /** Null where only the other bound was computed. */
+  /** Null if only the other bound was computed. */
   readonly pld: number | null
 }
 
 export interface LossOptions {
-  /** What was there before: sums of it are remembered, and another round on top of it costs little. */
+  /** Earlier rounds. Their sums are cached, so that adding another round is cheap. */
   readonly spent?: readonly NoisySteps[]
-  /** Ends it early: where the cheap bound is not above it, the expensive one is not computed. */
+  /** Skips the expensive bound if the cheap one does not exceed this. */
   readonly enough?: number
-  /** What the expensive bound's grid may add to epsilon, and how many points it may have: fewer take less time. */
+  /** How much the expensive bound's grid may add to epsilon, and its maximum number of points: fewer are faster. */
   readonly tolerance?: number
   readonly points?: number
 }
 
-/** Each kind of step costs a Fourier transform; beyond so many, similar ones are counted as the worst of them. */
+/** Each kind of step costs a Fourier transform. Beyond this limit, similar kinds are merged, and count as the worst of them. */
 const MAX_KINDS = 256
 const FINEST_MERGE = 1 / 2048
-/** More kinds than these get a coarser grid, still within a thousandth. */
+/** More kinds than these use a coarser grid, still accurate to a thousandth. */
 const KINDS_AT_EASE = 16
 const HASTY_TOLERANCE = 4e-4
 
-/** What rounds cost together. It remembers what it computed about kinds of rounds, and sums of them. */
+/** Computes the combined privacy loss of rounds. Caches results for kinds of rounds, and their sums. */
 export const createAccounting = () => {
   const moments = createMoments()
   const compose = createCompositions()
@@ -48,13 +48,13 @@ export const createAccounting = () => {
   }
 
   return {
-    /** The cheap bound alone: Renyi differential privacy. */
+    /** The cheap bound alone: Rényi differential privacy. */
     rdp(kinds: readonly NoisySteps[], delta: number): number {
       const counted = grouped(kinds.map(asCounted))
       return counted.length === 0 ? 0 : epsilonOfRdp(composedRdp(counted), delta).epsilon
     },
 
-    /** What `more` rounds and those `spent` cost together at a delta: an upper bound of epsilon. */
+    /** Returns an upper bound of epsilon for `more` rounds together with those `spent`, at the given delta. */
     loss(more: readonly NoisySteps[], delta: number, options: LossOptions = {}): PrivacyLoss {
       const { spent = [], enough = Number.NEGATIVE_INFINITY, ...precision } = options
       const counted = { spent: spent.map(asCounted), more: more.map(asCounted) }
@@ -74,14 +74,14 @@ export const createAccounting = () => {
 
 export type Accounting = ReturnType<typeof createAccounting>
 
-/** What rounds cost together at a delta, computed at once and by nothing that was remembered. */
+/** Returns the combined privacy loss of rounds at a delta, without a cache. */
 export const privacyLoss = (
   rounds: readonly NoisySteps[],
   delta: number,
   options: Omit<LossOptions, 'spent'> = {},
 ): PrivacyLoss => createAccounting().loss(rounds, delta, options)
 
-/** At most `MAX_KINDS`: noise rounded down and sampling rates up, to steps of a geometric scale as fine as possible. */
+/** Merges to at most `MAX_KINDS`: noise is rounded down and sampling rates up, on the finest geometric scale that suffices. */
 const fewKinds = ({ spent, more }: Steps): Steps => {
   let few = { spent: grouped(spent), more: grouped(more) }
   for (let step = FINEST_MERGE; few.spent.length + few.more.length > MAX_KINDS; step *= 2) {

@@ -5,10 +5,10 @@ import { copyOf, multiplyPowers, ones, type Pair, type Spectrum, transformBack }
 import { type TotalLoss, totalLossOn } from './total-loss.ts'
 import { TOPS, type Window } from './window.ts'
 
-/** One direction's steps, put together. */
+/** The composed steps of one direction. */
 interface Sum {
   readonly spectrum: Spectrum
-  /** ln of what the tilted probabilities were divided by. */
+  /** ln of the tilted probabilities' divisor. */
   logScale: number
   /** The probability of an infinite loss. */
   infinite: number
@@ -18,7 +18,7 @@ interface Sum {
 
 type Sums = readonly [Sum, Sum]
 
-/** A sum that may be asked for again, on the grid that `window` names. */
+/** A cached sum, on the grid that `window` identifies. */
 interface Remembered {
   readonly window: string
   readonly steps: ReadonlyMap<string, number>
@@ -29,11 +29,11 @@ const MAX_REMEMBERED = 8
 /** Two such sums take 2 MB. */
 const MAX_REMEMBERED_SIZE = 2 ** 16
 
-/** Puts privacy losses together; sums of what is spent are remembered, so that a further round costs one transform. */
+/** Composes privacy losses. Caches the sums of `spent`, so that one more round costs one transform. */
 export const createCompositions = () => {
   const remembered: Remembered[] = []
 
-  /** The largest sum at hand on this grid that holds nothing but a part of these steps. */
+  /** Returns the largest cached sum on this grid that contains only some of these steps. */
   const partOf = (window: string, kinds: readonly NoisySteps[]): Remembered | undefined => {
     const requested = new Map(kinds.map((kind) => [nameOfKind(kind), kind.steps]))
     const parts = remembered.filter(
@@ -70,7 +70,7 @@ export const createCompositions = () => {
     return sums
   }
 
-  /** The total privacy loss of all steps, in both directions. Only sums of the kinds in `spent` are remembered. */
+  /** Returns the total privacy loss of all steps, in both directions. Only the sums of `spent` are cached. */
   return function compose(
     spent: readonly NoisySteps[],
     more: readonly NoisySteps[],
@@ -84,7 +84,7 @@ export const createCompositions = () => {
     transformBack(fourier, sums[0].spectrum, sums[1].spectrum, parts)
     const totals: TotalLoss[] = []
     for (const [at, { logScale, infinite, logMoments }] of sums.entries()) {
-      // Losses beyond the window were wrapped around to its other end; Chernoff's bound says how many at most.
+      // Losses beyond the window wrapped around to its other end; Chernoff's bound limits their probability.
       const cut = Math.min(...TOPS.map((times, n) => logMoments[n]! - times * tilt * top))
       totals.push(totalLossOn(window, parts[at]!, { tilt, logScale, beyond: infinite + Math.exp(cut) }))
     }
@@ -103,7 +103,7 @@ const emptySum = ({ size }: Window): Sum => ({
 
 const copy = (sum: Sum): Sum => ({ ...sum, spectrum: copyOf(sum.spectrum), logMoments: sum.logMoments.slice() })
 
-/** Both directions are real sequences: one goes through the transform as the real part, the other as the imaginary one. */
+/** Both directions are real sequences: one is transformed as the real part, the other as the imaginary part. */
 function addTo(sums: Sums, kinds: readonly NoisySteps[], window: Window, fourier: Fourier, parts: Pair): void {
   for (const { noiseMultiplier, sampleRate, steps } of kinds) {
     for (const [at, direction] of DIRECTIONS.entries()) {
@@ -120,14 +120,14 @@ function addTo(sums: Sums, kinds: readonly NoisySteps[], window: Window, fourier
   }
 }
 
-/** The largest loss on a grid that has a probability: relative to it, no weight overflows. */
+/** Returns the index of the largest loss with a non-zero probability. Weights relative to it do not overflow. */
 const lastOf = ({ masses }: LossGrid): number => {
   let last = masses.length - 1
   while (last > 0 && masses[last] === 0) last--
   return last
 }
 
-/** Puts e^(tilt loss) P(loss), divided so that it sums to 1, on a circular grid; returns the logarithm of the divisor. */
+/** Puts e^(tilt loss) P(loss), normalized to sum to 1, on a circular grid; returns the logarithm of the divisor. */
 function placeTilted(grid: LossGrid, tilt: number, into: Float64Array): number {
   const { width, first, masses } = grid
   const last = lastOf(grid)
@@ -140,7 +140,7 @@ function placeTilted(grid: LossGrid, tilt: number, into: Float64Array): number {
     into[at] = into[at]! + weighed
     sum += weighed
   }
-  // A grid that is wider than the circle lies on it more than once.
+  // A grid that is wider than the circle overlaps itself.
   const count = Math.min(into.length, last + 1)
   for (let n = 0; n < count; n++) {
     const at = (first + n) & mask

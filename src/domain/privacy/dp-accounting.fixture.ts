@@ -9,11 +9,11 @@ interface Reference {
 }
 
 /**
- * Epsilons by Google's dp_accounting 0.6.0, run from source under Python 3.11 with NumPy 2.4.6 and SciPy 1.17.1.
- * rdp: RdpAccountant with our whole orders. At fractional ones it adds up absolute values of a series with signs since
- * 2024, which is up to 0.011 above the true moments here. pld: PLDAccountant, whose error shrinks with the square of
- * value_discretization_interval: extrapolated to none from two intervals (2e-4 and 1e-4; for 10,000 steps 4e-5 and 2e-5;
- * for noise 5 2e-5 and 1e-5). The two differed by less than 8e-5, for most by less than 4e-6.
+ * Epsilons by Google's dp_accounting 0.6.0, run from source under Python 3.11 with NumPy 2.4.6 and SciPy 1.17.1. rdp:
+ * RdpAccountant with our integer orders. Since 2024 it sums absolute values of an alternating series at fractional orders,
+ * which is up to 0.011 above the true moments here. pld: PLDAccountant, whose error shrinks with the square of
+ * value_discretization_interval: extrapolated to zero from two intervals (2e-4 and 1e-4; for 10,000 steps 4e-5 and 2e-5; for
+ * noise 5 2e-5 and 1e-5). The two differed by less than 8e-5, mostly by less than 4e-6.
  */
 export const DP_ACCOUNTING: readonly Reference[] = [
   { delta: 1e-5, rounds: [[1, 1, 1]], rdp: 4.752728337, pld: 4.3771781 },
@@ -69,7 +69,7 @@ export const DP_ACCOUNTING: readonly Reference[] = [
   { delta: 1e-5, rounds: [[0.6, 0.05, 200]], rdp: 17.529537692, pld: 15.46184277 },
 ]
 
-/** Twenty rounds that all differ, and what dp_accounting makes of them at delta 1e-5. */
+/** Twenty different rounds, and their epsilon by dp_accounting at delta 1e-5. */
 export const ALL_DIFFERENT = {
   rounds: Array.from({ length: 20 }, (_, n) => [1 + n / 10, 0.1 + n / 200, 1] as const),
   pld: 2.25360657,

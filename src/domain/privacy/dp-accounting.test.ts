@@ -8,7 +8,7 @@ import { composedRdp, epsilonOfRdp, ORDERS, rdpOf } from './rdp.ts'
 
 const REFERENCES = DP_ACCOUNTING.map((reference) => [reference.rounds, reference.delta, reference] as const)
 
-it.each(REFERENCES)('Renyi accounting of %j at delta %d agrees with dp_accounting', (_rounds, _delta, reference) => {
+it.each(REFERENCES)('Rényi accounting of %j at delta %d agrees with dp_accounting', (_rounds, _delta, reference) => {
   const { delta, rdp } = reference
   const atWholeOrders = composedRdp(stepsOf(reference)).map((value, at) =>
     Number.isInteger(ORDERS[at]) ? value : Number.POSITIVE_INFINITY,
@@ -27,12 +27,12 @@ it.each([
   [4, 0.5, 1.1, 0.00867371861151715],
   [10, 0.9, 5.5, 0.0223656479417546],
   [5, 0.001, 10.9, 2.2250055502253e-7],
-])('Renyi divergence of noise %d and sampling %d at order %d is %d', (sigma, q, order, exact) => {
+])('the Rényi divergence of noise %d and sampling %d at order %d is %d', (sigma, q, order, exact) => {
   expect(Math.abs(rdpOf(sigma, q, order) / exact - 1)).toBeLessThan(1e-11)
 })
 
 it.each(REFERENCES)(
-  'the composed privacy loss of %j at delta %d is dp_accounting’s, from above',
+  'the composed privacy loss of %j at delta %d agrees with dp_accounting and is an upper bound',
   (_rounds, _delta, reference) => {
     const { delta, pld } = reference
     const found = privacyLoss(stepsOf(reference), delta)
@@ -42,7 +42,7 @@ it.each(REFERENCES)(
   },
 )
 
-it('stays an upper bound where losses are weighed so much that rounding in the transform shows', () => {
+it('stays an upper bound if losses are weighted so much that rounding in the transform is visible', () => {
   const rounds = [{ noiseMultiplier: 1.2, sampleRate: 0.05, steps: 2 }]
   for (const tilt of [1, 8, 9, 10, 14, 20, 40]) {
     const tools = { moments: createMoments(), compose: createCompositions() }
@@ -52,22 +52,19 @@ it('stays an upper bound where losses are weighed so much that rounding in the t
   }
 })
 
-it('rounds that all differ are within a thousandth of what dp_accounting makes of them', () => {
+it("the loss of rounds that all differ is within a thousandth of dp_accounting's", () => {
   const found = privacyLoss(stepsOf(ALL_DIFFERENT), 1e-5)
   expect(found.epsilon - ALL_DIFFERENT.pld).toBeGreaterThan(-1e-6)
   expect(found.epsilon - ALL_DIFFERENT.pld).toBeLessThan(1e-3)
 })
 
-// Composed in numpy on 2^20 points, untilted and split evenly, which is no bound but gives the two sums above to 1e-6.
+// Composed in numpy on 2^20 points, untilted and split evenly: not a bound, but it gives the two values above to 1e-6.
 it.each([
   [128, 5.15967158, (n: number) => [1.1, 20 / (200 + n), 1] as const],
   [200, 3.53331245, (n: number) => [1 + n / 100, 10 / (100 + n), 1] as const],
-])(
-  '%d kinds of rounds, as a fleet that grows makes them, come within a thousandth of epsilon %d',
-  (count, exact, kind) => {
-    const found = privacyLoss(stepsOf({ rounds: Array.from({ length: count }, (_, n) => kind(n)) }), 1e-5)
-    expect(found.accountant).toBe('pld')
-    expect(found.epsilon - exact).toBeGreaterThan(-1e-6)
-    expect(found.epsilon - exact).toBeLessThan(1e-3)
-  },
-)
+])('%d kinds of rounds, as in a growing fleet, are within a thousandth of epsilon %d', (count, exact, kind) => {
+  const found = privacyLoss(stepsOf({ rounds: Array.from({ length: count }, (_, n) => kind(n)) }), 1e-5)
+  expect(found.accountant).toBe('pld')
+  expect(found.epsilon - exact).toBeGreaterThan(-1e-6)
+  expect(found.epsilon - exact).toBeLessThan(1e-3)
+})

@@ -1,8 +1,8 @@
-/** A discrete Fourier transform of one fixed length, a power of two, in place, on real and imaginary parts apart. */
+/** An in-place discrete Fourier transform of a fixed length, a power of two, with separate real and imaginary parts. */
 export interface Fourier {
   readonly size: number
   forward(re: Float64Array, im: Float64Array): void
-  /** Divides by the size: after `forward` it gives back what was there. */
+  /** Divides by the size, so that it inverts `forward`. */
   inverse(re: Float64Array, im: Float64Array): void
 }
 
@@ -11,7 +11,7 @@ interface Twiddles {
   readonly sin: Float64Array
 }
 
-/** Cooley and Tukey's (1965) transform, two radix-2 passes at once, with every twiddle factor computed for itself. */
+/** Cooley and Tukey's transform (1965), two radix-2 passes at once, with every twiddle factor computed directly. */
 export function fourierOf(size: number): Fourier {
   const half = size / 2
   const cos = new Float64Array(half)
@@ -43,7 +43,7 @@ export function fourierOf(size: number): Fourier {
   }
 }
 
-/** The first pass alone, which turns nothing. */
+/** The first pass alone, which needs no twiddle factors. */
 const pairs = (re: Float64Array, im: Float64Array): void => {
   for (let low = 0; low < re.length; low += 2) {
     const u = re[low]!
@@ -57,7 +57,7 @@ const pairs = (re: Float64Array, im: Float64Array): void => {
   }
 }
 
-/** Two passes: of four transforms of `length` side by side it makes one. */
+/** Two passes: combines four adjacent transforms of `length` into one. */
 const quarters = (re: Float64Array, im: Float64Array, length: number, { cos, sin }: Twiddles): void => {
   const size = re.length
   const stride = size / (4 * length)
@@ -85,7 +85,7 @@ const quarters = (re: Float64Array, im: Float64Array, length: number, { cos, sin
       const lastY = im[c]! - dy
       const cx = lateX * c2 - lateY * s2
       const cy = lateX * s2 + lateY * c2
-      // A quarter turn further: times -i.
+      // A quarter turn: times -i.
       const ex = lastX * s2 + lastY * c2
       const ey = lastY * s2 - lastX * c2
       re[a] = evenX + cx

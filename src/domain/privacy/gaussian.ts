@@ -1,6 +1,6 @@
 import { normalDensity, normalUpper } from '../statistics/special-functions.ts'
 
-/** P(Z > x) / density(x) of the standard normal distribution (Mills's ratio), also where both are too small for a double. */
+/** P(Z > x) / density(x) of the standard normal distribution (the Mills ratio), even if both are too small for a double. */
 const millsRatio = (x: number): number => {
   if (x < 30) return normalUpper(x) / normalDensity(x)
   let fraction = x
@@ -8,7 +8,7 @@ const millsRatio = (x: number): number => {
   return 1 / fraction
 }
 
-/** The exact delta of one Gaussian mechanism without sampling at an epsilon (Balle, Wang 2018, Theorem 8). */
+/** Returns the exact delta of one Gaussian mechanism without sampling at an epsilon (Balle, Wang 2018, Theorem 8). */
 export const gaussianDelta = (sigma: number, epsilon: number): number => {
   const from = epsilon * sigma - 1 / (2 * sigma)
   const to = epsilon * sigma + 1 / (2 * sigma)
@@ -17,7 +17,7 @@ export const gaussianDelta = (sigma: number, epsilon: number): number => {
   return normalDensity(from) * (millsRatio(from) - millsRatio(to))
 }
 
-/** The smallest epsilon of one Gaussian mechanism without sampling; n equal ones are one with sigma / sqrt(n). */
+/** Returns the smallest epsilon of one Gaussian mechanism without sampling; n equal mechanisms are one with sigma / sqrt(n). */
 export const gaussianEpsilon = (sigma: number, delta: number): number => {
   if (gaussianDelta(sigma, 0) <= delta) return 0
   let low = 0

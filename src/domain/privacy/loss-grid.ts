@@ -1,11 +1,11 @@
 import { normalUpper } from '../statistics/special-functions.ts'
 import { inverseLoss, lossOf } from './sampled-gaussian.ts'
 
-/** Which of two neighboring data sets has the participant more: both must be protected from each other. */
+/** Which of two neighboring data sets contains the extra participant. Both directions must be protected. */
 export const DIRECTIONS = ['remove', 'add'] as const
 export type Direction = (typeof DIRECTIONS)[number]
 
-/** The privacy loss of one step on a grid: it is (first + i) * width with probability masses[i], else infinite. */
+/** The privacy loss of one step on a grid: (first + i) * width with probability masses[i], otherwise infinite. */
 export interface LossGrid {
   readonly width: number
   readonly first: number
@@ -13,7 +13,7 @@ export interface LossGrid {
   readonly infinite: number
 }
 
-// Gauss and Legendre's rules on [-1, 1]: two points where panels are narrow, four where they are not.
+// Gauss-Legendre rules on [-1, 1]: two points for narrow panels, four for others.
 const NARROW = { at: [-1 / Math.sqrt(3), 1 / Math.sqrt(3)], weight: [1, 1] }
 const WIDE = {
   at: [-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526],
@@ -21,10 +21,10 @@ const WIDE = {
 }
 
 /**
- * One step's privacy loss, never too small. Each loss between two grid points is split among them so that its
- * probability and its e^-loss are kept: the deltas at grid points are exact, and between them those of a chord, which lies
- * above (connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). Outputs beyond `reach` standard
- * deviations count as an infinite loss where it is large, and as the largest of their kind where it is small.
+ * Returns one step's privacy loss, never underestimated. Each loss between two grid points is split between them so that its
+ * probability and its e^-loss are preserved: deltas at grid points are exact, and in between they lie on a chord, which is
+ * above the curve (connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). Outputs beyond `reach` standard
+ * deviations count as an infinite loss on the side of large losses, and as the largest of their kind on the other.
  */
 export function lossGrid(
   sigma: number,
@@ -65,11 +65,11 @@ export function lossGrid(
         const w = exponent(z)
         const absent = scale * Math.exp((-z * z) / (2 * sigma * sigma))
         const excess = q * Math.expm1(w)
-        // Where the participant counts the output is a mixture of both centres; where it does not, it is around 0.
+        // With the participant, the output is a mixture around both centers; without, it is centered at 0.
         let density = isRemove ? absent * (1 + excess) : absent
-        // e^-(loss - base) - 1, without a logarithm where nothing overflows.
+        // e^-(loss - base) - 1, without a logarithm unless it could overflow.
         let fall = isRemove ? (shift - excess) / (1 + excess) : shift + excess * (1 + shift)
-        // Where the ratio all but vanishes, 1 + excess has lost its digits.
+        // If the ratio nearly vanishes, 1 + excess has lost its precision.
         if (w > 30 || base > 30 || excess < -0.99) {
           if (isRemove) density = (1 - q) * absent + q * scale * Math.exp((-(z - 1) * (z - 1)) / (2 * sigma * sigma))
           fall = Math.expm1(base - sign * lossOf(q, w))

@@ -1,33 +1,33 @@
 import { badRequest } from '../errors.ts'
 
-/** One kind of noisy step, and how often it was taken: what an accountant adds up. */
+/** One kind of noisy step, and how often it was taken: the unit of accounting. */
 export interface NoisySteps {
-  /** Standard deviation of the noise over the bound on one participant's contribution. */
+  /** The noise's standard deviation divided by the bound on one participant's contribution. */
   readonly noiseMultiplier: number
-  /** The chance with which a participant takes part in a step, independently of all others (Poisson sampling); 0..1. */
+  /** The probability that a participant takes part in a step, independently of all others (Poisson sampling); 0..1. */
   readonly sampleRate: number
   readonly steps: number
 }
 
 /**
- * Where accounting is exact: noise from 0.01 to 1e6 and sampling rates from 1e-9. Beyond, what is counted costs more than
- * what was done: noise above counts as 1e6, lower rates as 1e-9, and under less noise everybody counts as taking part.
+ * The range of exact accounting: noise from 0.01 to 1e6 and sampling rates from 1e-9. Outside it, the loss is overestimated:
+ * more noise counts as 1e6, lower rates as 1e-9, and with less noise all participants count as taking part.
  */
 const EXACT = { leastNoise: 0.01, mostNoise: 1e6, leastRate: 1e-9 }
 export const MAX_NOISE = EXACT.mostNoise
-/** More noise than that leaves nothing of an update; rounds refuse it. */
+/** More noise than this destroys an update; rounds refuse it. */
 export const MAX_ROUND_NOISE = 1000
-/** With less noise epsilon is above 1e17, and its square leaves the range of numbers soon after. */
+/** With less noise epsilon exceeds 1e17, and its square soon overflows. */
 const MIN_NOISE = 1e-9
 
-/** The steps as they are counted: never as less than they cost. */
+/** Returns the steps as counted; their loss is never underestimated. */
 export const asCounted = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): NoisySteps => ({
   noiseMultiplier: Math.min(noiseMultiplier, EXACT.mostNoise),
   sampleRate: noiseMultiplier < EXACT.leastNoise ? 1 : Math.max(sampleRate, EXACT.leastRate),
   steps,
 })
 
-/** bad_request where no finite privacy loss follows, naming the parameter. Without noise it is infinite. */
+/** Throws bad_request naming the parameter if the privacy loss would not be finite. Without noise it is infinite. */
 export const requireNoisySteps = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): void => {
   if (!(noiseMultiplier > 0 && Number.isFinite(noiseMultiplier))) {
     throw badRequest('noise_multiplier must be above 0: without noise the privacy loss is infinite.')
@@ -46,13 +46,13 @@ export const requireDelta = (delta: number): void => {
   if (!(delta > 0 && delta < 1)) throw badRequest('target_delta must be above 0 and below 1.')
 }
 
-/** What epsilon is told at where nobody named a delta: the interface's default for a federation's budget. */
+/** The delta at which epsilon is reported by default, as for a federation's budget. */
 export const DEFAULT_DELTA = 1e-5
 
-/** What makes two kinds of steps the same. */
+/** Returns a key that is equal for equal kinds of steps. */
 export const nameOfKind = ({ noiseMultiplier, sampleRate }: NoisySteps): string => `${noiseMultiplier} ${sampleRate}`
 
-/** The same steps with equal kinds as one, in a fixed order. */
+/** Merges steps of equal kinds, in a fixed order. */
 export const grouped = (rounds: readonly NoisySteps[]): NoisySteps[] => {
   const byKind = new Map<string, NoisySteps>()
   for (const round of rounds) {
@@ -63,5 +63,5 @@ export const grouped = (rounds: readonly NoisySteps[]): NoisySteps[] => {
   return [...byKind.values()].sort((a, b) => a.noiseMultiplier - b.noiseMultiplier || a.sampleRate - b.sampleRate)
 }
 
-/** How many steps there are of all kinds together. */
+/** Returns the number of steps of all kinds together. */
 export const stepsOf = (kinds: readonly NoisySteps[]): number => kinds.reduce((sum, { steps }) => sum + steps, 0)

@@ -3,7 +3,7 @@ import { type NoisySteps, nameOfKind } from './mechanism.ts'
 import { ORDERS, rdpOf } from './rdp.ts'
 import { logMoment } from './sampled-gaussian.ts'
 
-/** What is known of one kind of step. */
+/** The cached results for one kind of step. */
 interface Known {
   rdp: Float64Array | null
   readonly logMoments: Map<number, number>
@@ -12,7 +12,7 @@ interface Known {
 const MAX_KINDS = 4096
 const MAX_MOMENTS = 1024
 
-/** The moments of single steps, computed once: the same kinds are asked for with every round that comes on top. */
+/** Caches the moments of single steps: the same kinds are needed for every additional round. */
 export const createMoments = () => {
   const known = new Map<string, Known>()
 
@@ -28,7 +28,7 @@ export const createMoments = () => {
   }
 
   return {
-    /** Renyi differential privacy of one such step, at each of the `ORDERS`. */
+    /** Returns the Rényi differential privacy of one such step, at each of the `ORDERS`. */
     rdp(kind: NoisySteps): Float64Array {
       const found = of(kind)
       if (found.rdp !== null) return found.rdp
@@ -40,7 +40,7 @@ export const createMoments = () => {
       return rdp
     },
 
-    /** ln E[e^(k loss)] of one such step, exactly. */
+    /** Returns ln E[e^(k loss)] of one such step, exactly. */
     logMoment(kind: NoisySteps, direction: Direction, k: number): number {
       const order = direction === 'remove' ? k + 1 : -k
       const { logMoments } = of(kind)

@@ -1,20 +1,20 @@
 import { type Accounting, createAccounting } from './accountant.ts'
 import { MAX_NOISE, type NoisySteps } from './mechanism.ts'
 
-/** Less noise is not recommended to anybody, however much a budget allows. */
+/** Less noise is never recommended, however large the budget. */
 const MIN_PLANNED_NOISE = 1 / 64
-/** How close, relative to itself, the noise comes to the least that does. */
+/** The relative precision of the lowest sufficient noise. */
 const NOISE_PRECISION = 2e-4
 const ROUNDS_PRECISION = 1e-3
 export const MAX_ROUNDS = 10_000_000
-/** What an answer is searched with: within its precision, and a search costs less than a second. */
+/** The grid for searches: precise enough, and a search takes less than a second. */
 const SEARCH = { tolerance: 5e-4, points: 2 ** 18 }
-/** How often the expensive bound is computed in a search. */
+/** How often a search computes the expensive bound. */
 const MAX_EVALUATIONS = 16
 
 /**
- * The least noise multiplier with which `planned` steps, on top of what was spent, stay within an epsilon; null when no
- * noise does. Never too little: the answer itself has been checked. Over a million steps it may be a tenth too much.
+ * Returns the lowest noise multiplier with which `planned` steps, in addition to those spent, stay within an epsilon; null if
+ * no noise suffices. Never too low: the returned value was checked. Above a million steps it may be a tenth too high.
  */
 export function noiseForEpsilon(
   requested: {
@@ -40,8 +40,8 @@ export function noiseForEpsilon(
 }
 
 /**
- * How many more such rounds fit an epsilon on top of what was spent; `MAX_ROUNDS` at most. Never too many, and from a
- * thousand on up to a thousandth too few; more where they come to over a million steps.
+ * Returns how many more such rounds fit within an epsilon in addition to those spent; `MAX_ROUNDS` at most. Never too many.
+ * From a thousand on it may be a thousandth too low; more if the rounds have over a million steps.
  */
 export function roundsLeft(
   requested: {
@@ -69,9 +69,9 @@ interface Search {
   readonly limit: number
   readonly max: number
   readonly precision: number
-  /** Only whole numbers are looked at. */
+  /** Search only whole numbers. */
   readonly isWhole: boolean
-  /** Two upper bounds of one cost that grows with x; the exact one is never above the cheap one. */
+  /** Two upper bounds of a cost that grows with x; `exact` never exceeds `cheap`. */
   readonly cheap: (x: number) => number
   readonly exact: (x: number) => number
 }
@@ -81,7 +81,7 @@ interface Point {
   readonly cost: number
 }
 
-/** An x from 1 to `max` whose cost is within the limit, the largest but for the precision; null where even 1 is not. */
+/** Returns the largest x from 1 to `max` whose cost is within the limit, up to the precision; null if even 1 is not. */
 const largestWithin = (search: Search): number | null => {
   const { limit, max, precision, isWhole, exact } = search
   const start = cheapestBound(search)
@@ -93,7 +93,7 @@ const largestWithin = (search: Search): number | null => {
   let high = max * (1 + precision) + (isWhole ? 1 : 0)
   for (let n = 1; n < MAX_EVALUATIONS; n++) {
     if (low >= max || high - low <= Math.max(low * precision, isWhole ? 1 : 0)) break
-    // Every fourth halves what is left, and where a line leads nowhere: however the cost may bend, the search ends.
+    // Halves the interval every fourth time, or if the guess is unusable, so that the search ends however the cost behaves.
     const guess = n % 4 === 0 ? Number.NaN : guessed(limit, latest, before)
     const target = guess > low && guess < high ? guess : Math.sqrt(low * high)
     const inside = Math.min(high / (1 + 0.9 * precision), max, Math.max(low * (1 + 0.9 * precision), target))
@@ -106,7 +106,7 @@ const largestWithin = (search: Search): number | null => {
   return low
 }
 
-/** What the cheap bound allows, the exact one does: an x that is within the limit by it, or 1. */
+/** Returns an x that is within the limit by the cheap bound, and so by the exact one; or 1. */
 const cheapestBound = ({ limit, max, isWhole, cheap }: Search): number => {
   if (cheap(max) <= limit) return max
   let low = 1
@@ -121,7 +121,7 @@ const cheapestBound = ({ limit, max, isWhole, cheap }: Search): number => {
   return low
 }
 
-/** Where a line through two points meets the limit, in logarithms; of one point, rising like a root or faster. */
+/** Returns where a line through two points in log space meets the limit; for one point, assumes a slope of 0.75. */
 const guessed = (limit: number, latest: Point, before: Point | null): number => {
   const rise = before === null ? 0.75 : Math.log(before.cost / latest.cost) / Math.log(before.x / latest.x)
   return latest.x * (limit / latest.cost) ** (1 / rise)

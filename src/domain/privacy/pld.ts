@@ -4,38 +4,38 @@ import { grouped, type NoisySteps, stepsOf } from './mechanism.ts'
 import type { Moments } from './moments.ts'
 import { planWindow } from './window.ts'
 
-/** Room for rounding in 64-bit arithmetic, as a part of delta. */
+/** The share of delta reserved for rounding in 64-bit arithmetic. */
 const ROUNDING = 1e-6
-/** Where rounding in the transform takes more of delta than this, weighing losses less may give a better bound. */
+/** If rounding in the transform takes a larger share of delta, a smaller tilt may give a better bound. */
 const NOISE = 1e-4
-/** Smaller deltas leave the range of a double on the way. */
+/** Smaller deltas underflow a double in intermediate results. */
 const MIN_DELTA = 1e-100
-/** Losses under less noise are spread over millions, and protect nobody. */
+/** With less noise, losses spread over millions, and there is no protection. */
 const MIN_SIGMA = 0.01
-/** Raised to higher powers, what is rounded in a transform grows to more than `ROUNDING`. */
+/** With higher powers, a transform's rounding errors exceed `ROUNDING`. */
 const MAX_STEPS = 1e9
 const MAX_POINTS = 2 ** 20
 
 export interface PldOptions {
-  /** The order that Renyi accounting chose, minus 1. */
+  /** The order chosen by Rényi accounting, minus 1. */
   readonly tilt: number
   readonly tolerance?: number
-  /** The most points that a grid may have: fewer take less time. */
+  /** The maximum number of grid points: fewer are faster. */
   readonly points?: number
 }
 
 export interface Steps {
-  /** What is there already, and is asked for again with other steps on top. */
+  /** Earlier steps, which will be requested again with further steps. */
   readonly spent: readonly NoisySteps[]
   readonly more: readonly NoisySteps[]
 }
 
 /**
- * An upper bound of epsilon by numerical composition of privacy losses (Koskela, Jaelkoe, Honkela 2020), in both
- * directions. Losses are put on a grid from above, weighed by e^(tilt * loss) so that the part that decides has the most
- * digits, and convolved by FFT. `tolerance` is what the grid may add to epsilon; a grid that would be too large for it is
- * coarser instead, which still errs upwards only.
- * @returns null for deltas below 1e-100, noise below 0.01, over 1e9 steps, and losses so large that no grid shows them
+ * Returns an upper bound of epsilon by numerical composition of privacy losses (Koskela, Jaelkoe, Honkela 2020), in both
+ * directions. Losses are rounded up to a grid, weighted by e^(tilt * loss) so that the decisive part has the most precision,
+ * and convolved by FFT. `tolerance` is what the grid may add to epsilon. If that grid would be too large, a coarser one is
+ * used, which only increases the bound.
+ * @returns null for deltas below 1e-100, noise below 0.01, over 1e9 steps, and losses too large for any grid
  */
 export function epsilonOfPld(
   steps: Steps,
@@ -45,7 +45,7 @@ export function epsilonOfPld(
 ): number | null {
   const { spent, more } = withOneGaussian(steps)
   const kinds = grouped([...spent, ...more])
-  // Whoever never took part has lost nothing, and all others together count as delta.
+  // A participant that never took part has lost nothing; the probability of taking part is covered by delta.
   if (kinds.reduce((sum, { sampleRate, steps }) => sum + sampleRate * steps, 0) <= delta) return 0
   if (delta < MIN_DELTA) return null
   if (kinds.length === 1 && kinds[0]!.sampleRate === 1) {
@@ -66,7 +66,7 @@ export function epsilonOfPld(
   return Number.isFinite(best) ? best : null
 }
 
-/** Steps that everybody takes part in are one Gaussian mechanism: their losses are Gaussian, whose variances add up. */
+/** Steps with all participants form one Gaussian mechanism: their losses are Gaussian, and the variances add up. */
 const withOneGaussian = ({ spent, more }: Steps): Steps => {
   const gaussians = grouped([...spent, ...more]).filter(({ sampleRate }) => sampleRate === 1)
   const sampled = (kinds: readonly NoisySteps[]) => grouped(kinds.filter(({ sampleRate }) => sampleRate < 1))

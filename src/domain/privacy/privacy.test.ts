@@ -16,7 +16,7 @@ const steps = (noiseMultiplier: number, sampleRate: number, count = 1): NoisySte
   sampleRate,
   steps: count,
 })
-/** Numbers from 0 to 1 (mulberry32). */
+/** Numbers in [0, 1), by mulberry32. */
 const seeded = (seed: number) => {
   let state = seed
   return () => {
@@ -31,8 +31,8 @@ const rdpEpsilon = (rounds: readonly NoisySteps[], delta: number) => epsilonOfRd
 const lossAt = (sigma: number, q: number, count: number, delta: number) =>
   privacyLoss([steps(sigma, q, count)], delta).epsilon
 
-describe('Renyi accounting', () => {
-  // 7.32911117143 stands in Opacus's own tests; the others were computed apart from this code, with the same orders.
+describe('Rényi accounting', () => {
+  // 7.32911117143 is from Opacus's tests; the others were computed independently of this code, with the same orders.
   it.each([
     [1.1, 256 / 60000, 14063, 2.596656],
     [1.5, 0.04, 2250, 7.32911117143],
@@ -41,7 +41,7 @@ describe('Renyi accounting', () => {
     [1.1, 0.1, 1, 1.771173],
     [1.1, 0.1, 10, 2.837926],
     [1.1, 0.1, 100, 6.613704],
-  ])('of noise %d, sampling %d and %d steps comes to epsilon %d at delta 1e-5', (sigma, q, count, epsilon) => {
+  ])('gives noise %d, sampling %d and %d steps epsilon %d at delta 1e-5', (sigma, q, count, epsilon) => {
     expect(Math.abs(rdpEpsilon([steps(sigma, q, count)], 1e-5) - epsilon)).toBeLessThan(1e-6)
   })
 
@@ -55,7 +55,7 @@ describe('Renyi accounting', () => {
     expect(apart / together).toBeGreaterThan(26)
   })
 
-  it('takes the same moments by quadrature as by the binomial sum', () => {
+  it('computes the same moments by quadrature as by the binomial sum', () => {
     for (const sigma of [0.05, 0.3, 1, 4, 100]) {
       for (const q of [1e-6, 0.01, 0.3, 0.9]) {
         for (const order of [2, 3, 7, 10, 40]) {
@@ -66,7 +66,7 @@ describe('Renyi accounting', () => {
     }
   })
 
-  it('keeps its digits where a step costs next to nothing', () => {
+  it('keeps its precision if a step costs almost nothing', () => {
     // To second order A - 1 = a (a - 1) / 2 q^2 (e^(1 / s^2) - 1).
     const second = (sigma: number, q: number, a: number) => ((a * (a - 1)) / 2) * q * q * Math.expm1(1 / sigma ** 2)
     for (const [sigma, q] of [
@@ -80,19 +80,19 @@ describe('Renyi accounting', () => {
     }
   })
 
-  it('without sampling is that of the Gaussian mechanism, and full sampling is its limit', () => {
+  it('without sampling matches the Gaussian mechanism, which is also the limit of full sampling', () => {
     for (const order of ORDERS) expect(logMoment(2, 1, order) / (order - 1)).toBeCloseTo(order / 8, 12)
     expect(rdpEpsilon([steps(1, 1 - 1e-12)], 1e-5)).toBeCloseTo(rdpEpsilon([steps(1, 1)], 1e-5), 9)
   })
 
-  it('of nothing is nothing', () => {
+  it('without steps is zero', () => {
     expect(privacyLoss([], 1e-5)).toEqual({ epsilon: 0, accountant: 'rdp', rdp: 0, pld: 0 })
   })
 })
 
 describe('accounting by privacy loss distributions', () => {
-  // Composed once more in numpy, untilted and on 2^21 points (PRV accounting: Gopi, Lee, Wutschitz 2021), which is no
-  // bound but close to the true value. An earlier computation of the first four gave 2.381779, 6.768787, 4.377178, 6.187745.
+  // Recomputed in numpy, untilted and on 2^21 points (PRV accounting: Gopi, Lee, Wutschitz 2021): not a bound, but close to the
+  // true value. An earlier computation of the first four gave 2.381779, 6.768787, 4.377178, 6.187745.
   it.each([
     [[steps(1.1, 256 / 60000, 14063)], 1e-5, 2.38169023],
     [[steps(1.5, 0.04, 2250)], 1e-5, 6.76878049],
@@ -109,7 +109,7 @@ describe('accounting by privacy loss distributions', () => {
     [[steps(0.6, 0.05, 200)], 1e-5, 15.46184281],
     [[steps(10, 0.9, 400)], 1e-5, 8.79781488],
     [[steps(1, 0.01, 100), steps(2, 0.1, 50), steps(3, 0.5, 4)], 1e-5, 2.29982245],
-  ])('of %j at delta %d is at most 2e-4 above epsilon %d, and not below', (rounds, delta, epsilon) => {
+  ])('for %j at delta %d is at most 2e-4 above epsilon %d, and not below', (rounds, delta, epsilon) => {
     const { pld, accountant, rdp } = privacyLoss(rounds, delta)
     expect(pld! - epsilon).toBeGreaterThan(-1e-6)
     expect(pld! - epsilon).toBeLessThan(2e-4)
@@ -117,9 +117,9 @@ describe('accounting by privacy loss distributions', () => {
     expect(rdp).toBeGreaterThan(pld!)
   })
 
-  it('of steps that everybody takes part in is the exact epsilon of a Gaussian mechanism', () => {
+  it('for steps with all participants is the exact epsilon of a Gaussian mechanism', () => {
     expect(privacyLoss([steps(1, 1)], 1e-5).pld).toBeCloseTo(4.377178, 6)
-    // Losses of Gaussians are Gaussian: 4 steps of noise 2 and 9 of noise 3 are one of noise 1 / sqrt(2).
+    // Gaussian losses add up to a Gaussian: 4 steps of noise 2 and 9 of noise 3 are one of noise 1 / sqrt(2).
     expect(privacyLoss([steps(2, 1, 4), steps(3, 1, 9)], 1e-5).pld).toBeCloseTo(gaussianEpsilon(Math.SQRT1_2, 1e-5), 12)
     for (const sigma of [0.1, 1, 30]) {
       for (const delta of [1e-2, 1e-10, 1e-100]) {
@@ -130,7 +130,7 @@ describe('accounting by privacy loss distributions', () => {
     }
   })
 
-  it('comes from above to the exact epsilon where sampling is all but full', () => {
+  it('approaches the exact epsilon from above if sampling is nearly full', () => {
     for (const [sigma, count] of [
       [1, 1],
       [3, 20],
@@ -143,20 +143,20 @@ describe('accounting by privacy loss distributions', () => {
     }
   })
 
-  it('does not depend on how rounds are put together', () => {
+  it('does not depend on how rounds are combined', () => {
     const apart = [steps(1, 0.1, 3), steps(2, 0.3, 2), steps(1, 0.1, 4), steps(2, 0.3)]
     expect(privacyLoss(apart, 1e-5)).toEqual(privacyLoss([steps(2, 0.3, 3), steps(1, 0.1, 7)], 1e-5))
     expect(grouped(apart)).toEqual([steps(1, 0.1, 7), steps(2, 0.3, 3)])
   })
 
-  it('counts many different kinds of rounds as slightly worse than they are, never as better', () => {
+  it('counts many different kinds of rounds as slightly worse than they are, never better', () => {
     const kinds = Array.from({ length: 100 }, (_, n) => steps(1 + n / 1e4, 0.02 + n / 1e5, 3))
     const found = privacyLoss(kinds, 1e-5).pld!
     expect(found).toBeGreaterThan(lossAt(1.01, 0.02, 300, 1e-5))
     expect(found).toBeLessThan(lossAt(0.99, 0.0212, 300, 1e-5))
   })
 
-  it('grows with sampling, steps and smaller deltas, and shrinks with noise', () => {
+  it('increases with sampling, steps and smaller deltas, and decreases with noise', () => {
     const rising = (values: readonly number[]) =>
       values.every((value, at) => at === 0 || value > values[at - 1]! || value === 0)
     expect(rising([0.001, 0.01, 0.1, 0.4, 0.8, 0.99, 1].map((q) => lossAt(1, q, 10, 1e-5)))).toBe(true)
@@ -182,7 +182,7 @@ describe('accounting by privacy loss distributions', () => {
     expect({ accountant, epsilon, pld }).toEqual({ accountant: 'rdp', epsilon: rdp, pld: null })
   })
 
-  it('counts what lies beyond its range as what costs more', () => {
+  it('overestimates steps outside its exact range', () => {
     const noisiest = privacyLoss([steps(1e6, 0.01, 4)], 1e-5)
     for (const noise of [1e7, Number.MAX_VALUE]) {
       expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5)).toEqual(noisiest)
@@ -196,7 +196,7 @@ describe('accounting by privacy loss distributions', () => {
     }
   })
 
-  it('of noise that is too little for any number is infinite, not nothing', () => {
+  it('is infinite, not zero, for noise too low for any bound', () => {
     expect(privacyLoss([steps(1e-300, 0.01)], 1e-5)).toEqual({
       epsilon: Number.POSITIVE_INFINITY,
       accountant: 'rdp',
@@ -205,13 +205,13 @@ describe('accounting by privacy loss distributions', () => {
     })
   })
 
-  it('is nothing where delta covers the chance of ever taking part, and only there', () => {
+  it('is zero if delta covers the probability of ever taking part, and only then', () => {
     expect(privacyLoss([steps(0.05, 1e-6, 9)], 1e-5).pld).toBe(0)
     expect(privacyLoss([steps(0.05, 1e-6, 9), steps(0.05, 1e-6, 1)], 1e-5).pld).toBe(0)
     expect(lossAt(0.05, 1e-6, 11, 1e-5)).toBeGreaterThan(1)
   })
 
-  it('ends at any finite numbers, with a bound that is no NaN', () => {
+  it('finishes for any finite numbers, with a bound that is not NaN', () => {
     const random = seeded(7)
     const anything = () => 10 ** (616 * random() - 308)
     for (let n = 0; n < 30; n++) {
@@ -239,13 +239,13 @@ describe('accounting by privacy loss distributions', () => {
     expect(merged.rdp).toBeCloseTo(rdp, 12)
   })
 
-  it('puts a step on a grid with all of its probability, and nothing of it too low', () => {
+  it('puts a step on a grid with its whole probability, never underestimating the loss', () => {
     for (const direction of ['remove', 'add'] as const) {
       const { first, width, masses, infinite } = lossGrid(1.3, 0.2, direction, { width: 1e-3, reach: 9 })
       const sum = (part: (loss: number) => number) =>
         masses.reduce((total, mass, at) => total + mass * part((first + at) * width), 0)
       expect(sum(() => 1) + infinite).toBeCloseTo(1, 14)
-      // e^-loss is the other data set's probability: all of it is there too.
+      // e^-loss gives the other data set's probability, which must also be complete.
       expect(sum((loss) => Math.exp(-loss))).toBeCloseTo(1, 12)
       const exact = logMoment(1.3, 0.2, direction === 'remove' ? 4 : -3)
       const found = Math.log(sum((loss) => Math.exp(3 * loss)))
@@ -256,14 +256,14 @@ describe('accounting by privacy loss distributions', () => {
 })
 
 describe('planning', () => {
-  it('finds the least noise for an epsilon, which is enough', async () => {
+  it('finds the lowest noise for an epsilon, which is sufficient', async () => {
     const requested = { epsilon: 2, delta: 1e-5, sampleRate: 0.05, steps: 40 }
     const noise = noiseForEpsilon(requested)!
     expect(lossAt(noise, 0.05, 40, 1e-5)).toBeLessThanOrEqual(2)
     expect(lossAt(noise * 0.998, 0.05, 40, 1e-5)).toBeGreaterThan(2)
   })
 
-  it('counts what was spent before, and says when no noise is enough', async () => {
+  it('includes earlier spending, and returns null if no noise is sufficient', async () => {
     const requested = { epsilon: 2, delta: 1e-5, sampleRate: 0.1, steps: 10 }
     const spent = [steps(1.1, 0.1, 3)]
     const noise = noiseForEpsilon({ ...requested, spent })!
@@ -272,7 +272,7 @@ describe('planning', () => {
     expect(noiseForEpsilon({ ...requested, spent: [steps(1.1, 0.1, 100)] })).toBe(null)
   })
 
-  it('counts the rounds that are left', async () => {
+  it('counts the remaining rounds', async () => {
     const round = steps(1.1, 0.1)
     const requested = { epsilon: 2.36, delta: 1e-5, round }
     expect(roundsLeft(requested)).toBe(10)
@@ -281,16 +281,16 @@ describe('planning', () => {
     expect(roundsLeft({ ...requested, epsilon: 1 })).toBe(0)
   })
 
-  it('finds the most rounds in few steps, whatever the numbers', () => {
+  it('finds the maximum number of rounds quickly, whatever the numbers', () => {
     const round = steps(10, 0.01)
     const left = roundsLeft({ epsilon: 1, delta: 1e-6, round })
     expect(lossAt(10, 0.01, left, 1e-6)).toBeLessThanOrEqual(1)
     expect(lossAt(10, 0.01, Math.ceil(left * 1.002), 1e-6)).toBeGreaterThan(1)
     expect(roundsLeft({ epsilon: 1e300, delta: 1e-5, round: steps(1, 1) })).toBe(MAX_ROUNDS)
-    // All of them fit, though the cheap bound does not say so.
+    // All of them fit, although the cheap bound does not show it.
     expect(roundsLeft({ epsilon: 0, delta: 1e-5, round: steps(1e6, 1e-9) })).toBe(MAX_ROUNDS)
     expect(roundsLeft({ epsilon: 5e-324, delta: 1e-5, round: steps(1, 1) })).toBe(0)
-    // Nothing is lost until the chance of having taken part is above delta.
+    // Nothing is spent until the probability of having taken part exceeds delta.
     const rare = roundsLeft({ epsilon: 1, delta: 1e-5, round: steps(0.05, 1e-9) })
     expect(rare).toBeGreaterThanOrEqual(9_990)
     expect(rare).toBeLessThan(11_000)
@@ -301,7 +301,7 @@ describe('planning', () => {
     [5e-324, 1, 10, 126_157],
     [1, 1, 1e9, 117_973],
     [1e-3, 0.1, 1, 2776],
-  ])('noise for epsilon %d at rate %d over %d steps is about %d', (epsilon, sampleRate, count, noise) => {
+  ])('the noise for epsilon %d at rate %d over %d steps is about %d', (epsilon, sampleRate, count, noise) => {
     const found = noiseForEpsilon({ epsilon, delta: 1e-5, sampleRate, steps: count })
     expect(Math.abs(found! / noise - 1)).toBeLessThan(1e-3)
   })
@@ -319,11 +319,11 @@ it.each([
   [steps(1, 1.5), 'sample_rate must be above 0 and at most 1.'],
   [steps(1, 0.1, 0), 'num_steps must be a whole number of at least 1.'],
   [steps(1, 0.1, 1.5), 'num_steps must be a whole number of at least 1.'],
-])('%j is refused, and the reason names it', (wrong, message) => {
+])('%j is refused, naming the parameter', (wrong, message) => {
   expect(() => requireNoisySteps(wrong)).toThrow(message)
 })
 
-it('a Fourier transform turns a shifted impulse into a turning phase, and back', () => {
+it('a Fourier transform turns a shifted impulse into a rotating phase, and back', () => {
   const fourier = fourierOf(64)
   const re = new Float64Array(64)
   const im = new Float64Array(64)
@@ -342,7 +342,7 @@ it.each([0, 1, -1, Number.NaN, Number.POSITIVE_INFINITY])('a delta of %d is refu
   expect(() => requireDelta(delta)).toThrow('target_delta must be above 0 and below 1.')
 })
 
-it('the ends of every range are taken', () => {
+it('the ends of every range are accepted', () => {
   for (const delta of [5e-324, 1 - 2 ** -53]) requireDelta(delta)
   requireNoisySteps(steps(1e-9, 5e-324, 1))
   requireNoisySteps(steps(Number.MAX_VALUE, 1, Number.MAX_SAFE_INTEGER))

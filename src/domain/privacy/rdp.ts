@@ -12,10 +12,10 @@ export const ORDERS: readonly number[] = [
   512,
 ]
 
-/** Renyi differential privacy of one step, at an order above 1 (Mironov, Talwar, Zhang 2019). */
+/** Rényi differential privacy of one step, at an order above 1 (Mironov, Talwar, Zhang 2019). */
 export const rdpOf = (sigma: number, q: number, order: number): number => logMoment(sigma, q, order) / (order - 1)
 
-/** Of all steps together, at every order: Renyi divergences add up. */
+/** Rényi differential privacy of all steps together, at every order: Rényi divergences add up. */
 export const composedRdp = (rounds: readonly NoisySteps[]): number[] =>
   ORDERS.map((order) =>
     rounds.reduce(
@@ -26,13 +26,13 @@ export const composedRdp = (rounds: readonly NoisySteps[]): number[] =>
 
 export interface RdpEpsilon {
   readonly epsilon: number
-  /** The order that gave it; null when it is infinite. */
+  /** The order with this epsilon; null if it is infinite. */
   readonly order: number | null
 }
 
 /**
- * The smallest epsilon that the orders give for a delta (Canonne, Kamath, Steinke 2020, Proposition 12; Balle et al.
- * 2020): converted once, after composition. Adding up epsilons of single rounds overstates many times over.
+ * Returns the smallest epsilon of all orders for a delta (Canonne, Kamath, Steinke 2020, Proposition 12; Balle et al. 2020),
+ * converted once, after composition. Adding up epsilons of single rounds would greatly overestimate it.
  */
 export const epsilonOfRdp = (rdp: readonly number[], delta: number): RdpEpsilon => {
   let best: RdpEpsilon = { epsilon: Number.POSITIVE_INFINITY, order: null }

@@ -3,23 +3,23 @@
 
 import { logGamma } from '../statistics/special-functions.ts'
 
-/** Beyond so many standard deviations a Gaussian's density is below 1e-17 of its peak. */
+/** Beyond this many standard deviations a Gaussian's density is below 1e-17 of its peak. */
 const REACH = 9
-/** Steps of the trapezoidal rule: it errs by e^-35 at most, for the Gaussian and for the ratio's branch points. */
+/** Steps of the trapezoidal rule: the error is at most e^-35, for the Gaussian and for the ratio's branch points. */
 const STEP_OF_GAUSSIAN = 0.6
 const STEP_OF_RATIO = 0.55
-/** ln n! up to the largest order that accounting asks for. */
+/** ln n! up to the largest order used in accounting. */
 const LOG_FACTORIALS = Float64Array.from({ length: 513 }, (_, n) => logGamma(n + 1))
-/** More points than the least noise (0.01) needs; whatever is asked for, the sum ends. */
+/** More points than the lowest noise (0.01) needs; limits the sum for any input. */
 const MAX_POINTS = 100_000
 
-/** ln(1 - q + q e^w), the privacy loss, without cancellation where it is small and without overflow where it is large. */
+/** ln(1 - q + q e^w), the privacy loss, without cancellation if small and without overflow if large. */
 export const lossOf = (q: number, w: number): number => {
   if (q === 1) return w
   return w > 30 ? w + Math.log(q + (1 - q) * Math.exp(-w)) : Math.log1p(q * Math.expm1(w))
 }
 
-/** The w of a loss; -Infinity for losses at or below the smallest, ln(1 - q). */
+/** Returns the w of a loss; -Infinity for losses at or below the smallest, ln(1 - q). */
 export const inverseLoss = (q: number, loss: number): number => {
   if (q === 1) return loss
   if (loss > 30) return loss - Math.log(q) + Math.log1p(-(1 - q) * Math.exp(-loss))
@@ -28,9 +28,9 @@ export const inverseLoss = (q: number, loss: number): number => {
 }
 
 /**
- * ln E[ratio^a] under N(0, s^2), for any real `a`; a = alpha gives ln A_alpha of Mironov, Talwar, Zhang (2019).
- * Taken as ln(1 + E[ratio^a - 1 - a (ratio - 1)]): the mean of the ratio is 1, so the last part adds nothing, and what
- * is left has one sign everywhere. So even a moment that differs from 1 by 1e-20 keeps its digits.
+ * ln E[ratio^a] under N(0, s^2), for any real `a`; a = alpha gives ln A_alpha of Mironov, Talwar, Zhang (2019). Computed as
+ * ln(1 + E[ratio^a - 1 - a (ratio - 1)]): the mean of the ratio is 1, so the last part adds nothing, and the remainder has one
+ * sign everywhere. So even a moment that differs from 1 by 1e-20 keeps its precision.
  */
 export const logMoment = (sigma: number, q: number, a: number): number => {
   if (a === 0 || a === 1) return 0
@@ -38,7 +38,7 @@ export const logMoment = (sigma: number, q: number, a: number): number => {
   return a > 1 && Number.isInteger(a) ? binomialLogMoment(sigma, q, a) : integratedLogMoment(sigma, q, a)
 }
 
-/** For whole a >= 2: sum over k of C(a, k) (1-q)^(a-k) q^k (exp((k^2 - k) / 2 s^2) - 1), whose first two terms vanish. */
+/** For integers a >= 2: sum over k of C(a, k) (1-q)^(a-k) q^k (exp((k^2 - k) / 2 s^2) - 1), whose first two terms vanish. */
 const binomialLogMoment = (sigma: number, q: number, a: number): number => {
   const terms = new Float64Array(a + 1)
   const logQ = Math.log(q)
@@ -61,15 +61,15 @@ const binomialLogMoment = (sigma: number, q: number, a: number): number => {
 /** ln(1 + e^x) */
 const softplus = (x: number): number => (x > 30 ? x + Math.exp(-x) : Math.log1p(Math.exp(x)))
 
-/** By the trapezoidal rule, around the few places where the integrand can have a peak. */
+/** By the trapezoidal rule, in the few regions where the integrand can have a peak. */
 export const integratedLogMoment = (sigma: number, q: number, a: number): number => {
   const step = sigma * Math.min(STEP_OF_GAUSSIAN, STEP_OF_RATIO * sigma)
   const sign = a > 0 && a < 1 ? -1 : 1
   const crossover = sigma * sigma * (Math.log1p(-q) - Math.log(q)) + 0.5
-  // Where the noise, ratio - 1, its square and ratio^a have theirs, and where the ratio turns from flat to steep.
+  // The peaks of the noise, ratio - 1, its square and ratio^a, and the point where the ratio turns from flat to steep.
   const regions = merged([0, 1, 2, a, crossover].map((at) => [at - REACH * sigma, at + REACH * sigma] as const))
   const nearOne = 1e-2 / Math.max(1, Math.abs(a))
-  // What fits a double is added up as it is, the rest relative to the largest.
+  // Terms that fit a double are added directly, the others relative to the largest.
   let plain = 0
   let largest = Number.NEGATIVE_INFINITY
   let sum = 0
@@ -113,7 +113,7 @@ const logExcess = (a: number, loss: number): number => {
   return largest + Math.log(Math.abs(scaled))
 }
 
-/** ratio^a - 1 - a u close to ratio 1, where the plain form cancels: the series of u = ratio - 1 from a (a - 1) u^2 / 2 on. */
+/** ratio^a - 1 - a u near ratio 1, where the direct form cancels: the series in u = ratio - 1, from a (a - 1) u^2 / 2 on. */
 const series = (a: number, u: number): number => {
   let term = (a * (a - 1) * u * u) / 2
   let sum = term

@@ -6,10 +6,10 @@ export interface Spectrum {
   readonly im: Float64Array
 }
 
-/** Two real sequences of one length, or what a transform of both at once makes of them. */
+/** Two real sequences of equal length, or the transform of both at once. */
 export type Pair = readonly [Float64Array, Float64Array]
 
-/** The transform of a single impulse at 0, which a product begins with. */
+/** The transform of a single impulse at 0: the neutral element of products. */
 export const ones = (length: number): Spectrum => ({
   re: new Float64Array(length).fill(1),
   im: new Float64Array(length),
@@ -17,7 +17,7 @@ export const ones = (length: number): Spectrum => ({
 
 export const copyOf = ({ re, im }: Spectrum): Spectrum => ({ re: re.slice(), im: im.slice() })
 
-/** Takes the transform of two real sequences apart, raises both to a power and multiplies them into their spectra. */
+/** Separates the transforms of two real sequences, raises both to a power and multiplies them into their spectra. */
 export function multiplyPowers(a: Spectrum, b: Spectrum, [re, im]: Pair, power: number): void {
   const size = re.length
   for (let k = 0; k <= size / 2; k++) {
@@ -44,7 +44,7 @@ const multiplyByPower = (into: Spectrum, k: number, re: number, im: number, powe
   into.im[k] = y
 }
 
-/** The sequences that two spectra belong to, in one transform. */
+/** Transforms two spectra back into their sequences at once. */
 export function transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, im]: Pair): void {
   const { size } = fourier
   for (let k = 0; k <= size / 2; k++) {
@@ -54,7 +54,7 @@ export function transformBack(fourier: Fourier, a: Spectrum, b: Spectrum, [re, i
     re[other] = a.re[k]! + b.im[k]!
     im[other] = b.re[k]! - a.im[k]!
   }
-  // At the two frequencies that are their own mirror images both spectra are real.
+  // At the two frequencies that mirror themselves, both spectra are real.
   for (const k of [0, size / 2]) {
     re[k] = a.re[k]!
     im[k] = b.re[k]!

@@ -1,26 +1,26 @@
 /** The distribution of a total privacy loss. */
 export interface TotalLoss {
-  /** The smallest epsilon whose delta is not above the one given; infinite where none is. */
+  /** The smallest epsilon whose delta is at most the given one; infinite if there is none. */
   epsilonAt(delta: number): EpsilonBound
 }
 
 export interface EpsilonBound {
   readonly epsilon: number
-  /** What part of delta is there for rounding in the transform only: where it is not small, so is not the bound. */
+  /** The share of delta that only covers the transform's rounding. If it is large, so is the bound. */
   readonly noise: number
 }
 
 /**
- * Read from a circular grid of tilted probabilities.
+ * Reads the total loss from a circular grid of tilted probabilities.
  * @param tilted e^(tilt loss - logScale) P(loss)
- * @param beyond the probability of losses that are not on the grid: as bad as infinite ones
+ * @param beyond the probability of losses outside the grid, which count as infinite
  */
 export function totalLossOn(
   { size, width, top }: { readonly size: number; readonly width: number; readonly top: number },
   tilted: Float64Array,
   { tilt, logScale, beyond }: { readonly tilt: number; readonly logScale: number; readonly beyond: number },
 ): TotalLoss {
-  // Probabilities are not negative: the lowest number shows how much rounding left everywhere.
+  // Probabilities cannot be negative, so the lowest value shows the size of rounding errors.
   let lowest = 0
   for (let k = 0; k < size; k++) {
     lowest = Math.min(lowest, tilted[k]!)
@@ -31,8 +31,8 @@ export function totalLossOn(
       if (beyond > delta) return { epsilon: Number.POSITIVE_INFINITY, noise: 0 }
       const highest = Math.floor(top / width)
       const shrink = -Math.expm1(-width)
-      // Of the losses above a grid point: their delta, the sum of P(loss) (1 - e^(point - loss)), and that of
-      // P(loss) e^(point - loss). One step down, both follow from sums of positive numbers: nothing cancels.
+      // For the losses above a grid point: their delta, the sum of P(loss) (1 - e^(point - loss)), and the sum of P(loss)
+      // e^(point - loss). One point lower, both follow from sums of positive numbers, so nothing cancels.
       let gap = beyond
       let weight = 0
       let noise = 0

@@ -3,35 +3,35 @@ import { type NoisySteps, stepsOf } from './mechanism.ts'
 import type { Moments } from './moments.ts'
 import { lossOf } from './sampled-gaussian.ts'
 
-/** The part of the axis of losses that a circular grid covers: `size` points, a power of two, up to `top`. */
+/** The part of the loss axis that a circular grid covers: `size` points, a power of two, up to `top`. */
 export interface Window {
   readonly width: number
   readonly size: number
   readonly top: number
-  /** How many standard deviations of the noise the steps' outputs are followed. */
+  /** The range of outputs considered, in standard deviations of the noise. */
   readonly reach: number
-  /** Probabilities are weighed by e^(tilt * loss). */
+  /** Probabilities are weighted by e^(tilt * loss). */
   readonly tilt: number
 }
 
 const MIN_GRID = 2 ** 10
-/** Each kind of step costs some transforms of the whole grid: where there are many, the grid is smaller. */
+/** Each kind of step costs several transforms of the whole grid, so many kinds use a smaller grid. */
 const KINDS_ON_LARGEST = 4
 const MIN_OF_MANY = 2 ** 14
-/** What may be cut off at the ends of a grid, as a part of delta; all of it is added to delta again. */
+/** What may be cut off at the ends of a grid, as a share of delta. All of it is added back to delta. */
 const CUT = 1e-9
-/** Widths and weights come in steps, so that a sum that is at hand fits again when a round is added. */
+/** Widths, tilts and reaches are rounded to steps, so that cached sums fit again when a round is added. */
 const WIDTHS = 4
 const TILTS = 2
 const REACHES = 4
 
-/** Multiples of the tilt at which E[e^(k loss)] may show best how little lies above the window. */
+/** Multiples of the tilt at which E[e^(k loss)] may give the best bound on the loss above the window. */
 export const TOPS = [1.15, 1.3, 1.6, 2, 3]
 const FAR_TOPS = [0.25, 0.5, 1, 2, 4]
 
 /**
- * A window that holds the tilted total loss but for `CUT` (Chernoff's bound), on a grid that adds about `tolerance` to
- * epsilon at the order `tilt` + 1.
+ * Returns a window that contains the tilted total loss except for `CUT` (Chernoff's bound), on a grid that adds about
+ * `tolerance` to epsilon at the order `tilt` + 1.
  */
 export function planWindow(
   kinds: readonly NoisySteps[],
@@ -56,7 +56,7 @@ export function planWindow(
     }
     const [tilted, ...others] = sums
     const ofTops = tops.map((order, at) => (others[at]! - Math.log(CUT * delta)) / order)
-    // Weighed losses above the window come back at its lower end, where less weight is taken off them again.
+    // Weighted losses above the window wrap around to its lower end, where the weight that is divided out is smaller.
     const above = others.slice(tops.length)
     const ofTiltedTops = tiltedTops.map((k, at) => (above[at]! - tilted! - Math.log(CUT)) / k)
     const below = above.slice(tiltedTops.length)
@@ -64,7 +64,7 @@ export function planWindow(
     top = Math.max(top, Math.min(...ofTops), Math.min(...ofTiltedTops))
     bottom = Math.min(bottom, Math.max(...ofBottoms))
   }
-  // Splitting adds width^2 / 6 to the variance of each step's loss, thus so much to ln E[e^(tilt loss)] / tilt.
+  // Splitting adds width^2 / 6 to the variance of each step's loss, and so the tolerance to ln E[e^(tilt loss)] / tilt.
   const finest = Math.sqrt((12 * tolerance) / (count * (requested.tilt + 1)))
   const reach = Math.ceil(Math.sqrt(2 * Math.log(count / (CUT * delta))) * REACHES) / REACHES
   const largest = largestGrid(kinds.length, requested.points)
@@ -81,7 +81,7 @@ const largestGrid = (kinds: number, points: number): number => {
   return Math.min(points, Math.max(MIN_OF_MANY, 2 ** Math.floor(Math.log2((points * KINDS_ON_LARGEST) / kinds))))
 }
 
-/** From the smallest to the largest loss of one step that is followed. */
+/** Returns the range from the smallest to the largest loss of one step within reach. */
 const lossRange = ({ noiseMultiplier: sigma, sampleRate: q }: NoisySteps, reach: number): number => {
   const lossAt = (z: number) => lossOf(q, (2 * z - 1) / (2 * sigma * sigma))
   return lossAt(1 + reach * sigma) - lossAt(-reach * sigma)

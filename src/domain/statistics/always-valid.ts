@@ -5,9 +5,9 @@ const TUNED_FOR = 5000
 const MAX_ALPHA = 1 - 2 ** -53
 
 /**
- * An interval for the difference of two means, a - b, that may be looked at after every observation: the chance that it
- * ever misses is at most `alpha` (asymptotic confidence sequence with a Gaussian mixture: Waudby-Smith, Arbour, Sinha,
- * Kennedy, Ramdas 2021). Null while a sample has fewer than two values.
+ * Returns an interval for the difference of two means, a - b, that may be checked after every observation: the probability that
+ * it ever misses is at most `alpha` (asymptotic confidence sequence with a Gaussian mixture: Waudby-Smith, Arbour, Sinha,
+ * Kennedy, Ramdas 2021). Null if a sample has fewer than two values.
  */
 export const alwaysValidInterval = (
   a: Moments,
@@ -19,7 +19,7 @@ export const alwaysValidInterval = (
   if (varianceA === null || varianceB === null) return null
   const n = a.count + b.count
   const error = Math.sqrt(varianceA / a.count + varianceB / b.count)
-  // At 1 it would be 0 / 0; this is the limit.
+  // At alpha 1 it would be 0 / 0; this is the limit.
   const logAlpha = Math.log(Math.min(alpha, MAX_ALPHA))
   const rhoSquared = (-2 * logAlpha + Math.log1p(-2 * logAlpha)) / TUNED_FOR
   const widened = Math.sqrt(

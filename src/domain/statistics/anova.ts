@@ -7,12 +7,12 @@ export interface Anova {
   readonly pValue: number
   readonly degreesOfFreedomBetween: number
   readonly degreesOfFreedomWithin: number
-  /** Eta squared: the part of the variation that lies between the groups. */
+  /** Eta squared: the share of the variation that is between the groups. */
   readonly effectSize: number
   readonly meanSquareWithin: number
 }
 
-/** One-way analysis of variance (Fisher). Null with fewer than two groups, without a value to spare, or no variation. */
+/** One-way analysis of variance (Fisher). Null with fewer than two groups, no degrees of freedom within, or no variation. */
 export const oneWayAnova = (groups: readonly Moments[]): Anova | null => {
   const filled = groups.filter(({ count }) => count > 0)
   const whole = filled.reduce(mergeMoments, NO_MOMENTS)
@@ -44,8 +44,8 @@ export interface Pair {
 }
 
 /**
- * Every pair of groups by Tukey's honest significance test, with Kramer's (1956) error for unequal sizes. One at a time,
- * because each takes about a millisecond.
+ * Compares every pair of groups by Tukey's honest significance test, with Kramer's (1956) error for unequal sizes. A generator,
+ * because each pair takes about a millisecond.
  */
 export const tukeyPairs = function* (groups: readonly Moments[], anova: Anova): Generator<Pair> {
   const filled = groups.flatMap((group, index) => (group.count > 0 ? [{ ...group, index }] : []))

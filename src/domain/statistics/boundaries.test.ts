@@ -13,11 +13,11 @@ const A = [1, 2, 3, 4]
 const B = [2, 4, 4, 5, 7]
 const scaled = (values: readonly number[], factor: number) => momentsOf(values.map((value) => value * factor))
 
-/** Every number in it, at any depth. */
+/** Returns all numbers in a value, at any depth. */
 const numbersIn = (value: unknown): number[] =>
   typeof value === 'number' ? [value] : Object.values(value ?? {}).flatMap(numbersIn)
 
-describe('at the ends of the range that devices may report', () => {
+describe('at the ends of the allowed range of reported numbers', () => {
   const LIMITS: readonly (readonly [readonly number[], readonly number[]])[] = [
     [
       [3.4e38, -3.4e38, 3.4e38],
@@ -68,16 +68,16 @@ describe('at the ends of the range that devices may report', () => {
     }
   })
 
-  it('groups that lie beyond all measure apart are compared at once', () => {
+  it('groups that are extremely far apart are compared at once', () => {
     expect([80.1, 1e6, 1e20, 1e92].map((q) => tukeyUpper(q, 3, 1e6))).toEqual([0, 0, 0, 0])
     expect(tukeyUpper(79, 3, 1e6)).toBeLessThan(1e-300)
-    // With one degree of freedom the error itself may be tiny: P falls like 1 / q.
+    // With one degree of freedom the error itself may be tiny: P decreases like 1 / q.
     expect(tukeyUpper(1e10, 3, 1) / tukeyUpper(1e11, 3, 1)).toBeCloseTo(10, 6)
   })
 })
 
 describe('moments', () => {
-  it('of nothing merge with anything to that, and have a variance from two values on', () => {
+  it('without values do not change what they are merged with, and have a variance from two values on', () => {
     const one = momentsOf([3])
     expect(momentsOf([])).toEqual(NO_MOMENTS)
     expect(mergeMoments(NO_MOMENTS, one)).toBe(one)
@@ -85,14 +85,14 @@ describe('moments', () => {
     expect([[], [3], [3, 5]].map((values) => varianceOf(momentsOf(values)))).toEqual([null, null, 2])
   })
 
-  it('have quantiles of a single value, and of neighbors that differ in size', () => {
+  it('have quantiles of a single value, and between unequal neighbors', () => {
     expect([0, 0.5, 1].map((p) => quantileOf([7], p))).toEqual([7, 7, 7])
     expect([0.5, 0.75].map((p) => quantileOf([-1, 10, 100], p))).toEqual([10, 55])
   })
 })
 
-describe('Holm’s adjustment', () => {
-  it('multiplies by the tests that are left, never falls, and never exceeds 1', () => {
+describe("Holm's adjustment", () => {
+  it('multiplies by the remaining tests, never decreases, and never exceeds 1', () => {
     expect(holmAdjusted([0.01, 0.04, null, 0.03])).toEqual([0.03, 0.06, null, 0.06])
     expect(holmAdjusted([0.01, 0.02, 0.5])).toEqual([0.03, 0.04, 0.5])
     expect(holmAdjusted([0.6, 0.7])).toEqual([1, 1])
@@ -101,11 +101,11 @@ describe('Holm’s adjustment', () => {
 })
 
 describe('tests', () => {
-  it('of Welch need two values on either side, and variation on one', () => {
+  it('by Welch need two values on each side, and variation on one', () => {
     expect(welchTest(momentsOf([1, 2]), momentsOf([1]))).toBeNull()
     expect(welchTest(momentsOf([1, 1]), momentsOf([2, 2]))).toBeNull()
     const test = welchTest(momentsOf([1, 1, 1]), momentsOf([2, 4]))!
-    // Only the second varies: its one degree of freedom is left.
+    // Only the second varies: its one degree of freedom remains.
     expect([test.tStatistic, test.degreesOfFreedom, test.pValue]).toEqual([-2, 1, close(0.2951672353008666)])
     expect(test.confidenceInterval).toEqual({
       lower: close(-14.706204736174),
@@ -115,7 +115,7 @@ describe('tests', () => {
     expect(test.effectSize).toBeCloseTo(-2 / Math.sqrt(2 / 3), 12)
   })
 
-  it('of variance need two groups, a value to spare, and variation within', () => {
+  it('by ANOVA need two groups, a degree of freedom within, and variation within', () => {
     expect(oneWayAnova([momentsOf([1, 2, 3])])).toBeNull()
     expect(oneWayAnova([momentsOf([1]), momentsOf([2])])).toBeNull()
     expect(oneWayAnova([momentsOf([1, 1]), momentsOf([2, 2])])).toBeNull()
@@ -129,16 +129,16 @@ describe('tests', () => {
     })
   })
 
-  it('of pairs count only groups that have values, and name them by their place', () => {
+  it('of pairs include only groups with values, and identify them by index', () => {
     const groups = [momentsOf([1, 2]), NO_MOMENTS, momentsOf([5, 6, 7])]
     const [pair, ...others] = [...tukeyPairs(groups, oneWayAnova(groups)!)]
     expect(others).toEqual([])
-    // Of two groups the range is a t.
+    // For two groups the range is a t.
     const { pValue } = oneWayAnova(groups)!
     expect(pair).toEqual({ a: 0, b: 2, difference: 4.5, pValue: close(pValue) })
   })
 
-  it('of independence need two rows and two columns that are not empty', () => {
+  it('of independence need two nonempty rows and two nonempty columns', () => {
     const never = [
       [[1, 2]],
       [[1], [2]],
@@ -177,7 +177,7 @@ describe('tests', () => {
     ).toBeCloseTo(1, 12)
   })
 
-  it('of a fit need counts, and two shares that are not 0', () => {
+  it('of fit need counts, and two non-zero shares', () => {
     expect(fitTest([0, 0], [1, 1])).toBeNull()
     expect(fitTest([5], [1])).toBeNull()
     expect(fitTest([5, 5], [1, 0])).toBeNull()
@@ -187,7 +187,7 @@ describe('tests', () => {
 })
 
 describe('the always-valid interval', () => {
-  it('is that of the paper, and null under two values', () => {
+  it("matches the paper's, and is null for fewer than two values", () => {
     expect(alwaysValidInterval(momentsOf(A), momentsOf(B), 0.05)).toEqual({
       lower: close(-23.32689772815396),
       upper: close(19.526897728153955),
@@ -196,14 +196,14 @@ describe('the always-valid interval', () => {
     expect(alwaysValidInterval(momentsOf([1]), momentsOf(B), 0.05)).toBeNull()
   })
 
-  it('has a limit where nothing is to be sure', () => {
+  it('has a limit if alpha is 1', () => {
     const { lower, upper } = alwaysValidInterval(momentsOf(A), momentsOf(B), 1)!
     expect((upper - lower) / 2).toBeCloseTo(17.32485903956337, 5)
   })
 })
 
 describe('distribution functions', () => {
-  it('go on where their methods change', () => {
+  it('are continuous where their methods change', () => {
     for (const [of, at] of [
       [normalUpper, 2],
       [(x: number) => chiSquareUpper(x, 6), 8],
@@ -217,7 +217,7 @@ describe('distribution functions', () => {
     }
   })
 
-  it('have critical values from nothing to nearly everything', () => {
+  it('have critical values for levels from tiny to nearly 1', () => {
     expect([tCritical(1, 5), tCritical(2, 5)]).toEqual([0, 0])
     for (const alpha of [0.999, 0.5, 0.01, 1e-12]) {
       expect(tTwoSided(tCritical(alpha, 3), 3) / alpha).toBeCloseTo(1, 10)

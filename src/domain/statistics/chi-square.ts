@@ -9,15 +9,15 @@ export interface ChiSquare {
 export interface Independence extends ChiSquare {
   /** Cramér's V: 0 without any association, 1 with a perfect one. */
   readonly cramersV: number
-  /** The approximation is doubtful where it is under 5. */
+  /** The approximation is unreliable below 5. */
   readonly smallestExpected: number
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /**
- * Pearson's test of independence on a table of counts, rows by columns, without Yates's correction. Empty rows and columns
- * count for nothing; null where fewer than two of either are left.
+ * Pearson's test of independence on a table of counts, rows by columns, without Yates's correction. Ignores empty rows and
+ * columns; null if fewer than two of either remain.
  */
 export const independenceTest = (table: readonly (readonly number[])[]): Independence | null => {
   const rows = table.filter((row) => sum(row) > 0)
@@ -45,7 +45,7 @@ export const independenceTest = (table: readonly (readonly number[])[]): Indepen
   }
 }
 
-/** Pearson's test of counts against the shares they should have; null without counts or with fewer than two shares. */
+/** Pearson's test of counts against expected shares; null without counts or with fewer than two shares. */
 export const fitTest = (counts: readonly number[], shares: readonly number[]): ChiSquare | null => {
   const whole = sum(counts)
   const total = sum(shares)

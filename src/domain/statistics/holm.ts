@@ -1,6 +1,6 @@
 /**
- * P-values of several tests, adjusted so that the chance of even one false finding stays at the level of a single test
- * (Holm 1979). Nulls are tests that could not be made: they stay null and count for nothing.
+ * Adjusts the p-values of several tests so that the probability of even one false finding stays at the level of a single test
+ * (Holm 1979). Nulls are tests that could not be run: they stay null and are not counted.
  */
 export const holmAdjusted = (pValues: readonly (number | null)[]): (number | null)[] => {
   const made = pValues.flatMap((p, index) => (p === null ? [] : [{ p, index }])).sort((a, b) => a.p - b.p)

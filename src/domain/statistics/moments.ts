@@ -1,4 +1,4 @@
-/** A sample as what may be merged without loss: count, mean, and the sum of squared deviations from the mean. */
+/** A sample in a form that can be merged without loss: count, mean, and the sum of squared deviations from the mean. */
 export interface Moments {
   readonly count: number
   readonly mean: number
@@ -7,7 +7,7 @@ export interface Moments {
 
 export const NO_MOMENTS: Moments = { count: 0, mean: 0, m2: 0 }
 
-/** Two samples as one (Chan, Golub, LeVeque 1979): exact where sums of squares would cancel. */
+/** Merges two samples (Chan, Golub, LeVeque 1979): precise even where sums of squares would cancel. */
 export const mergeMoments = (a: Moments, b: Moments): Moments => {
   if (a.count === 0) return b
   if (b.count === 0) return a
@@ -34,10 +34,10 @@ export const momentsOf = (values: Iterable<number>): Moments => {
   return { count, mean, m2 }
 }
 
-/** With n - 1 below; null under two values. */
+/** Divides by n - 1; null for fewer than two values. */
 export const varianceOf = ({ count, m2 }: Moments): number | null => (count < 2 ? null : m2 / (count - 1))
 
-/** The p-th quantile (0..1) of sorted values, linear between neighbors (Hyndman and Fan 1996, type 7); null without any. */
+/** The p-th quantile (0..1) of sorted values, linear between neighbors (Hyndman and Fan 1996, type 7); null without values. */
 export const quantileOf = (sorted: ArrayLike<number>, p: number): number | null => {
   if (sorted.length === 0) return null
   const at = (sorted.length - 1) * p

@@ -1,7 +1,7 @@
-// Distribution functions with both tails accurate to a relative 1e-12 or so: an upper tail is never taken as 1 - lower.
+// Distribution functions. Both tails are accurate to a relative 1e-12 or so: an upper tail is never computed as 1 - lower.
 
 const EPSILON = 2 ** -53
-/** Smallest number that continued fractions may divide by (Lentz's method). */
+/** The smallest divisor in continued fractions (Lentz's method). */
 const TINY = 1e-300
 const MAX_TERMS = 100_000
 
@@ -21,11 +21,11 @@ export const logGamma = (x: number): number => {
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum)
 }
 
-/** What Stirling's formula for ln Γ(x) leaves out; x >= 10. */
+/** The remainder of Stirling's formula for ln Γ(x); x >= 10. */
 const stirlingRest = (x: number): number =>
   (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x * x)) / (x * x)) / (x * x)) / x
 
-/** ln B(a, b). With a large parameter Stirling's formula is subtracted from itself, so that no digits cancel. */
+/** ln B(a, b). For a large parameter, Stirling's formula is subtracted analytically, so that nothing cancels. */
 const logBeta = (a: number, b: number): number => {
   const large = Math.max(a, b)
   const small = Math.min(a, b)
@@ -39,7 +39,7 @@ const logBeta = (a: number, b: number): number => {
   return logGamma(small) - ratio
 }
 
-/** ln x, where y = 1 - x has the digits. */
+/** ln x, from y = 1 - x if that is more precise. */
 const logOf = (x: number, y: number): number => (y < 0.5 ? Math.log1p(-y) : Math.log(x))
 
 /** Q(a, x) = Γ(a, x) / Γ(a), the upper tail of the gamma distribution; a > 0, x >= 0. Series below a + 1, fraction above. */
@@ -75,8 +75,8 @@ const upperGamma = (a: number, x: number): number => {
 const nonZero = (x: number): number => (Math.abs(x) < TINY ? TINY : x)
 
 /**
- * I_x(a, b), the regularised incomplete beta function (DLMF 8.17.22, Lentz's method); a, b > 0. `y` is 1 - x, handed in
- * so that it keeps its digits where x is close to 1.
+ * I_x(a, b), the regularized incomplete beta function (DLMF 8.17.22, Lentz's method); a, b > 0. `y` is 1 - x, passed in so that
+ * it keeps its precision if x is close to 1.
  */
 export const incompleteBeta = (a: number, b: number, x: number, y = 1 - x): number => {
   if (x <= 0) return 0

@@ -11,7 +11,7 @@ import { welchTest } from './t-test.ts'
 const expectClose = (found: number, expected: number) =>
   expect(Math.abs(found / expected - 1), `${found} instead of ${expected}`).toBeLessThan(1e-9)
 
-// Values of R 4.3, and of SciPy 1.14 where R has none.
+// Values from R 4.3, and from SciPy 1.14 if R has none.
 describe('distribution functions', () => {
   it.each([
     ['qt(.975, 10)', tCritical(0.05, 10), 2.22813885198627],
@@ -25,7 +25,7 @@ describe('distribution functions', () => {
     ['ptukey(50, 4, 1, upper)', tukeyUpper(50, 4, 1), 0.03283816978792786],
   ])('%s', (_, found, expected) => expectClose(found, expected))
 
-  it('agree where the range of two is a t of one: P(Q > q) = P(|T| > q / sqrt 2), far out as well', () => {
+  it('agree for two groups, where the range is a t: P(Q > q) = P(|T| > q / sqrt 2), far out as well', () => {
     for (const [q, df] of [
       [1, 10],
       [12, 7.5],
@@ -37,7 +37,7 @@ describe('distribution functions', () => {
     }
   })
 
-  it('are 1 at nothing and 0 at infinity', () => {
+  it('are 1 at zero and 0 at infinity', () => {
     expect([fUpper(0, 3, 4), chiSquareUpper(0, 3), tTwoSided(0, 3), tukeyUpper(0, 3, 4)]).toEqual([1, 1, 1, 1])
     expect([fUpper(Infinity, 3, 4), chiSquareUpper(Infinity, 3), tTwoSided(Infinity, 3)]).toEqual([0, 0, 0])
   })
@@ -55,7 +55,7 @@ const PLANT_GROWTH = [
 ] as const
 
 describe("Welch's t-test", () => {
-  it('of the sleep data is what R says', () => {
+  it('of the sleep data matches R', () => {
     const found = welchTest(momentsOf(SLEEP[0]), momentsOf(SLEEP[1]))!
     expectClose(found.tStatistic, -1.86081346749)
     expectClose(found.degreesOfFreedom, 17.7764735162)
@@ -65,14 +65,14 @@ describe("Welch's t-test", () => {
     expectClose(found.effectSize, -0.83218108135)
   })
 
-  it('says nothing of too little, or of samples that do not vary', () => {
+  it('returns null for too few values, or samples without variance', () => {
     expect(welchTest(momentsOf([1]), momentsOf([1, 2]))).toBeNull()
     expect(welchTest(momentsOf([1, 1]), momentsOf([2, 2]))).toBeNull()
   })
 })
 
 describe('one-way analysis of variance', () => {
-  it('of PlantGrowth is what R says, with its pairs', () => {
+  it('of PlantGrowth matches R, including its pairs', () => {
     const groups = PLANT_GROWTH.map(momentsOf)
     const found = oneWayAnova(groups)!
     expect([found.degreesOfFreedomBetween, found.degreesOfFreedomWithin]).toEqual([2, 27])
@@ -88,17 +88,17 @@ describe('one-way analysis of variance', () => {
     expectClose(pairs[2]!.pValue, 0.0120064239795)
   })
 
-  it('keeps its digits where sums of squares lose all of them: nine groups around 1e12 that differ by tenths', () => {
+  it('keeps its precision where sums of squares lose it: nine groups around 1e12 that differ by tenths', () => {
     const tenths = (level: number) =>
       Array.from({ length: 21 }, (_, n) => 1e12 + level + (n === 0 ? 0 : n % 2 === 1 ? -0.1 : 0.1))
     const levels = [0.4, 0.3, 0.5, 0.2, 0.6, 0.1, 0.7, 0, 0.8]
     const offset = oneWayAnova(levels.map((level) => momentsOf(tenths(level))))!
     const centered = oneWayAnova(levels.map((level) => momentsOf(tenths(level).map((value) => value - 1e12))))!
-    // The values themselves carry only four digits after the point at 1e12.
+    // At 1e12 the values themselves carry only four digits after the decimal point.
     expect(Math.abs(offset.fStatistic / centered.fStatistic - 1)).toBeLessThan(1e-3)
   })
 
-  it('leaves out empty groups and needs two others', () => {
+  it('ignores empty groups and needs two others', () => {
     expect(oneWayAnova([momentsOf([1, 2]), NO_MOMENTS])).toBeNull()
     const [a, b] = [momentsOf([1, 2, 4]), momentsOf([3, 5])]
     expect(oneWayAnova([a, NO_MOMENTS, b])).toEqual(oneWayAnova([a, b]))
@@ -106,7 +106,7 @@ describe('one-way analysis of variance', () => {
 })
 
 describe('chi-square tests', () => {
-  it('of independence: the party data, as R has it', () => {
+  it('of independence match R on the party data', () => {
     const found = independenceTest([
       [762, 327, 468],
       [484, 239, 477],
@@ -117,7 +117,7 @@ describe('chi-square tests', () => {
     expect([found.degreesOfFreedom, found.smallestExpected > 5]).toEqual([2, true])
   })
 
-  it('leave out empty rows and columns, and need two of each', () => {
+  it('ignore empty rows and columns, and need two of each', () => {
     expect(
       independenceTest([
         [1, 0, 5],
@@ -133,7 +133,7 @@ describe('chi-square tests', () => {
     expect(independenceTest([[1, 2, 3]])).toBeNull()
   })
 
-  it('of a fit: 60 throws of a die', () => {
+  it('of fit: 60 throws of a die', () => {
     const found = fitTest([5, 8, 9, 8, 10, 20], [1, 1, 1, 1, 1, 1])!
     expectClose(found.statistic, 13.4)
     expectClose(found.pValue, 0.01990522033477438)
@@ -141,7 +141,7 @@ describe('chi-square tests', () => {
 })
 
 describe('moments', () => {
-  it('of parts merge to those of the whole, in any cut', () => {
+  it('of parts merge into those of the whole, however it is split', () => {
     const values = Array.from({ length: 100 }, (_, n) => Math.sin(n) * 10 + 1e6)
     const whole = momentsOf(values)
     for (const cut of [0, 1, 37, 99, 100]) {
@@ -152,14 +152,14 @@ describe('moments', () => {
     }
   })
 
-  it('and quantiles lie between neighbors', () => {
+  it('include quantiles between neighbors', () => {
     expect([0, 0.25, 0.5, 0.9, 1].map((p) => quantileOf([1, 2, 3, 4], p))).toEqual([1, 1.75, 2.5, 3.7, 4])
     expect(quantileOf([], 0.5)).toBeNull()
   })
 })
 
 describe('the always-valid interval', () => {
-  /** Seeded, standard normal by Box and Muller. */
+  /** Seeded standard normal numbers, by Box and Muller. */
   const normals = (seed: number) => {
     let state = seed
     const next = () => {
@@ -169,7 +169,7 @@ describe('the always-valid interval', () => {
     return () => Math.sqrt(-2 * Math.log(next())) * Math.cos(2 * Math.PI * next())
   }
 
-  it('misses no true difference in more than 5% of runs, looked at after every pair, where a fixed test does', () => {
+  it('misses the true difference in at most 5% of runs when checked after every pair, where a fixed test misses it more often', () => {
     let missed = 0
     let fixed = 0
     for (let run = 0; run < 200; run++) {

@@ -5,28 +5,31 @@ export interface TTest {
   readonly tStatistic: number
   /** Two-sided. */
   readonly pValue: number
-  /** Of Welch and Satterthwaite; not a whole number. */
+  /** By Welch and Satterthwaite; not an integer. */
   readonly degreesOfFreedom: number
-  /** Of the difference of the means, a - b. */
+  /** For the difference of the means, a - b. */
   readonly confidenceInterval: { readonly lower: number; readonly upper: number; readonly level: number }
   /** Cohen's d with the pooled standard deviation. */
   readonly effectSize: number
 }
 
-/** The two-sided interval of a mean by Student's t with n - 1 degrees of freedom (Student 1908); null under two values. */
+/**
+ * Returns the two-sided interval of a mean by Student's t with n - 1 degrees of freedom (Student 1908). Null for fewer than two
+ * values or no variance: a zero-width interval would claim a certainty that the data does not support.
+ */
 export const meanInterval = (
   sample: Moments,
   confidenceLevel: number,
 ): { readonly lower: number; readonly upper: number } | null => {
   const variance = varianceOf(sample)
-  if (variance === null) return null
+  if (variance === null || !(variance > 0)) return null
   const reach = tCritical(1 - confidenceLevel, sample.count - 1) * Math.sqrt(variance / sample.count)
   return { lower: sample.mean - reach, upper: sample.mean + reach }
 }
 
 /**
- * Welch's t-test of two samples with variances of their own (Welch 1947). Null where there is nothing to test: fewer than
- * two values in a sample, or none of them vary.
+ * Welch's t-test of two samples with unequal variances (Welch 1947). Null if a sample has fewer than two values, or neither
+ * varies.
  */
 export const welchTest = (a: Moments, b: Moments, confidenceLevel = 0.95): TTest | null => {
   const varianceA = varianceOf(a)
@@ -38,7 +41,7 @@ export const welchTest = (a: Moments, b: Moments, confidenceLevel = 0.95): TTest
   if (!(squaredError > 0)) return null
   const error = Math.sqrt(squaredError)
   const apart = a.mean - b.mean
-  // By the parts of the error, whose squares neither overflow nor vanish as those of the shares may.
+  // From shares of the total error, whose squares neither overflow nor vanish.
   const [partA, partB] = [shareA / squaredError, shareB / squaredError]
   const degreesOfFreedom = 1 / ((partA * partA) / (a.count - 1) + (partB * partB) / (b.count - 1))
   const tStatistic = apart / error

@@ -18,7 +18,7 @@ afterAll(async () => {
   await engine.close()
 })
 
-test('with a key every route under /v1 wants it, in either header, and health stays open', async () => {
+test('with a key, every route under /v1 requires it in either header, and health stays public', async () => {
   const status = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     (await fetch(server.url + path, { headers, method })).status
   const routes = [
@@ -40,7 +40,7 @@ test('with a key every route under /v1 wants it, in either header, and health st
   ]).toEqual([401, 401, 401, 200, 200, 200])
 })
 
-test("the official clients' errors say that the key is wrong", async () => {
+test('the official clients report a wrong key as an authentication error', async () => {
   const openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'other', maxRetries: 0 })
   const fault = await openai.models.list().catch((error: unknown) => error)
   expect(fault).toBeInstanceOf(OpenAI.AuthenticationError)

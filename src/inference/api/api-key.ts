@@ -5,13 +5,13 @@ import { InferenceError } from '../errors.ts'
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** As OpenAI's clients send it, or Anthropic's. */
+/** Returns the keys in the header that OpenAI's clients use and in the one that Anthropic's use. */
 const keysIn = ({ authorization, 'x-api-key': own }: IncomingHttpHeaders): readonly string[] => {
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
   return [bearer, own].filter((key) => typeof key === 'string')
 }
 
-/** Every route under /v1 wants the key. It is compared in a time that says nothing about it. */
+/** Requires the key on every route under /v1. The comparison takes constant time. */
 export const requireKey = (app: App, apiKey: string): void => {
   const expected = digest(apiKey)
   app.addHook('onRequest', (request, _reply, done) => {

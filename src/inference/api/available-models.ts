@@ -1,14 +1,14 @@
 import type { ChatMessage, Engine, RequestedFormat } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 
-/** A model that a request may name; it need not be loaded. */
+/** A model that a request may name, loaded or not. */
 export interface ListedModel {
   readonly name: string
-  /** When its file was last changed, in seconds since the epoch. */
+  /** The file's modification time in seconds since the epoch. */
   readonly created: number
 }
 
-/** A loaded model that is not closed before `release`, which may be called more than once. */
+/** A loaded model that stays open until `release`, which may be called more than once. */
 export interface Lease {
   readonly engine: Engine
   release(): void
@@ -18,24 +18,24 @@ export interface Lease {
 export interface AvailableModels {
   list(): readonly ListedModel[]
   /**
-   * Loads the model where that is needed. Aborting `signal` gives up the wait for it.
-   * @throws InferenceError model_not_found, out_of_memory, or why it could not be loaded.
+   * Loads the model if necessary. Aborting `signal` stops the wait for it.
+   * @throws InferenceError model_not_found, out_of_memory, or the reason that it could not be loaded
    */
   open(name: string, signal: AbortSignal): Promise<Lease>
-  /** Those in memory now, for /metrics. */
+  /** The models in memory now, for /metrics. */
   loaded(): readonly Engine[]
 }
 
-/** What is known of a request for the model `auto` when its model is chosen. */
+/** What is known about a request for `auto` when its model is chosen. */
 export interface RouteQuestion {
   readonly messages: readonly ChatMessage[]
   readonly responseFormat: RequestedFormat
 }
 
-/** Chooses the model for requests that name `auto`, and says why in a few words for the log. */
+/** Chooses the model for requests that name `auto`, with a short reason for the log. */
 export type Route = (question: RouteQuestion) => { readonly model: string; readonly reason: string }
 
-/** Takes redundant context out of a long prompt; null when it left everything as it was. */
+/** Removes redundant context from a long prompt. Returns null if nothing changed. */
 export type Compress = (
   messages: readonly ChatMessage[],
   countTokens: (messages: readonly ChatMessage[]) => Promise<number>,
@@ -48,7 +48,7 @@ export const modelNotFound = (name: string, existing: readonly string[]): Infere
     { param: 'model' },
   )
 
-/** This engine's model and no other. It stays open until whoever opened it closes it. */
+/** Serves only this engine's model. The caller closes the engine. */
 export const singleModel = (engine: Engine, created: number): AvailableModels => {
   const { name } = engine.model
   return {

@@ -25,29 +25,29 @@ import { createBodyParser, invalid } from './request-body.ts'
 import { responsesRoutes } from './responses.routes.ts'
 import { transcriptionRoutes } from './transcriptions.routes.ts'
 
-/** Half a million tokens of English; what announces more is refused before it is read. */
+/** About half a million tokens of English. A request that announces more is refused before its body is read. */
 const JSON_LIMIT = 2 * 1024 * 1024
 const QUEUE_TIMEOUT_MS = 120_000
 const STALL_LIMITS: StallLimits = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
 
 export interface InferenceServerOptions {
-  /** What it will listen on, as it was configured. */
+  /** The configured address to listen on. */
   readonly host: string
-  /** The address by which others reach it, where that has another name. */
+  /** The address that clients use, if it has another name. */
   readonly publicUrl?: string | null
-  /** Origins of web pages that may call it, beside those of this machine. */
+  /** Origins of web pages that may call the server, in addition to those of this machine. */
   readonly corsOrigins?: readonly string[]
   readonly models: AvailableModels
-  /** Chooses the model of requests for `auto`; null: there is no such model. */
+  /** Chooses the model of requests for `auto`; null if there is no such model. */
   readonly route?: Route | null
-  /** null: prompts are taken as they are. */
+  /** null leaves prompts unchanged. */
   readonly compress?: Compress | null
-  /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
+  /** How many requests may wait for each engine; with 0, a request that cannot start at once is refused. */
   readonly maxQueue: number
   readonly queueTimeoutMs?: number
-  /** What every route under /v1 wants; null: nothing. */
+  /** The key that every route under /v1 requires; null for none. */
   readonly apiKey?: string | null
-  /** Requests that ask for no format get JSON. */
+  /** Requests that name no format get JSON. */
   readonly jsonMode?: boolean
   readonly version: string
   readonly log: LogOptions
@@ -65,11 +65,11 @@ const EXPOSED = [
   'X-Service-Compression',
 ]
 
-/** Pages of this machine, and of programs such as editors that show pages of their own; never pages of the web. */
+/** Pages of this machine and of programs such as editors that display their own pages, but no pages from the web. */
 const LOCAL_PAGE =
   /^(https?:\/\/(localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])(:\d+)?|(app|tauri|vscode-webview):\/\/.*)$/i
 
-/** The server in OpenAI's and Anthropic's style, ready to listen. It logs no prompts. */
+/** Builds a server with OpenAI's and Anthropic's APIs, ready to listen. It logs no prompts. */
 export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
   const { models, route = null, compress = null, maxQueue } = options
   const traffic = createTraffic()
@@ -79,7 +79,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     requestIdHeader: false,
     genReqId: requestId,
     bodyLimit: JSON_LIMIT,
-    // Clients keep connections for the next turn of a conversation; closing one just as it is used costs a retry.
+    // Clients keep connections for the next turn of a conversation. Closing one just as it is used costs a retry.
     keepAliveTimeout: 65_000,
     requestTimeout: 0,
     return503OnClosing: false,
@@ -96,19 +96,19 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   app.server.maxConnections = 4096
   refuseExpectations(app.server, (message) => new InferenceError('expectation_failed', message).toJSON())
   answerErrors(app)
-  // The computing thread may share its core with us.
+  // The thread that computes may share a core with this one.
   const metrics = createMetrics({ monitors: false })
   traffic.watch(app, { metrics, stallLimits: options.stallLimits ?? STALL_LIMITS })
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
   const { host, publicUrl = null, corsOrigins = [] } = options
-  // Where a key is needed, a page that had another name resolved to this server has none.
+  // With a required key, DNS rebinding is harmless: the page does not have the key.
   if (!options.apiKey)
     refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))
   await app.register(cors, {
     origin: [LOCAL_PAGE, ...corsOrigins, ...(publicUrl === null ? [] : [new URL(publicUrl).origin])],
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED,
-    // What is no preflight is answered like any other request.
+    // An OPTIONS request that is not a preflight is answered like any other request.
     strictPreflight: false,
   })
 
@@ -147,7 +147,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   embeddingRoutes(app, { models, admissions })
   await transcriptionRoutes(app, { models, admissions }, options.formDeadline)
 
-  // Agents ask for it to see whether anybody is there.
+  // Agents send this to check that the server is up.
   app.head('/', async (_request, reply) => reply.send())
   app.get('/health', async () => ({
     status: 'ok',
@@ -164,21 +164,21 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
 }
 
 export interface StartOptions extends InferenceServerOptions {
-  /** With 0 the system chooses a free one. */
+  /** 0 lets the system choose a free port. */
   readonly port: number
 }
 
 export interface InferenceServer {
   readonly address: AddressInfo
-  /** Refuses new connections, finishes what is in flight, and gives up on that after a deadline. Models stay open. */
+  /** Refuses new connections and finishes requests in flight, up to a deadline. Models stay open. */
   close(): Promise<void>
 }
 
-/** All of a server but its address. */
+/** A server that is ready to listen. */
 export interface PreparedServer {
   /** @throws the error of listening, such as EADDRINUSE */
   listen(): Promise<InferenceServer>
-  /** Of one that has not listened. */
+  /** Closes a server that has not listened. */
   close(): Promise<void>
 }
 

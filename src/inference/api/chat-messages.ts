@@ -11,19 +11,19 @@ type Given = Static<typeof Message> & Readonly<Record<string, unknown>>
 
 const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
   system: 'system',
-  // What OpenAI calls the system role of its newer models.
+  // OpenAI's name for the system role of its newer models.
   developer: 'system',
   user: 'user',
   assistant: 'assistant',
   tool: 'tool',
 }
 
-/** Halves of characters become something else on their way through UTF-8: the same here, whatever way that is. */
+/** Replaces unpaired surrogates, which UTF-8 cannot encode, so that the same text is used everywhere. */
 export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
 
 const TEXT_PARTS: readonly string[] = ['text', 'input_text', 'output_text']
 
-/** A text, or the texts of an array of parts. */
+/** Reads a string, or joins the texts of an array of parts. */
 export const readTexts = (content: unknown, where: string): string => {
   if (typeof content === 'string') return wellFormed(content)
   if (!Array.isArray(content)) throw invalid(`${where} is required: a string or an array of text parts.`, where)
@@ -41,7 +41,7 @@ export const readTexts = (content: unknown, where: string): string => {
   return wellFormed(texts.join(''))
 }
 
-/** Arguments as OpenAI writes them, a text of JSON; '' for none. */
+/** Reads arguments as OpenAI writes them: JSON in a string, '' for none. */
 export const readArguments = (given: unknown, where: string): ToolCall['arguments'] => {
   const fault = invalid(`${where} must be a JSON object as text, such as "{\\"city\\": \\"Rome\\"}".`, where)
   if (typeof given !== 'string') throw fault
@@ -71,7 +71,7 @@ const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
 
 const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
   assistant: ['role', 'content', 'tool_calls'],
-  // Many clients name the function again, which its call has done.
+  // Many clients repeat the function's name here, although the call already contains it.
   tool: ['role', 'content', 'tool_call_id', 'name'],
 }
 
@@ -79,7 +79,7 @@ const readMessage = (message: Given, index: number): ChatMessage => {
   const at = `messages[${index}]`
   const role = Object.hasOwn(ROLES, message.role) ? ROLES[message.role]! : null
   if (role === null) {
-    const known = 'system, user, assistant and tool'
+    const known = Object.keys(ROLES).join(', ')
     throw invalid(`${at}.role must be one of ${known}, got '${message.role.slice(0, 100)}'.`, `${at}.role`)
   }
   assertOnly(message, at, UNDERSTOOD[role] ?? ['role', 'content'])
@@ -93,7 +93,7 @@ const readMessage = (message: Given, index: number): ChatMessage => {
   return { role, content: readTexts(content, `${at}.content`), toolCallId }
 }
 
-/** @throws InferenceError invalid_request for the result of a call that no earlier message has */
+/** @throws InferenceError invalid_request for a result of a call that is in no earlier message */
 export const checkResults = (messages: readonly ChatMessage[], fieldOf: (index: number) => string): void => {
   const called = new Set<string>()
   for (const [index, { toolCalls = [], toolCallId }] of messages.entries()) {
@@ -112,7 +112,7 @@ export const readMessages = (given: readonly Static<typeof Message>[]): readonly
   return messages
 }
 
-/** Templates take one system message, at the beginning; agents send several, also later. */
+/** Joins all system messages into one at the beginning: templates take only one, but agents send several, even later on. */
 export const withOneSystem = (instructions: string, messages: readonly ChatMessage[]): readonly ChatMessage[] => {
   const isSystem = ({ role }: ChatMessage): boolean => role === 'system'
   const texts = [instructions, ...messages.filter(isSystem).map(({ content }) => content)].filter(Boolean)

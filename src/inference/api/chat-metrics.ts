@@ -10,7 +10,7 @@ import type { Tally } from './replies.ts'
 const FIRST_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const TOTAL_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
-/** Follows one chat. */
+/** Records the metrics of one chat. */
 export interface ChatMeter {
   saw(choice: ChoiceEvent): void
   finished(tally: Tally): void
@@ -18,9 +18,9 @@ export interface ChatMeter {
 }
 
 export interface ChatMetrics {
-  /** `requested`: when the request came, by `performance.now()`. */
+  /** `requested`: when the request arrived, by `performance.now()`. */
   start(model: string, requested: number): ChatMeter
-  /** A chat that ended before a model began with it; its model is the empty label, because anybody can name any. */
+  /** Counts a chat that ended before a model started on it, with an empty model label, because clients can send any name. */
   refused(error: unknown): void
 }
 
@@ -74,7 +74,7 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
   }
 }
 
-/** Queues and slots of the loaded models, read at each scrape. */
+/** Reports queues and slots of the loaded models, read at each scrape. */
 export const measureQueues = (registry: Registry, models: AvailableModels, admissions: Admissions): void => {
   const gauge = (name: string, help: string, read: (engine: Engine) => number): void => {
     new Gauge({
@@ -96,7 +96,7 @@ export const measureQueues = (registry: Registry, models: AvailableModels, admis
 
 const label = (text: string): string => text.replace(/[\\"\n]/g, (mark) => (mark === '\n' ? '\\n' : `\\${mark}`))
 
-/** The figures that the engines keep themselves, whatever those are, in the Prometheus text form. */
+/** Formats the engines' own figures as Prometheus text. */
 export const engineFigures = (engines: readonly Engine[]): string => {
   const lines = new Map<string, string[]>()
   for (const engine of engines) {
@@ -114,7 +114,7 @@ export const engineFigures = (engines: readonly Engine[]): string => {
     .join('\n')
 }
 
-/** How often schemas were compiled, and how often that was not needed. */
+/** Counts the schemas compiled and those found in the cache. */
 export const measureSchemas = (registry: Registry, { counts }: SchemaCompiler): void => {
   for (const outcome of ['compiled', 'cached'] as const) {
     new Counter({

@@ -30,7 +30,7 @@ const order = (content: string): ChatOrder => ({
   toolUse: null,
 })
 
-/** A chat of two choices, while another client holds one of the two slots and does not give it back. */
+/** Runs a chat of two choices while another client holds one of the two slots. */
 const runBesideAnother = async (content: string, use: (run: ChatRun) => Promise<void>) => {
   const schemas = createSchemaCompiler()
   onTestFinished(schemas.close)
@@ -52,7 +52,7 @@ test('a chat that ends while one of its choices waits for a slot does not wait f
   expect(stopped).toEqual({ failure: 'not read beyond choice 0', left: [1, 0], after: 0 })
 })
 
-test('a chat whose choice has failed does not wait for another client', async () => {
+test('a chat with a failed choice does not wait for another client', async () => {
   const failed = await runBesideAnother('long '.repeat(20_000), async ({ events }) => {
     for await (const _ of events);
   })

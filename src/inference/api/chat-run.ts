@@ -34,10 +34,10 @@ async function* runInSlot(
 }
 
 /**
- * Runs the choices of one request side by side, each as soon as its slot is free, and gives their events as they come.
- * The engine may run ahead of the reader; its events then wait in a queue, which the context's length limits. When one
- * choice fails or reading ends early, all are ended and their slots given back: `ending` aborts `end`, by which the slots
- * were asked for, so that a choice still in the queue does not wait for the slot of another request.
+ * Runs the choices of one request in parallel, each as soon as its slot is free, and yields their events as they occur. The
+ * engine may run ahead of the reader: its events then wait in a queue, which the context length limits. If one choice fails or
+ * reading ends early, all choices end and release their slots. `ending` aborts `end`, the signal of the slot requests, so that
+ * a choice still in the queue does not wait for a slot that another request holds.
  */
 export async function* runChoices(
   engine: Engine,
@@ -69,28 +69,28 @@ export const AUTO = 'auto'
 
 export interface ChatDeps {
   readonly models: AvailableModels
-  /** null: `auto` is a model like any other, and not there. */
+  /** With null, `auto` is an ordinary model name, which does not exist. */
   readonly route: Route | null
   readonly compress: Compress | null
   readonly admissions: Admissions
   readonly schemas: SchemaCompiler
 }
 
-/** A chat whose model is loaded and which has its slots, or waits for them in the queue. */
+/** A chat with a loaded model. It holds its slots or waits for them in the queue. */
 export interface ChatRun {
   readonly model: string
-  /** Why the model was chosen, where the client left that to us. */
+  /** Why this model was chosen; null if the client named it. */
   readonly routed: string | null
-  /** Prompt tokens that compression took out; null where it did nothing. */
+  /** Prompt tokens that compression removed; null if it changed nothing. */
   readonly removedTokens: number | null
   readonly events: AsyncIterable<ChoiceEvent>
 }
 
 const MAX_SEED = 2 ** 32 - 1
-/** Odd, so that as many choices as there are numbers get different seeds: 2^32 divided by the golden ratio. */
+/** 2^32 divided by the golden ratio. It is odd, so that up to 2^32 choices get different seeds. */
 const SEED_STEP = 0x9e3779b9
 
-/** The seed of one choice; of the first the one that was asked for. Never 2^32 - 1, by which llama.cpp means any. */
+/** Returns the seed of one choice; the first gets the requested one. Never 2^32 - 1, which llama.cpp reads as "random". */
 export const seedOf = (base: number, choice: number): number => {
   const seed = Number((BigInt(base) + BigInt(choice) * BigInt(SEED_STEP)) & 0xffffffffn)
   return seed === MAX_SEED ? seed >>> 1 : seed
@@ -144,7 +144,7 @@ const assertMayFit = ({ messages, toolUse }: ChatOrder, engine: Engine): void =>
   )
 }
 
-/** Before the request waits for a slot: a schema that cannot be kept is refused at once. */
+/** Compiles the schemas before the request waits for a slot, so that an unsupported schema is refused at once. */
 const compileSchemas = async (
   { schemas }: ChatDeps,
   { responseFormat, toolUse }: ChatOrder,
@@ -169,7 +169,7 @@ const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): Tool
   parallel: parallel && typeof choice === 'string',
 })
 
-/** The model that is named, or the one that `auto` stands for. */
+/** Opens the named model, or the one that routing chooses for `auto`. */
 export const openModel = async (
   { models, route }: Pick<ChatDeps, 'models' | 'route'>,
   order: Pick<ChatOrder, 'model' | 'messages' | 'responseFormat'>,
@@ -182,7 +182,7 @@ export const openModel = async (
   return { lease: await models.open(model, signal), routed: reason }
 }
 
-/** What was called and its results belong together: chats with functions are left as they are. */
+/** Leaves chats with functions unchanged, because calls and their results belong together. */
 const compressed = async (compress: Compress | null, { messages, toolUse }: ChatOrder, { engine }: Lease) => {
   const calls = toolUse !== null || messages.some(({ role }) => role === 'tool')
   if (compress === null || engine.countTokens === undefined || calls) return { messages, removedTokens: null }
@@ -190,9 +190,9 @@ const compressed = async (compress: Compress | null, { messages, toolUse }: Chat
 }
 
 /**
- * Finds the model, gets in line for its engine and hands the running chat to `use`; when that is over, whatever was held for
- * it is given back.
- * @throws InferenceError model_not_found, unsupported, queue_full or what the engine says
+ * Opens the model, enters the queue of its engine, and passes the running chat to `use`. Afterward releases everything held for
+ * the chat.
+ * @throws InferenceError model_not_found, unsupported, queue_full, or the engine's error
  */
 export const runChat = async <T>(
   deps: ChatDeps,

@@ -6,21 +6,21 @@ import type { ChoiceEvent } from './chat-run.ts'
 import { logFailure, toClientError } from './error-answers.ts'
 import { accelerationHeaders, addEvent, NOTHING, type Tally } from './replies.ts'
 
-/** An answer of server-sent events. Its head is not sent before something is, so that an early failure has a status. */
+/** A response of server-sent events. Its headers are sent with the first frame, so that earlier failures still get a status. */
 export interface EventStream {
   readonly begun: () => boolean
-  /** Resolves when the client may be sent more: one that reads slowly is waited for. */
+  /** Resolves when the client can take more, which slows the sender down for slow readers. */
   send(frames: string): Promise<void>
   end(trailers: Readonly<Record<string, string>>): void
 }
 
 export interface EventStreamOptions {
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   readonly headers: Readonly<Record<string, string>>
-  /** Names of trailers that may follow. */
+  /** Names of the trailers that may follow. */
   readonly trailers: readonly string[]
-  /** Sent when nothing else was for that long; from then on there is no status left to fail with. */
+  /** Sent after this much silence. From then on the status can no longer change. */
   readonly alive: { readonly frame: string; readonly everyMs: number }
 }
 
@@ -51,9 +51,9 @@ export const openEventStream = (
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
-      // Proxies such as nginx would collect the events otherwise.
+      // Keeps proxies such as nginx from buffering the events.
       'x-accel-buffering': 'no',
-      // HTTP/1.0, which proxies such as nginx speak unless told otherwise, has no chunks and so nothing behind them.
+      // HTTP/1.0, the default of proxies such as nginx, has no chunks and therefore no trailers.
       ...(trailers.length > 0 && raw.useChunkedEncodingByDefault && { trailer: trailers.join(', ') }),
     })
   }
@@ -80,14 +80,14 @@ export const openEventStream = (
 
 const ALIVE_EVERY_MS = 15_000
 
-/** What becomes of a chat's events in a stream of some API. '' is nothing. */
+/** Turns a chat's events into the frames of one API's stream. '' sends nothing. */
 export interface Frames {
-  /** `tally` is what is known with this event. */
+  /** `tally` includes this event. */
   event(choice: ChoiceEvent, tally: Tally): string
   end(tally: Tally): string
-  /** Nothing follows it. */
+  /** Nothing may follow it. */
   error(error: InferenceError): string
-  /** Nothing to clients, and a sign of life to whatever is between them and us. */
+  /** Ignored by clients, but keeps the connection alive for proxies in between. */
   readonly alive: string
 }
 
@@ -100,8 +100,8 @@ export interface StreamedChat {
 }
 
 /**
- * Sends the chat as it is made. A failure before the first event is thrown; a later one is sent as the last event. What only
- * the end can tell, about speculation, is in the usage of the last chunk and in trailers.
+ * Streams a chat. A failure before the first event is thrown; a later one is sent as the last event. Speculation counts, which
+ * are known only at the end, are in the last chunk's usage and in trailers.
  */
 export const streamChat = async (
   request: FastifyRequest,

@@ -10,23 +10,23 @@ import { type Frames, streamChat } from './chat-stream.ts'
 import { accelerationHeaders, collectReplies, type Reply, type Tally } from './replies.ts'
 
 export interface ChatRoutes extends ChatDeps {
-  /** Of requests that do not ask for one. */
+  /** The format for requests that name none. */
   readonly defaultFormat: RequestedFormat
   readonly metrics: ChatMetrics
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** How an API presents a chat: whole, or as a stream. */
+/** Presents a chat in one API: whole, or as a stream. */
 export interface ReplyStyle {
   whole(replies: readonly Reply[], tally: Tally): object
   frames(): Frames
 }
 
-/** A request of some API as it was read, and how its reply is presented. */
+/** A parsed request of one API, and the presentation of its reply. */
 export interface ReadChat {
   readonly order: ChatOrder
-  /** `model` is the one that answers, `created` in seconds since the epoch. */
+  /** `model` is the model that answers; `created` is in seconds since the epoch. */
   readonly style: (model: string, created: number) => ReplyStyle
 }
 
@@ -35,14 +35,14 @@ const headersOf = ({ model, routed, removedTokens }: ChatRun): Readonly<Record<s
   ...(removedTokens !== null && { 'X-Service-Compression': 'true' }),
 })
 
-/** An id of OpenAI's or Anthropic's kind. */
+/** Returns an id in the style of OpenAI and Anthropic. */
 export const newId = (prefix: string): string => `${prefix}${randomUUID().replaceAll('-', '')}`
 
 const logChoice = (request: FastifyRequest, { model, routed }: ChatRun): void => {
   if (routed !== null) request.log.info({ model, reason: routed }, 'routed')
 }
 
-/** A route that answers with a chat. */
+/** Adds a route that answers with a chat. */
 export const answerWithChat = (
   app: App,
   path: string,
@@ -92,11 +92,11 @@ interface ChatIdentity {
   readonly model: string
 }
 
-/** As OpenAI names it: calls are why a reply that was not cut has ended. */
+/** Returns OpenAI's finish reason: `tool_calls` for a reply that ended normally and has calls. */
 const finishReason = ({ reason }: Finished, calls: number): string =>
   reason === 'stop' && calls > 0 ? 'tool_calls' : reason
 
-/** On the wire. `early_exit_tokens` is ours, and there only when early exit happened. */
+/** The usage in OpenAI's format. `early_exit_tokens` is our extension, present only after early exit. */
 export const presentUsage = ({ promptTokens, cachedTokens, completionTokens, earlyExitTokens }: Tally) => ({
   prompt_tokens: promptTokens,
   completion_tokens: completionTokens,
@@ -105,12 +105,12 @@ export const presentUsage = ({ promptTokens, cachedTokens, completionTokens, ear
   ...(earlyExitTokens > 0 && { early_exit_tokens: earlyExitTokens }),
 })
 
-/** The server-sent events of one streamed chat, as OpenAI's clients expect them. */
+/** Creates the server-sent events of one streamed chat in OpenAI's format. */
 export const chatFrames = (
   { id, created, model }: ChatIdentity,
   { includeUsage, choices }: { readonly includeUsage: boolean; readonly choices: number },
 ): Frames => {
-  // One of these is made for every token: what they have in common is written once.
+  // Every token needs a chunk, so the common part is serialized once.
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":`
   const rest = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
   const choice = (index: number, delta: string, reason: string): string =>
@@ -121,7 +121,7 @@ export const chatFrames = (
 
   const finish = (index: number, result: Finished, tally: Tally): string => {
     running--
-    // Without a chunk for the usage, the last chunk that there is reports early exit.
+    // Without a usage chunk, the last chunk reports early exit.
     const hasUsage = running === 0 && !includeUsage && tally.earlyExitTokens > 0
     return choice(index, '{}', `"${finishReason(result, calls[index]!)}"`) + (hasUsage ? `,${usage(tally)}` : rest)
   }
@@ -147,13 +147,12 @@ export const chatFrames = (
       }
     },
     end: (tally) => `${includeUsage ? `${head}[],${usage(tally)}` : ''}data: [DONE]\n\n`,
-    // OpenAI's clients throw this as an error of the API; nothing may follow it.
+    // OpenAI's clients throw this as an API error. Nothing may follow it.
     error: (error) => `data: ${JSON.stringify(error.toJSON())}\n\n`,
     alive: ': waiting\n\n',
   }
 }
 
-/** The whole chat completion. */
 const presentChat = ({ id, created, model }: ChatIdentity, replies: readonly Reply[], tally: Tally) => ({
   id,
   object: 'chat.completion',

@@ -17,7 +17,7 @@ const fault = (act: () => unknown): unknown => {
   return 'accepted'
 }
 
-test('fields that are absent or null have the defaults of the interface', () => {
+test('absent and null fields get the defaults of the API', () => {
   const order = {
     model: 'starter',
     messages,
@@ -40,7 +40,7 @@ test('fields that are absent or null have the defaults of the interface', () => 
   })
 })
 
-test('every field is taken over', () => {
+test('every field is read', () => {
   expect(
     read({
       messages: [
@@ -85,7 +85,7 @@ test('every field is taken over', () => {
   expect(read({ stop: 'x', max_tokens: 7, max_completion_tokens: 7 })).toMatchObject({ stop: ['x'], maxTokens: 7 })
 })
 
-test('members that are null count as absent', () => {
+test('nested fields that are null count as absent', () => {
   const json_schema = { name: 'x', description: null, schema: null, strict: null }
   expect(
     read({
@@ -96,7 +96,7 @@ test('members that are null count as absent', () => {
   ).toMatchObject({ includeUsage: false, responseFormat: { type: 'json_object' } })
 })
 
-test('what asks for nothing that is not done here is let through', () => {
+test('unsupported fields with values that have no effect are accepted', () => {
   const harmless = { user: 'u', presence_penalty: 0, frequency_penalty: 0, logprobs: false, logit_bias: {}, tools: [] }
   expect(read({ ...harmless, tool_choice: 'auto', modalities: ['text'], store: false, metadata: { a: 'b' } })).toEqual(
     read({}),
@@ -117,7 +117,7 @@ test.each([
     'response_format.json_schema.rules',
   ],
   [{ stream: true, stream_options: { include_obfuscation: true } }, 'stream_options.include_obfuscation'],
-])('%j is refused as unsupported, by its name', (fields, param) => {
+])('%j is refused as unsupported, and the error names the field', (fields, param) => {
   expect(fault(() => read(fields))).toEqual(['unsupported', param, expect.stringContaining(param)])
 })
 
@@ -151,7 +151,7 @@ test.each([
   [
     { messages: [{ role: 'robot', content: '' }] },
     'messages[0].role',
-    "messages[0].role must be one of system, user, assistant and tool, got 'robot'.",
+    "messages[0].role must be one of system, developer, user, assistant, tool, got 'robot'.",
   ],
   [
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, 'b'] }] },
@@ -184,12 +184,12 @@ test.each([
   [{ stream_options: {} }, 'stream_options', 'stream_options is only for requests with stream true.'],
   [{ temprature: 1 }, 'temprature', "'temprature' is not a field of this request. Leave it out."],
   [{ __proto__x: 1, toString: 1 }, '__proto__x', "'__proto__x' is not a field of this request. Leave it out."],
-])('%j is refused with the name of the field', (fields, param, message) => {
+])('%j is refused, and the error names the field', (fields, param, message) => {
   expect(fault(() => read(fields))).toEqual(['invalid_request', param, message])
 })
 
 test.each(['{"const": 1e400}', '{"enum": [1, [-1e400]]}', '{"type": "number", "maximum": 1e400}'])(
-  'a schema %s, whose number would become null, is refused with its place',
+  'a schema %s with a number that would become null is refused with its location',
   (text) => {
     const schema = parseJson(Buffer.from(`{"type": "object", "properties": {"a/b": ${text}}}`)) as object
     const refusal = (field: string) => [
@@ -208,13 +208,13 @@ test.each([
   ['a b', 'must be 1 to 128 letters, digits, _ and -, got "a b".'],
   [5, 'must be 1 to 128 letters, digits, _ and -, got 5.'],
   [undefined, 'is required: 1 to 128 letters, digits, _ and -.'],
-])('a function named %j is refused with what was sent', (name, message) => {
+])('a function named %j is refused, and the error shows the name', (name, message) => {
   const field = 'tools[0].function.name'
   const tools = [{ type: 'function', function: { name } }]
   expect(fault(() => read({ tools }))).toEqual(['invalid_request', field, `${field} ${message}`])
 })
 
-test('a body that is no object is refused', () => {
+test('a body that is not an object is refused', () => {
   const form = ['invalid_request', null]
   expect(fault(() => readChatOrder(undefined, TEXT))).toEqual([
     ...form,
@@ -226,7 +226,7 @@ test('a body that is no object is refused', () => {
   ])
 })
 
-test('bytes that are not UTF-8, not JSON or too deep are refused', () => {
+test('bytes that are not UTF-8, not JSON, or nested too deeply are refused', () => {
   const parse = (bytes: Uint8Array | string) => fault(() => parseJson(Buffer.from(bytes)))
   expect(parse(Buffer.from([0x22, 0xff, 0x22]))).toEqual(['invalid_request', null, 'The body is not valid UTF-8.'])
   expect(parse('{"a":')).toEqual(['invalid_request', null, expect.stringContaining('The body is not valid JSON: ')])

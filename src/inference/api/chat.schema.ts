@@ -6,7 +6,7 @@ import { assertFinite } from './finite-numbers.ts'
 import { assertOnly, bodyReader, invalid, isObject, refuseForeign, unsupported } from './request-body.ts'
 import { readToolUse, TOOL_FIELDS } from './tools.schema.ts'
 
-/** What OpenAI's API takes at most is 4; 16 is for clients of other local servers. */
+/** OpenAI's API takes at most 4; 16 accommodates clients of other local servers. */
 const MAX_STOPS = 16
 const MAX_CHOICES = 8
 
@@ -30,23 +30,23 @@ const ChatBody = Type.Object({
   ...TOOL_FIELDS,
 })
 
-/** What a client asks for, with every default filled in. */
+/** A chat request with every default filled in. */
 export interface ChatOrder {
-  /** As the client named it; `auto` leaves the choice to the server. */
+  /** The client's name for the model; `auto` leaves the choice to the server. */
   readonly model: string
   readonly messages: readonly ChatMessage[]
   readonly stream: boolean
-  /** A stream ends with the usage. */
+  /** Whether a stream ends with the usage. */
   readonly includeUsage: boolean
   readonly temperature: number
   readonly topP: number
   readonly maxTokens: number | null
   readonly stop: readonly string[]
   readonly responseFormat: RequestedFormat
-  /** null: the model may call nothing. */
+  /** null if the model may call nothing. */
   readonly toolUse: ToolUse | null
   readonly choices: number
-  /** null: another one each time. */
+  /** null for a random seed. */
   readonly seed: number | null
 }
 
@@ -72,7 +72,7 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
   if (options === undefined) return false
   if (stream !== true) throw invalid('stream_options is only for requests with stream true.', 'stream_options')
   for (const [name, value] of Object.entries(options)) {
-    // Padding against listeners on the way; there is none here.
+    // Padding that hides token lengths from eavesdroppers, which this server does not add.
     if (name === 'include_usage' || (name === 'include_obfuscation' && value === false) || value === null) continue
     const field = `stream_options.${name.slice(0, 100)}`
     throw unsupported(`${field} is not supported. Leave it out.`, field)
@@ -80,7 +80,10 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
   return options.include_usage ?? false
 }
 
-/** A reply under a format calls nothing: both at once are refused, and a format that the server adds gives way. */
+/**
+ * Returns the format to use with these functions, which cannot be combined with one: a requested format is refused, and the
+ * server's default format is dropped.
+ */
 export const formatBeside = (
   toolUse: ToolUse | null,
   format: RequestedFormat,
@@ -96,7 +99,7 @@ export const formatBeside = (
 }
 
 /**
- * What the body asks for. Nothing that would change the answer is ignored: it is understood, or refused by its name.
+ * Reads a chat request. A field that would change the answer is either understood or refused by name, never ignored.
  * @throws InferenceError invalid_request or unsupported, with the field as `param`
  */
 export const readChatOrder = (body: unknown, defaultFormat: RequestedFormat): ChatOrder => {
@@ -139,7 +142,7 @@ const withoutNull = (value: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 
 /**
- * What the field asks for, or the fallback where it is absent.
+ * Reads the response format, or returns `fallback` if the field is absent.
  * @throws InferenceError invalid_request or unsupported, with the field as `param`
  */
 export const readResponseFormat = (
@@ -169,7 +172,7 @@ export const readResponseFormat = (
   )
 }
 
-/** The same for an API in which the format stands elsewhere: errors name its place there. */
+/** Reads a response format from another field of an API. Errors name that field. */
 export const readFormatAt = (place: string, format: { readonly type: string }): RequestedFormat => {
   const renamed = (text: string): string => text.replaceAll(/response_format(\.json_schema)?/g, place)
   try {

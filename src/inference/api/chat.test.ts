@@ -55,7 +55,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: expect.any(Number) },
 }
 
-test("a chat completion has OpenAI's shape, and no headers of what did not happen", async () => {
+test("a chat completion has OpenAI's shape, and no headers for features that were not used", async () => {
   const before = Math.floor(Date.now() / 1000)
   const { data: answer, response } = await client.chat.completions.create(asking(FRANCE)).withResponse()
   const { prompt_tokens, completion_tokens } = answer.usage!
@@ -72,7 +72,7 @@ test("a chat completion has OpenAI's shape, and no headers of what did not happe
   expect([...response.headers.keys()].filter((name) => name.startsWith('x-service'))).toEqual([])
 })
 
-test('a stream gives the role, then text, then the reason, then the usage, in chunks of one identity', async () => {
+test('a stream sends the role, the text, the finish reason, and the usage, in chunks with the same id', async () => {
   const chunks = await chunksOf(asking(FRANCE), true)
   const { id, created } = chunks[0]!
   const base = { id, object: 'chat.completion.chunk', created, model: 'starter' }
@@ -92,20 +92,20 @@ test('a stream gives the role, then text, then the reason, then the usage, in ch
   ])
 })
 
-test('without include_usage no chunk of a stream has a usage', async () => {
+test('without include_usage, no chunk of a stream contains usage', async () => {
   const chunks = await chunksOf(asking(FRANCE, { max_tokens: 2 }), false)
   expect(chunks.every((chunk) => !('usage' in chunk))).toBe(true)
   expect(chunks.at(-1)!.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'length' }])
 })
 
-test("a stream passes the client's own readable stream", async () => {
+test("a stream works with the official client's toReadableStream", async () => {
   const stream = await client.chat.completions.create({ ...asking(FRANCE), stream: true })
   const lines = (await new Response(stream.toReadableStream()).text()).trim().split('\n')
   const texts = lines.map((line) => (JSON.parse(line) as ChatCompletionChunk).choices[0]!.delta.content ?? '')
   expect(texts.join('')).toBe(PARIS)
 })
 
-test('every choice of a stream has a role, texts and a reason of its own, and the prompt counts once', async () => {
+test('every choice of a stream has its own role, texts, and finish reason, and the prompt counts once', async () => {
   const chunks = await chunksOf(asking('Tell me a story.', { n: 3, temperature: 1, seed: 5, max_tokens: 20 }), true)
   const { usage } = chunks.at(-1)!
   const byChoice = [0, 1, 2].map((index) =>
@@ -126,7 +126,7 @@ test('every choice of a stream has a role, texts and a reason of its own, and th
   expect(whole.usage!.prompt_tokens).toBe(await engine.countTokens!([{ role: 'user', content: 'Tell me a story.' }]))
 })
 
-test('the same seed gives the same text, another seed or none gives others', async () => {
+test('the same seed gives the same text; another seed or none gives different texts', async () => {
   const story = (fields: object) => textsOf('Tell me a story.', { temperature: 1.5, max_tokens: 30, ...fields })
   const [same, again, other, none, noneAgain] = [
     await story({ seed: 1 }),
@@ -139,7 +139,7 @@ test('the same seed gives the same text, another seed or none gives others', asy
   expect(new Set([same, other, none, noneAgain].flat()).size).toBe(4)
 })
 
-test('a stop sequence ends the answer before it, also in a stream and also between tokens', async () => {
+test('an answer ends before a stop sequence, even in a stream and when the sequence spans tokens', async () => {
   const stop = ['never', 'ital of Fr']
   expect(await textsOf(FRANCE, { stop })).toEqual(['The cap'])
   const chunks = await chunksOf(asking(FRANCE, { stop }), false)
@@ -147,7 +147,7 @@ test('a stop sequence ends the answer before it, also in a stream and also betwe
   expect(chunks.at(-1)!.choices[0]!.finish_reason).toBe('stop')
 })
 
-test('json_object parses wherever max_tokens cuts it', async () => {
+test('json_object is valid JSON wherever max_tokens cuts it', async () => {
   for (const max_tokens of [1, 2, 3, 5, 8, 13]) {
     const { choices } = await client.chat.completions.create(
       asking('Tell me a story.', { max_tokens, temperature: 1.5, response_format: { type: 'json_object' } }),
@@ -156,7 +156,7 @@ test('json_object parses wherever max_tokens cuts it', async () => {
   }
 })
 
-test('json_schema gives what the schema says', async () => {
+test('json_schema gives a reply that matches the schema', async () => {
   const schema = {
     type: 'object',
     properties: { name: { type: 'string' }, age: { type: 'integer' } },
@@ -169,7 +169,7 @@ test('json_schema gives what the schema says', async () => {
   expect(JSON.parse(text!)).toEqual({ name: 'Mia', age: 7 })
 })
 
-test('a server in JSON mode answers in JSON unless the request says otherwise', async () => {
+test('a server in JSON mode answers in JSON unless the request asks for something else', async () => {
   const strict = await serveForTest(engine, { jsonMode: true })
   const ask = async (fields: object) => {
     const { choices } = await strict.client.chat.completions.create(asking(FRANCE, fields))
@@ -180,7 +180,7 @@ test('a server in JSON mode answers in JSON unless the request says otherwise', 
   await strict.close()
 })
 
-test('models are listed and found, and what is not there is a NotFoundError that says what is', async () => {
+test('models are listed and found, and an unknown model is a NotFoundError that names the known ones', async () => {
   const starter = { id: 'starter', object: 'model', created: 1_700_000_000, owned_by: 'local' }
   expect((await client.models.list()).data).toEqual([starter])
   expect(await client.models.retrieve('starter')).toEqual(starter)
@@ -201,7 +201,7 @@ test('models are listed and found, and what is not there is a NotFoundError that
   }
 })
 
-test('faults of the request are BadRequestErrors that name the field', async () => {
+test('invalid requests are BadRequestErrors that name the field', async () => {
   const fault = (fields: object) =>
     client.chat.completions.create({ ...asking(FRANCE), ...fields } as never).catch((thrown: unknown) => thrown)
   const faults = [
@@ -224,7 +224,7 @@ test('faults of the request are BadRequestErrors that name the field', async () 
   expect(error).toMatchObject({ status: 400, code: 'unsupported', param: 'model' })
 })
 
-test('a client that goes away frees its slot, whether it streams or waits for the whole', async () => {
+test('a client that disconnects frees its slot, whether it streams or waits for the whole answer', async () => {
   const stream = await client.chat.completions.create({ ...endless, stream: true })
   for await (const chunk of stream) if (chunk.choices[0]!.delta.content) break
   await server.until('inference_places_busy', 0)
@@ -239,7 +239,7 @@ test('a client that goes away frees its slot, whether it streams or waits for th
   expect(await textsOf(FRANCE, {})).toEqual([PARIS])
 })
 
-test('neither the log nor the metrics say what was asked or answered', async () => {
+test('neither the log nor the metrics contain prompts or replies', async () => {
   await textsOf(FRANCE, {})
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   expect(server.log() + metrics).not.toMatch(/France|Paris/)
@@ -249,7 +249,7 @@ test('neither the log nor the metrics say what was asked or answered', async () 
   expect(await server.metric('inference_engine_slots_free{engine="llama.cpp",model="starter"}')).toBe(4)
 })
 
-test('an engine that dies in the middle of a stream ends it with an error, and is there again', async () => {
+test('an engine that dies mid-stream ends the stream with an error and is restarted', async () => {
   const stream = await client.chat.completions.create({ ...endless, stream: true })
   const failure = await (async () => {
     let killed = false

@@ -23,7 +23,7 @@ const readBody = bodyReader(EmbeddingsBody)
 
 type Order = Static<typeof EmbeddingsBody>
 
-/** Of the items themselves: the schema only tells that one of them is wrong. */
+/** Checks each item, because the schema error does not say which one is wrong. */
 const checkItems = (input: readonly unknown[]): void => {
   if (input.length > MAX_INPUTS) return
   const index = input.findIndex((item) => typeof item !== 'string' || item === '')
@@ -57,7 +57,7 @@ const assertMayFit = (inputs: readonly string[], engine: Engine): void => {
   )
 }
 
-/** As little-endian float32, which OpenAI's clients ask for unless told otherwise: a third of the bytes of text. */
+/** Encodes a vector as little-endian float32, the default of OpenAI's clients, in a third of the bytes of text. */
 const base64Of = (vector: Float32Array): string => {
   const bytes = Buffer.alloc(vector.length * 4)
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4)

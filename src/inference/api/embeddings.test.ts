@@ -11,7 +11,7 @@ const fault = (body: unknown): unknown => {
   }
 }
 
-test('an order for embeddings names a model and one or more texts', () => {
+test('an embeddings request names a model and one or more texts', () => {
   expect(fault({ model: 'm', input: 'a', user: 'x', dimensions: null })).toEqual({ model: 'm', input: 'a', user: 'x' })
   expect(fault({ model: 'm', input: ['a', 'b'], encoding_format: 'base64' })).toEqual({
     model: 'm',
@@ -35,17 +35,17 @@ test.each([
   [{ model: 'm', input: ['a', null] }, 'invalid_request', 'input[1]'],
   [{ model: 'm', input: Array(2049).fill('') }, 'invalid_request', 'input'],
   [undefined, 'invalid_request', null],
-])('%j is refused with the name of the field', (body, code, param) => {
+])('%j is refused, and the error names the field', (body, code, param) => {
   expect(fault(body)).toEqual([code, param])
 })
 
-test('an item that is no text is named with what it is', () => {
+test('an error about an input item that is not a string names the item and shows its value', () => {
   const reading = (input: readonly unknown[]) => () => readEmbeddingsOrder({ model: 'm', input })
   expect(reading(['a', 1])).toThrow('input[1] must be a non-empty string, got 1.')
   expect(reading([''])).toThrow('input[0] must be a non-empty string, got "".')
 })
 
-test('embeddings are given as numbers or as base64 of little-endian float32', () => {
+test('embeddings are returned as numbers or as base64 of little-endian float32', () => {
   const embeddings = { vectors: [Float32Array.of(0.5, -1), Float32Array.of(0, 1)], tokens: 7 }
   const list = (data: readonly unknown[]) => ({
     object: 'list',

@@ -3,7 +3,7 @@ import type { App } from '../../platform/http/app.ts'
 import { InferenceError } from '../errors.ts'
 import { invalid } from './request-body.ts'
 
-/** Fastify's own errors about a request, reworded; undefined for what is no fault of the request. */
+/** Rewords Fastify's errors about a request; undefined for errors that are not the client's fault. */
 const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceError | undefined => {
   const type = request.headers['content-type']
   switch (error.code) {
@@ -32,7 +32,7 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceErro
   }
 }
 
-/** The error that a client gets: one that is meant for clients as it is, else one that refers to the log. */
+/** Returns the error for the client. Internal errors become one that refers to the log. */
 export const toClientError = (error: unknown, request: FastifyRequest): InferenceError => {
   if (error instanceof InferenceError) return error
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
@@ -48,7 +48,7 @@ export const logFailure = (error: InferenceError, request: FastifyRequest): void
   if (error.statusCode === 500) request.log.error({ err: error.cause ?? error }, 'the request failed')
 }
 
-/** By status. */
+/** Anthropic's error types by status. */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
@@ -59,7 +59,7 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   504: 'timeout_error',
 }
 
-/** In the shape of Anthropic's errors, which have no field: the message names it. */
+/** Formats an error like Anthropic's API, which has no `param`: the message names the field. */
 export const presentAnthropicError = ({ statusCode, message }: InferenceError) => {
   const type = ANTHROPIC_TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'api_error')
   return { type: 'error', error: { type, message } }
@@ -73,7 +73,7 @@ const bodyOf = (error: InferenceError, request: FastifyRequest): object =>
 const send = (error: InferenceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   logFailure(error, request)
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
-  // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.
+  // Fastify closes the connection after refusing a body, which can cut off the response that explains why.
   reply.removeHeader('connection')
   return reply
     .code(error.statusCode)
@@ -81,15 +81,15 @@ const send = (error: InferenceError, request: FastifyRequest, reply: FastifyRepl
     .send(JSON.stringify(bodyOf(error, request)))
 }
 
-/** Paths that cannot be decoded meet no hook: what those would have added is added here. */
+/** No hooks run for paths that cannot be decoded, so this adds what they would have added. */
 export const sendUnroutable = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
   send(toClientError(error, request), request, reply.header('x-request-id', request.id))
 
-/** Whatever goes wrong leaves in the shape of OpenAI's errors, and says nothing about our insides. */
+/** Answers every error in OpenAI's format, or in Anthropic's under /v1/messages, without internal details. */
 export const answerErrors = (app: App): void => {
   const methodsOf = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
-    // Only a sign of life.
+    // HEAD / is only a liveness check.
     if (url === '/') return
     const known = methodsOf.get(url) ?? new Set()
     for (const name of [method].flat()) if (name !== 'OPTIONS') known.add(name)
@@ -107,7 +107,9 @@ export const answerErrors = (app: App): void => {
       const message = `${shown} does not accept ${request.method}; it accepts ${methods.join(', ')}.`
       return send(new InferenceError('method_not_allowed', message), request, reply as FastifyReply)
     }
-    const paths = [...methodsOf.keys()].filter((known) => !known.includes('*')).sort()
+    // The one wildcard is the id of a model, which may contain slashes.
+    const paths = [...methodsOf.keys()].filter((known) => known !== '*').map((known) => known.replace('*', '{id}'))
+    paths.sort()
     const message = `There is no ${request.method} ${shown} here. There are ${paths.join(', ')}.`
     return send(new InferenceError('not_found', message), request, reply as FastifyReply)
   })

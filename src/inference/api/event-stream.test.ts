@@ -19,7 +19,7 @@ let server: TestServer
 
 afterEach(() => server.app.close())
 
-/** A server whose every chat is the stream that `speak` makes. */
+/** Starts a server on which every chat is the stream that `speak` writes. */
 const serve = async (
   speak: (stream: EventStream, signal: AbortSignal) => Promise<void>,
   options: Partial<EventStreamOptions> = {},
@@ -42,7 +42,7 @@ const serve = async (
 
 const REQUEST = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
 
-test('a client that reads nothing makes the sender wait, and is disconnected in the end', async () => {
+test('a client that reads nothing makes the sender wait, and is eventually disconnected', async () => {
   const frame = `data: ${'x'.repeat(65_536)}\n\n`
   let sent = 0
   let over = false
@@ -55,12 +55,12 @@ test('a client that reads nothing makes the sender wait, and is disconnected in 
   await client.until('data:')
   client.socket.pause()
   await eventually(() => over)
-  // What the sockets on both sides take in, and nothing in our memory: without waiting this would never have ended.
+  // Frames are buffered only in the sockets on both sides. Without backpressure, this loop would never have ended.
   expect(sent).toBeLessThan(1000)
   client.socket.destroy()
 })
 
-test('trailers follow in HTTP/1.1 only: a stream to HTTP/1.0 ends with its connection', async () => {
+test('trailers follow only in HTTP/1.1; an HTTP/1.0 stream ends with its connection', async () => {
   const port = await serve(
     async (stream) => {
       await stream.send('data: 1\n\n')
@@ -83,7 +83,7 @@ test('trailers follow in HTTP/1.1 only: a stream to HTTP/1.0 ends with its conne
   expect(old.toLowerCase()).not.toContain('trailer')
 })
 
-test('the official client takes signs of life for what they are', async () => {
+test('the official client ignores keep-alive frames', async () => {
   const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, { includeUsage: false, choices: 1 })
   const told = (event: ChatEvent) => frames.event({ index: 0, event }, NOTHING)
   const port = await serve(
@@ -106,7 +106,7 @@ test('the official client takes signs of life for what they are', async () => {
   expect(deltas).toEqual([{ role: 'assistant', content: '' }, { content: 'ä\n"' }, {}])
 })
 
-test('what is known only at the end follows as trailers, and nothing is sent before there is something to send', async () => {
+test('values known only at the end follow as trailers, and headers are sent only with the first frame', async () => {
   let begunBefore: boolean | undefined
   const port = await serve(
     async (stream) => {

@@ -1,7 +1,7 @@
 import { below } from '../structured-output/schema-fault.ts'
 import { invalid } from './request-body.ts'
 
-/** As a JSON pointer; null where every number is finite. Bodies are nested no deeper than recursion takes. */
+/** Returns the JSON pointer of a number that is not finite; null if there is none. Recursion is safe: body depth is limited. */
 const infiniteIn = (value: unknown, place: string): string | null => {
   if (typeof value === 'number') return Number.isFinite(value) ? null : place
   if (typeof value !== 'object' || value === null) return null
@@ -13,7 +13,7 @@ const infiniteIn = (value: unknown, place: string): string | null => {
 }
 
 /**
- * JSON's 1e400 is read as infinite, and would be null to whoever is passed the value.
+ * Refuses numbers such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null.
  * @throws InferenceError invalid_request
  */
 export const assertFinite = (value: unknown, field: string): void => {

@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { InferenceError } from '../errors.ts'
 
 export interface FormDeadline {
-  /** How long any form may take... */
+  /** Time that every form gets... */
   readonly graceMs: number
-  /** ...and a second more for each time that as much as this has arrived. */
+  /** ...plus one second for each time this many bytes arrive. */
   readonly bytesPerSecond: number
 }
 
@@ -18,8 +18,8 @@ const tooSlow = (bytes: number, ms: number, { bytesPerSecond }: FormDeadline): I
   )
 
 /**
- * Reads a form that takes up room while it is read. The server's stall limit alone would let a client that sends a few bytes
- * per second hold that room for hours.
+ * Reads a form under a deadline, because it takes memory while it is read. With only the server's stall limit, a client that
+ * sends a few bytes per second could hold that memory for hours.
  * @throws InferenceError request_timeout, and what `read` throws
  */
 export const withinDeadline = async <T>(

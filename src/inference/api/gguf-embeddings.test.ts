@@ -26,14 +26,14 @@ afterAll(async () => {
 const largestDifference = (one: readonly number[], other: readonly number[]): number =>
   Math.max(...one.map((value, index) => Math.abs(value - other[index]!)))
 
-test('a GGUF embedding model gives the vectors that BERT gives, in both encodings and many at once', async () => {
+test('a GGUF embedding model matches the vectors of the original BERT, in both encodings and under concurrency', async () => {
   const input = expected.map(({ text }) => text)
   const { data, usage } = await server.client.embeddings.create({
     model: 'tiny-embed',
     input,
     encoding_format: 'float',
   })
-  // llama.cpp looks up GELU in a table of half precision.
+  // llama.cpp approximates GELU with a half-precision lookup table.
   for (const [index, { embedding }] of data.entries())
     expect(largestDifference(embedding, expected[index]!.embedding)).toBeLessThan(2e-3)
   expect(usage.total_tokens).toBe(expected.reduce((sum, { tokens }) => sum + tokens, 0))
@@ -45,7 +45,7 @@ test('a GGUF embedding model gives the vectors that BERT gives, in both encoding
   for (const { data: same } of all) expect(same[0]!.embedding).toEqual(all[0]!.data[0]!.embedding)
 })
 
-test('a text with far more characters than the context holds never reaches the engine, and is named', async () => {
+test('a text with far more characters than the context can hold is refused by name before it reaches the engine', async () => {
   const inputs: (readonly string[])[] = []
   const watched: Engine = {
     ...engine,
@@ -78,7 +78,7 @@ test('a text with far more characters than the context holds never reaches the e
   }
 })
 
-test('a text that is too long, and a chat, are refused', async () => {
+test('a text that is too long is refused, and so is a chat', async () => {
   const long = { model: 'tiny-embed', input: ['Paris.', 'the '.repeat(40)] }
   const fault = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)
   expect(await fault(server.client.embeddings.create(long))).toMatchObject({

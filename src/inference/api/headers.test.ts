@@ -18,7 +18,7 @@ afterEach(() => server.close())
 
 type Message = { role: 'user' | 'assistant'; content: string }
 
-/** The answer to a chat, and those of our own headers that came with it. */
+/** Sends a chat and returns the answer with its X-Service headers. */
 const ask = async (options: Partial<InferenceServerOptions>, model: string, messages: readonly Message[]) => {
   server = await serveForTest(engine, options)
   const { data, response } = await server.client.chat.completions
@@ -37,7 +37,7 @@ const compressOver =
     return done === null ? null : { messages: done.messages, removedTokens: done.report.removedTokens }
   }
 
-test('a model that was chosen by us is named in a header and in the answer, one that was asked for is not', async () => {
+test('a model that routing chose is named in a header and in the answer; a model that the client named is not', async () => {
   expect(await ask({ route }, 'auto', [france])).toMatchObject({
     headers: { 'x-service-routed-model': 'starter' },
     model: 'starter',
@@ -48,11 +48,11 @@ test('a model that was chosen by us is named in a header and in the answer, one 
   expect(await ask({ route }, 'starter', [france])).toMatchObject({ headers: {} })
 })
 
-test('without routing there is no model auto', async () => {
+test('without routing there is no model named auto', async () => {
   await expect(ask({}, 'auto', [france])).rejects.toMatchObject({ status: 404, code: 'model_not_found' })
 })
 
-test('a prompt over the threshold is compressed and says so, one below it is left alone', async () => {
+test('a prompt over the threshold is compressed and marked by a header; one below it is left alone', async () => {
   const talk: Message[] = Array.from({ length: 8 }, (_, turn) => [
     { role: 'user' as const, content: `The cat sat on the mat. The cat sat on the mat. Turn ${turn}.` },
     { role: 'assistant' as const, content: 'The cat sat on the mat.' },

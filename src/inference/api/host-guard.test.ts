@@ -22,7 +22,7 @@ const answerTo = async (port: number, host: string, more = ''): Promise<{ status
 }
 
 test.each(['127.0.0.1', '0.0.0.0'])(
-  'a server on %s refuses a page whose name was made to point there',
+  'a server on %s refuses a page with a host name that was rebound to it',
   async (host) => {
     const server = await serveForTest(engine, { host })
     const refused = {
@@ -48,7 +48,7 @@ test.each(['127.0.0.1', '0.0.0.0'])(
   },
 )
 
-test('a server that requires a key answers to any name and to pages of any origin: it asks for the key', async () => {
+test('a server that requires a key answers any host and pages of any origin, because they need the key', async () => {
   const server = await serveForTest(engine, { apiKey: 'mine' })
   try {
     const [host, page] = ['rebound.example', 'Origin: http://evil.example\r\n']
@@ -63,7 +63,7 @@ test('a server that requires a key answers to any name and to pages of any origi
   }
 })
 
-test('a server answers to its public address, and to pages of it and of origins that were allowed', async () => {
+test('a server answers to its public address, to pages served there, and to pages of allowed origins', async () => {
   const server = await serveForTest(engine, {
     host: '0.0.0.0',
     publicUrl: 'https://models.example',

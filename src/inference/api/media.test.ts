@@ -46,18 +46,18 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
     for (const vector of numbers) expect(Math.hypot(...vector)).toBeCloseTo(1, 5)
   })
 
-  test('a text that is too long is refused with its field', async () => {
+  test('a text that is too long is refused, and the error names the field', async () => {
     const requested = bert.client.embeddings.create({ model: 'tiny-bert', input: 'the '.repeat(200) })
     await expect(requested).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'input' })
   })
 
-  test.each(['wav', 'mp3'])('a recording as %s is written down', async (ending) => {
+  test.each(['wav', 'mp3'])('a recording in %s format is transcribed', async (ending) => {
     const file = await toFile(await recording(ending), 'recording')
     const answer = await whisper.client.audio.transcriptions.create({ model: 'tiny-whisper', file })
     expect(answer).toEqual({ text: 'one two three' })
   })
 
-  test('the long form says language, duration and segments', async () => {
+  test('verbose_json contains the language, duration, and segments', async () => {
     const file = await toFile(await recording('wav'), 'recording.wav')
     const requested = { model: 'tiny-whisper', file, language: 'en', response_format: 'verbose_json' } as const
     expect(await whisper.client.audio.transcriptions.create(requested)).toEqual({
@@ -69,7 +69,7 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
     })
   })
 
-  test('what is no recording, and a language that is none, are refused with their fields', async () => {
+  test('a file that is not a recording and an unknown language are refused, and the errors name the fields', async () => {
     const text = await toFile(Buffer.from('RIFF....WAVE'), 'recording.wav')
     const wav = await toFile(await recording('wav'), 'recording.wav')
     const { transcriptions } = whisper.client.audio
@@ -84,7 +84,7 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
     })
   })
 
-  test('a model is not asked for what it cannot do', async () => {
+  test('a model refuses requests that it cannot serve', async () => {
     const chat = bert.client.chat.completions.create({
       model: 'tiny-bert',
       messages: [{ role: 'user', content: 'Hi' }],

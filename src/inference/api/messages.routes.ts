@@ -24,7 +24,7 @@ const stopOf = ({ reason, stopSequence }: Finished, calls: number): Json => ({
   stop_sequence: stopSequence ?? null,
 })
 
-/** What was cached counts apart there. */
+/** Usage in Anthropic's format, which counts cached tokens separately. */
 const usageOf = ({ promptTokens, cachedTokens, completionTokens }: Tally): Json => ({
   input_tokens: promptTokens - cachedTokens,
   cache_creation_input_tokens: 0,
@@ -66,7 +66,7 @@ const present = (model: string, { text, calls, result }: Reply, tally: Tally): J
   return messageOf(model, content, { ...stopOf(result, calls.length), usage: usageOf(tally) })
 }
 
-/** The events of one streamed message, in the order in which Anthropic sends them. */
+/** Creates the events of one streamed message, in Anthropic's order. */
 const messageFrames = (model: string): Frames => {
   const event = (type: string, fields: Json = {}): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`

@@ -47,7 +47,7 @@ type CountBody = Static<typeof CountBody>
 const readCountBody = bodyReader(CountBody)
 const readMessagesBody = bodyReader(MessagesBody)
 
-/** What agents send that asks for nothing here: no model of ours thinks apart from its text. */
+/** Fields that agents send and that have no effect here, such as `thinking`: no model here separates thinking from text. */
 const FOREIGN = {
   metadata: anything,
   cache_control: anything,
@@ -63,7 +63,7 @@ const FOREIGN = {
 
 const said = (parts: readonly unknown[], at: string): string => (parts.length === 0 ? '' : readTexts(parts, at))
 
-/** Blocks that were thought, which go to no other model. */
+/** True for thinking blocks, which are never passed to a model. */
 const isThought = (block: unknown): boolean =>
   isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking')
 
@@ -99,7 +99,7 @@ const readMessage = (message: CountBody['messages'][number], index: number): rea
     if (isObject(block) && type === 'tool_use' && role === 'assistant') calls.push(readCall(block, place))
     else if (isObject(block) && type === 'tool_result' && role === 'user') results.push(readResult(block, place))
     else if (!isThought(block)) {
-      // Named by its own place.
+      // Pads the array so that errors name the block's own index.
       readTexts(new Array(position).fill({ type: 'text', text: '' }).concat([block]), `${at}.content`)
       rest.push(block)
     }
@@ -117,7 +117,7 @@ const readMessages = ({ system, messages }: CountBody): readonly ChatMessage[] =
   return withOneSystem(first, read.flat())
 }
 
-/** Its blocks are paragraphs. */
+/** Joins the system prompt's blocks as paragraphs. */
 const systemText = (blocks: readonly unknown[]): string =>
   blocks.map((block, index) => readTexts([block], `system[${index}]`)).join('\n\n')
 
@@ -146,7 +146,7 @@ const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | 
 
 const readFormat = ({ output_config: config }: CountBody) => {
   const { format } = (config ?? {}) as Readonly<Record<string, unknown>>
-  // Hints about how long to think.
+  // effort and task_budget are hints about how long to think.
   assertOnly(config, 'output_config', ['format', 'effort', 'task_budget'])
   if ((format ?? null) === null) return { type: 'text' } as const
   if (!isObject(format)) throw invalid('output_config.format must be an object.', 'output_config.format')
@@ -159,7 +159,7 @@ const readFormat = ({ output_config: config }: CountBody) => {
   throw unsupported("output_config.format.type must be 'json_schema'.", 'output_config')
 }
 
-/** The prompt that a request to Anthropic's API describes. @throws InferenceError with the field as `param` */
+/** Reads the prompt of a request to Anthropic's API. @throws InferenceError with the field as `param` */
 export const readCountOrder = (body: unknown): Pick<ChatOrder, 'model' | 'messages' | 'toolUse' | 'responseFormat'> => {
   const read = readCountBody(body)
   refuseForeign(read, new Set(Object.keys(MessagesBody.properties)), FOREIGN)
@@ -168,7 +168,7 @@ export const readCountOrder = (body: unknown): Pick<ChatOrder, 'model' | 'messag
   return { model: read.model, messages: readMessages(read), toolUse, responseFormat }
 }
 
-/** What a request to Anthropic's Messages API asks for. @throws InferenceError with the field as `param` */
+/** Reads a request to Anthropic's Messages API. @throws InferenceError with the field as `param` */
 export const readMessagesOrder = (body: unknown): ChatOrder => {
   const read = readMessagesBody(body)
   return {

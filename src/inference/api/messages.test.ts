@@ -34,7 +34,7 @@ const tool = {
 }
 const forced = { ...asked, tools: [tool], tool_choice: { type: 'tool' as const, name: 'get_weather' } }
 
-test('a message is answered whole, and why it ended is told', async () => {
+test('a message is answered whole, with its stop reason', async () => {
   const system = [{ type: 'text' as const, text: 'Be brief.', cache_control: { type: 'ephemeral' as const } }]
   const { id, usage, ...rest } = await client.messages.create({ ...asked, system, metadata: { user_id: 'u' } })
   expect(id).toMatch(/^msg_\w{32}$/)
@@ -55,7 +55,7 @@ test('a message is answered whole, and why it ended is told', async () => {
   })
 })
 
-test('a stream has the events of the API, in their order', async () => {
+test('a stream sends the events of the API in order', async () => {
   const typesOf = async (body: Anthropic.MessageCreateParamsNonStreaming) => {
     const types: string[] = []
     for await (const { type } of await client.messages.create({ ...body, stream: true })) types.push(type)
@@ -74,7 +74,7 @@ test('a stream has the events of the API, in their order', async () => {
   expect(final).toMatchObject({ content: [{ type: 'text', text: ANSWER }], stop_reason: 'end_turn' })
 })
 
-test('a function is called, whole and streamed, and its result goes back', async () => {
+test('a function is called, whole and streamed, and its result is accepted', async () => {
   const called = await client.messages.create(forced)
   const expected = {
     content: [
@@ -108,7 +108,7 @@ test('a function is called, whole and streamed, and its result goes back', async
   expect(next.role).toBe('assistant')
 })
 
-test('tokens of a prompt are counted, those of its functions too', async () => {
+test('count_tokens counts the prompt and its functions', async () => {
   const { model, messages } = asked
   const plain = await client.messages.countTokens({ model, messages })
   const { usage } = await client.messages.create(asked)
@@ -117,7 +117,7 @@ test('tokens of a prompt are counted, those of its functions too', async () => {
   expect(input_tokens).toBeGreaterThan(plain.input_tokens)
 })
 
-test('what is refused is told in the shape of that API', async () => {
+test("refused requests get errors in Anthropic's format", async () => {
   const fault = (fields: object) =>
     client.messages.create({ ...asked, ...fields } as never).catch((error: unknown) => error)
   expect(await fault({ max_tokens: null })).toMatchObject({

@@ -23,11 +23,11 @@ const serving = (name: string) => {
   return served
 }
 
-// Visibly skipped where the optional part is not there: svc engines install onnxruntime
-describe.skipIf(testEngines === null)('a model that embeds', () => {
+// Reported as skipped if the optional engine is not installed: svc engines install onnxruntime
+describe.skipIf(testEngines === null)('an embedding model', () => {
   const served = serving('tiny-bert')
 
-  test('gives the official client the same vectors as base64, which it asks for, and as numbers', async () => {
+  test('gives the official client the same vectors as base64, its default, and as numbers', async () => {
     const { client } = served.server
     const input = ['the cat sat', 'a dog ran']
     const packed = await client.embeddings.create({ model: 'tiny-bert', input })
@@ -44,7 +44,7 @@ describe.skipIf(testEngines === null)('a model that embeds', () => {
     expect(one.data[0]!.embedding.length).toBe(plain.data[0]!.embedding.length)
   })
 
-  test('does not chat, and says so', async () => {
+  test('refuses to chat', async () => {
     const messages = [{ role: 'user' as const, content: 'Hi' }]
     await expect(served.server.client.chat.completions.create({ model: 'tiny-bert', messages })).rejects.toMatchObject({
       status: 400,
@@ -54,7 +54,7 @@ describe.skipIf(testEngines === null)('a model that embeds', () => {
   })
 })
 
-describe.skipIf(testEngines === null)('a model that hears', () => {
+describe.skipIf(testEngines === null)('a speech model', () => {
   const served = serving('tiny-whisper')
 
   const transcribe = async (format: 'json' | 'verbose_json' | 'srt') => {
@@ -63,7 +63,7 @@ describe.skipIf(testEngines === null)('a model that hears', () => {
     return client.audio.transcriptions.create({ model: 'tiny-whisper', file, language: 'en', response_format: format })
   }
 
-  test('gives the official client its transcript in every form', async () => {
+  test('gives the official client its transcript in every format', async () => {
     expect(await transcribe('json')).toEqual({ text: 'one two three' })
     expect(await transcribe('verbose_json')).toMatchObject({
       task: 'transcribe',
@@ -75,7 +75,7 @@ describe.skipIf(testEngines === null)('a model that hears', () => {
     expect(await transcribe('srt')).toMatch(/^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\none two three\n$/)
   })
 
-  test('refuses what is no recording', async () => {
+  test('refuses a file that is not a recording', async () => {
     const file = await OpenAI.toFile(Buffer.from('hello'), 'a.wav')
     const { client } = served.server
     await expect(client.audio.transcriptions.create({ model: 'tiny-whisper', file })).rejects.toMatchObject({

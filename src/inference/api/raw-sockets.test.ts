@@ -35,7 +35,7 @@ const send = async (text: string | Buffer): Promise<RawClient> => {
   return client
 }
 
-/** The status and the parsed error of the first answer. */
+/** Returns the status and the parsed error of the first response. */
 const errorOf = async (client: RawClient): Promise<unknown> => {
   const text = await client.until('}}')
   client.socket.destroy()
@@ -49,7 +49,7 @@ const fault = (status: number, code: string, message: unknown, param: string | n
   error: { message, type: 'invalid_request_error', param, code },
 })
 
-test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is answered in the shape of OpenAI', async () => {
+test('invalid HTTP, JSON, UTF-8, paths, and methods are answered in the format of OpenAI', async () => {
   expect(await errorOf(await send('garbage\r\n\r\n'))).toEqual(
     fault(400, 'invalid_request', 'The request is not valid HTTP/1.1.'),
   )
@@ -70,14 +70,18 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
     fault(405, 'method_not_allowed', '/v1/chat/completions does not accept GET; it accepts POST.'),
   )
   expect(await errorOf(await send('GET /v2/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
-    fault(404, 'not_found', expect.stringContaining('There is no GET /v2/nothing here. There are /health,')),
+    fault(
+      404,
+      'not_found',
+      expect.stringMatching(/^There is no GET \/v2\/nothing here. There are \/health, .*\/v1\/models\/\{id\}/),
+    ),
   )
   expect(await errorOf(await send('GET /v1/models/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
     fault(400, 'invalid_request', 'The path is not valid percent-encoded UTF-8.'),
   )
 })
 
-test('a body of 100 MB is refused when it is announced, and one that is not announced when it has become too long', async () => {
+test('a body of 100 MB is refused when announced, or, if not announced, once it exceeds the limit', async () => {
   const tooLarge = fault(413, 'request_too_large', 'The body is larger than the limit of 2097152 bytes.')
   const announced = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
   expect(await errorOf(await send(`${announced}Content-Length: 104857600\r\n\r\n{`))).toEqual(tooLarge)
@@ -88,7 +92,7 @@ test('a body of 100 MB is refused when it is announced, and one that is not anno
   expect(await errorOf(client)).toEqual(tooLarge)
 })
 
-test('a request that never ends and a body that trickles lose their connections', async () => {
+test('a request that never ends and a body that trickles in are disconnected', async () => {
   const half = await send(post(france).slice(0, -10))
   const trickle = await send(post(france).slice(0, -40))
   const timer = setInterval(() => trickle.socket.write(' '), 100)
@@ -97,7 +101,7 @@ test('a request that never ends and a body that trickles lose their connections'
   clearInterval(timer)
 })
 
-test('pipelined requests are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   const client = await send(`${post(france)}GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n${post(france)}`)
   const text = await client.until(`"object":"list"`)
   expect(text.indexOf(PARIS)).toBeGreaterThan(0)
@@ -106,7 +110,7 @@ test('pipelined requests are answered in their order', async () => {
   client.socket.destroy()
 })
 
-test('a client that is gone before its answer has begun, or while pipelined ones wait, leaves nothing running', async () => {
+test('a client that disconnects mid-answer while pipelined requests wait leaves nothing running', async () => {
   const stream = post(JSON.stringify({ ...endless, stream: true }))
   const client = await send(stream + stream)
   await client.until('"content":"')
@@ -116,7 +120,7 @@ test('a client that is gone before its answer has begun, or while pipelined ones
   await eventually(() => engine.figures().slots_busy === 0)
 })
 
-test('pages of this machine may call the server, pages of the web may not', async () => {
+test('pages of this machine may call the server, but pages from the web may not', async () => {
   const allowed = async (origin: string) => {
     const { headers } = await fetch(`${server.url}/v1/models`, { headers: { origin } })
     return headers.get('access-control-allow-origin')
@@ -134,7 +138,7 @@ test('pages of this machine may call the server, pages of the web may not', asyn
   }
 })
 
-test('health says what is served and what is loaded', async () => {
+test('health lists the served and the loaded models', async () => {
   expect(await (await fetch(`${server.url}/health`)).json()).toEqual({
     status: 'ok',
     version: '1.0.0',

@@ -1,12 +1,12 @@
 import type { ChatEvent, Finished } from '../engines/engine.ts'
 import type { ChoiceEvent } from './chat-run.ts'
 
-/** What a request took, over all of its choices. */
+/** What a request used, over all of its choices. */
 export interface Tally {
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
-  /** Tokens that were proposed and those of them that the full model confirmed; null where nothing was proposed. */
+  /** Proposed tokens, and how many of them the full model confirmed; null if nothing was proposed. */
   readonly speculation: { readonly drafted: number; readonly confirmed: number } | null
   /** Confirmed tokens that the model's own first layers proposed. */
   readonly earlyExitTokens: number
@@ -33,7 +33,7 @@ const withFinished = (tally: Tally, { result }: Extract<ChatEvent, { type: 'fini
   }
 }
 
-/** The prompt counts once however many choices there are, and as cached counts what the first of them found. */
+/** Adds an event. The prompt counts once per request, and cached tokens are those of the first choice. */
 export const addEvent = (tally: Tally, { index, event }: ChoiceEvent): Tally => {
   switch (event.type) {
     case 'started':
@@ -51,16 +51,16 @@ export const addEvent = (tally: Tally, { index, event }: ChoiceEvent): Tally => 
   }
 }
 
-/** Headers, or trailers of a stream, about what sped this request up; empty when nothing did. */
+/** Headers, or trailers of a stream, about what accelerated this request; empty if nothing did. */
 export const accelerationHeaders = ({ speculation, earlyExitTokens }: Tally): Readonly<Record<string, string>> => ({
   ...(speculation !== null && { 'X-Service-Speculative': 'true' }),
   ...(earlyExitTokens > 0 && { 'X-Service-Early-Exit-Tokens': String(earlyExitTokens) }),
 })
 
-/** A choice once it is whole. */
+/** A finished choice. */
 export interface Reply {
   readonly text: string
-  /** Arguments as JSON. */
+  /** `arguments` is JSON. */
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   readonly result: Finished
 }
@@ -80,7 +80,7 @@ const grow = (reply: Growing, { event }: ChoiceEvent): void => {
   if (event.type === 'finished') reply.result = event.result
 }
 
-/** Reads all choices to their ends. */
+/** Reads all choices to the end. */
 export const collectReplies = async (
   events: AsyncIterable<ChoiceEvent>,
   choices: number,

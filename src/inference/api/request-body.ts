@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
 
-/** Deeper than any schema that a person writes, and shallow enough for whatever walks it by recursion. */
+/** Deeper than any handwritten schema, and shallow enough for recursive functions. */
 const MAX_DEPTH = 100
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -14,13 +14,13 @@ export const invalid = (message: string, param?: string): InferenceError =>
 export const unsupported = (message: string, param: string): InferenceError =>
   new InferenceError('unsupported', message, { param })
 
-/** The largest schema that is taken has a fifth of it. Reading many small values takes longer than reading a long text. */
+/** Five times as many as the largest accepted schema. Parsing many small values takes longer than parsing one long text. */
 const MAX_VALUES = 100_000
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
-/** Before anything is made of it: a glance at brackets and commas, which need not yet be JSON. */
+/** Checks depth and size before parsing, by counting brackets and commas. */
 const assertModest = (bytes: Uint8Array): void => {
   let depth = 0
   let values = 0
@@ -38,7 +38,7 @@ const assertModest = (bytes: Uint8Array): void => {
   }
 }
 
-/** The JSON value in these bytes; undefined when there are none. @throws InferenceError invalid_request */
+/** Parses the bytes as JSON; undefined if there are none. @throws InferenceError invalid_request */
 export const parseJson = (bytes: Uint8Array): unknown => {
   if (bytes.length === 0) return undefined
   assertModest(bytes)
@@ -55,10 +55,10 @@ export const parseJson = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** Reading more takes milliseconds. */
+/** Parsing more than this takes milliseconds. */
 const LONG = 32 * 1024
 
-/** Reads bodies one after another where they are long, and after each one leaves others as much time as it took. */
+/** Parses long bodies one at a time, and after each one pauses for as long as it took so that other work can run. */
 export const createBodyParser = (): ((bytes: Uint8Array) => Promise<unknown>) => {
   let last: Promise<unknown> = Promise.resolve()
   return (bytes) => {
@@ -78,7 +78,7 @@ export const createBodyParser = (): ((bytes: Uint8Array) => Promise<unknown>) =>
   }
 }
 
-/** `/messages/0/content` -> `messages[0].content`, as OpenAI names fields. */
+/** `/messages/0/content` -> `messages[0].content`, OpenAI's notation for fields. */
 const paramOf = (path: string): string | undefined => {
   const [first, ...rest] = path
     .slice(1)
@@ -92,7 +92,7 @@ const paramOf = (path: string): string | undefined => {
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** @throws InferenceError unsupported for a field of an object inside a body that is none of `known`, unless it is null or an empty array */
+/** @throws InferenceError unsupported for a field of a nested object outside `known`, unless it is null or an empty array */
 export const assertOnly = (value: unknown, at: string, known: readonly string[], hint?: string): void => {
   for (const [name, field] of Object.entries(isObject(value) ? value : {})) {
     if (known.includes(name) || field === null || (Array.isArray(field) && field.length === 0)) continue
@@ -105,9 +105,9 @@ export const assertOnly = (value: unknown, at: string, known: readonly string[],
 }
 
 /**
- * Checks bodies against a schema. Fields that are null count as absent, as they do at OpenAI; fields that the schema does
- * not know are left to the caller.
- * @returns the body as the schema has it. It throws InferenceError invalid_request, which names the field.
+ * Returns a function that checks bodies against a schema. Null fields count as absent, as in OpenAI's API. Fields that are not
+ * in the schema are left to the caller.
+ * The function throws InferenceError invalid_request, which names the field.
  */
 export const bodyReader = <S extends TSchema>(schema: S): ((body: unknown) => Static<S>) => {
   const compiled = Compile(schema)
@@ -115,7 +115,7 @@ export const bodyReader = <S extends TSchema>(schema: S): ((body: unknown) => St
     const value = isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, field]) => field !== null)) : body
     if (compiled.Check(value)) return value as Static<S>
     const errors = compiled.Errors(value)
-    // What is below an anyOf is told by the anyOf itself.
+    // Errors inside an anyOf are covered by the anyOf's own error.
     const error = errors.find(({ schemaPath }) => !/\/anyOf\/\d+/.test(schemaPath)) ?? errors[0]
     const missing = error?.keyword === 'required' ? `/${error.params.requiredProperties[0]}` : ''
     throw invalid(formatValidationErrors('body', schema, value, errors), paramOf((error?.instancePath ?? '') + missing))
@@ -134,11 +134,11 @@ export const empty: Harmless = (value) =>
 export const never: Harmless = () => false
 
 /**
- * What clients of OpenAI's API and of other local servers send beside the fields that are understood here, and which values
- * of it ask for nothing: those are let through, every other is refused rather than ignored.
+ * Fields of OpenAI's API and of other local servers that are not supported here, with the values that have no effect. Those
+ * values are accepted; all others are refused rather than ignored.
  */
 const FOREIGN: Readonly<Record<string, Harmless>> = {
-  // About the caller, or hints that change no answer.
+  // Information about the caller, or hints that do not change the answer.
   user: anything,
   safety_identifier: anything,
   metadata: anything,
@@ -146,7 +146,7 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   prompt_cache_retention: anything,
   service_tier: is('auto', 'default'),
   store: is(false),
-  // Sampling that is not done here.
+  // Unsupported sampling options.
   presence_penalty: is(0),
   frequency_penalty: is(0),
   logit_bias: empty,
@@ -157,7 +157,7 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   typical_p: is(1),
   repeat_penalty: is(1),
   repetition_penalty: is(1),
-  // Abilities that are not there.
+  // Unsupported features.
   functions: empty,
   function_call: is('none', 'auto'),
   modalities: (value) => Array.isArray(value) && value.every((kind) => kind === 'text'),
@@ -173,8 +173,8 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
 }
 
 /**
- * @param own fields of one API, in addition or instead
- * @throws InferenceError for a field of the body that is not among `known` and asks for something.
+ * @param own additions or replacements for one API
+ * @throws InferenceError for a field that is not in `known`, unless its value has no effect
  */
 export const refuseForeign = (
   body: Readonly<Record<string, unknown>>,

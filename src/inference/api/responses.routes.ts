@@ -97,13 +97,13 @@ const present = (identity: Identity, { text, calls, result }: Reply, tally: Tall
   return responseOf(identity, status, output, tally)
 }
 
-/** What is being written, and the events of its end. */
+/** The item being streamed, and the events that end it. */
 interface OpenItem {
   add(text: string): string
   end(status: Status): readonly [frames: string, item: Json]
 }
 
-/** The events of one streamed response, in the order in which OpenAI sends them. */
+/** Creates the events of one streamed response, in OpenAI's order. */
 const responseFrames = (identity: Identity): Frames => {
   let sequence = 0
   const event = (type: string, fields: Json): string =>

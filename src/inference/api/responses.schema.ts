@@ -32,7 +32,7 @@ export type ResponsesBody = Static<typeof ResponsesBody>
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(ResponsesBody.properties))
 const readBody = bodyReader(ResponsesBody)
 
-/** Fields that agents send although they change nothing here: no model separates its reasoning from its text, and nothing is stored. */
+/** Fields that agents send and that have no effect here: no model separates reasoning from text, and nothing is stored. */
 const FOREIGN = {
   include: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'reasoning.encrypted_content'),
   reasoning: anything,
@@ -130,7 +130,7 @@ const readChoice = (given: string | object | undefined): Parameters<typeof toolU
   )
 }
 
-/** A function in a namespace. Models see one name, made of both. */
+/** A function in a namespace. Models see one name that combines both. */
 export interface QualifiedName {
   readonly namespace: string
   readonly name: string
@@ -143,7 +143,7 @@ interface ReadTools {
   readonly namespaces: ReadonlyMap<string, QualifiedName>
 }
 
-/** Functions, some of them in namespaces, by which agents group them. */
+/** Reads functions, including those that agents group in namespaces. */
 const readTools = (given: readonly unknown[] = []): ReadTools => {
   const namespaces = new Map<string, QualifiedName>()
   const readOne = (tool: unknown, at: string, namespace: string | null): Tool => {

@@ -44,11 +44,11 @@ const eventsOf = async (stream: AsyncIterable<ResponseStreamEvent>) => {
   expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index))
   return events
 }
-/** Without repetitions of one type. */
+/** Returns the event types without consecutive repetitions. */
 const typesOf = (events: readonly ResponseStreamEvent[]) =>
   events.map(({ type }) => type.replace('response.', '')).filter((type, index, all) => type !== all[index - 1])
 
-test('a response is whole, with what a client reads of it', async () => {
+test('a response is returned whole, with the fields that clients read', async () => {
   const input = [
     { role: 'developer' as const, content: 'Be brief.' },
     { role: 'user' as const, content: [{ type: 'input_text' as const, text: QUESTION }] },
@@ -65,7 +65,7 @@ test('a response is whole, with what a client reads of it', async () => {
   expect([cut.status, cut.incomplete_details]).toEqual(['incomplete', { reason: 'max_output_tokens' }])
 })
 
-test('a text is streamed in the order of its events', async () => {
+test('a text is streamed with its events in order', async () => {
   const events = await eventsOf(await server.client.responses.create({ ...base, input: QUESTION, stream: true }))
   expect(typesOf(events)).toEqual([
     'created',
@@ -82,7 +82,7 @@ test('a text is streamed in the order of its events', async () => {
   expect((await server.client.responses.stream({ ...base, input: QUESTION }).finalResponse()).output_text).toBe(ANSWER)
 })
 
-test('a call is an item of its own, whole and streamed, and its result goes back', async () => {
+test('a call is a separate item, whole and streamed, and its result is accepted', async () => {
   const { output } = await server.client.responses.create(forced)
   expect(output).toEqual([
     {
@@ -119,7 +119,7 @@ test('a call is an item of its own, whole and streamed, and its result goes back
   expect((next as { object: string }).object).toBe('response')
 })
 
-test('functions of a namespace are called by both of their names', async () => {
+test('functions in a namespace are called with separate name and namespace fields', async () => {
   const namespace = { type: 'namespace', name: 'agents', description: '', tools: [{ ...tool, description: 'x' }] }
   const { output } = (await server.client.responses.create({
     ...base,
@@ -138,7 +138,7 @@ test('functions of a namespace are called by both of their names', async () => {
   expect(next).toMatchObject({ object: 'response' })
 })
 
-test('what is not done here is refused by its name', async () => {
+test('unsupported fields are refused by name', async () => {
   const fault = (fields: object) =>
     server.client.responses.create({ ...base, input: 'x', ...fields } as never).catch((error: unknown) => error)
   const faults = [

@@ -39,7 +39,7 @@ const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ len
 const named = (count: number, make: (i: number) => unknown): Schema =>
   Object.fromEntries(many(count, (i) => [`p${i}`, make(i)]))
 
-/** Definitions of which each refers to the next one; the last is a string. */
+/** Definitions that each refer to the next one; the last is a string. */
 const chain = (length: number, make: (next: Schema, i: number) => Schema): Schema => {
   const link = (i: number) => (i === length - 1 ? { type: 'string' } : make({ $ref: `#/$defs/d${i + 1}` }, i))
   return { $ref: '#/$defs/d0', $defs: Object.fromEntries(many(length, (i) => [`d${i}`, link(i)])) }
@@ -114,14 +114,14 @@ const SERVED: readonly (readonly [what: string, schema: Schema])[] = [
   ],
 ]
 
-test.each(SERVED)('a schema with %s is kept, in a bounded answer', async (_, schema) => {
+test.each(SERVED)('a schema with %s is followed, in a reply of bounded size', async (_, schema) => {
   const { status, size, body } = await ask(schema, { max_tokens: 48 })
   expect(status, JSON.stringify(body).slice(0, 300)).toBe(200)
   expect(size).toBeLessThan(70_000)
   expect(Compile(schema).Check(JSON.parse(body.choices[0].message.content))).toBe(true)
 })
 
-test('a schema with 5000 required properties is compiled, and refused where max_tokens cannot hold them', async () => {
+test('a schema with 5000 required properties is compiled, and refused if max_tokens is too small for them', async () => {
   const { body, status } = await ask(object(named(5000, () => ({ type: 'integer' }))))
   expect([status, body.error.param]).toEqual([400, 'max_tokens'])
   expect(body.error.message).toMatch(
@@ -129,7 +129,7 @@ test('a schema with 5000 required properties is compiled, and refused where max_
   )
 })
 
-test('a schema is compiled once, whoever asks for it and however often, and what is refused is remembered', async () => {
+test('a schema is compiled once for all requests, and a refusal is remembered', async () => {
   const counted = async () => [
     await server.metric('inference_schemas_compiled_total '),
     await server.metric('inference_schemas_cached_total '),
@@ -145,7 +145,7 @@ test('a schema is compiled once, whoever asks for it and however often, and what
   expect(await counted()).toEqual([compiled + 2, cached + 5])
 })
 
-test('a schema that cannot be kept is refused while all slots are taken', async () => {
+test('an unsupported schema is refused even while all slots are taken', async () => {
   const abort = new AbortController()
   const running = many(4, () =>
     server.client.chat.completions.create(endless, { signal: abort.signal }).catch((error: unknown) => error),

@@ -20,7 +20,7 @@ afterAll(async () => {
 const FIELD = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nstarter\r\n'
 const FILE = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n'
 
-/** Begins a form of the given length, and sends no more than its file's first bytes. */
+/** Starts a form of the given length, and sends only the first bytes of its file. */
 const begin = async (fileBytes: number) => {
   const client = await openRaw(server.port)
   const length = FIELD.length + FILE.length + fileBytes + '\r\n--b--\r\n'.length
@@ -31,12 +31,12 @@ const begin = async (fileBytes: number) => {
   return client
 }
 
-test('forms that arrive in drips are given up, and do not keep others from being transcribed', async () => {
+test('slow forms time out and do not block other transcriptions', async () => {
   const dripping = await Promise.all([1, 2, 3, 4].map(() => begin(1_000_000)))
   const timer = setInterval(() => {
     for (const { socket } of dripping) socket.write('xx')
   }, 50)
-  // All that may be read at once are being read.
+  // By now the server is reading as many forms as it reads at once.
   await sleep(300)
   const form = new FormData()
   form.append('model', 'starter')

@@ -21,7 +21,7 @@ export const openStarter = (options: Partial<LlamaOptions> = {}): Promise<Engine
     ...options,
   })
 
-/** A chat that takes thousands of tokens, so that it is still running when something happens to it. */
+/** A chat of thousands of tokens, so that it is still running when the test interferes. */
 export const endless = {
   model: 'starter',
   messages: [{ role: 'user', content: 'Count.' }],
@@ -35,16 +35,16 @@ export interface TestInference {
   readonly url: string
   readonly port: number
   readonly client: OpenAI
-  /** What has been logged so far. */
+  /** Returns the log so far. */
   readonly log: () => string
-  /** The value of one line of /metrics, found by how it begins. */
+  /** Returns the value of the first line of /metrics that starts with `line`. */
   metric(line: string): Promise<number | undefined>
-  /** Waits until the first line of /metrics that begins so has the value. */
+  /** Waits until the first line of /metrics that starts with `line` has the value. */
   until(line: string, value: number): Promise<void>
   close(): Promise<void>
 }
 
-/** The real server with one model, on a port of its own, and the official client for it. The engine stays open. */
+/** Starts a real server with one model on a free port, and an official client. The caller closes the engine. */
 export const serveForTest = async (
   engine: Engine,
   options: Partial<InferenceServerOptions> = {},

@@ -4,7 +4,7 @@ import { shown } from '../structured-output/schema-fault.ts'
 import { assertFinite } from './finite-numbers.ts'
 import { assertOnly, invalid, isObject, unsupported } from './request-body.ts'
 
-/** What OpenAI's API takes at most. */
+/** The maximum of OpenAI's API. */
 const MAX_TOOLS = 128
 
 export const TOOL_FIELDS = {
@@ -13,17 +13,17 @@ export const TOOL_FIELDS = {
   parallel_tool_calls: Type.Optional(Type.Boolean()),
 }
 
-/** What agents send beside a function that changes nothing here. */
+/** Fields of a function that agents send and that have no effect here. */
 export const HINTS = ['cache_control', 'defer_loading', 'eager_input_streaming', 'input_examples', 'allowed_callers']
 
 const ToolBody = Type.Object(TOOL_FIELDS)
 
-/** OpenAI's names have 64 characters at most, Anthropic's 128. */
+/** OpenAI allows 64 characters, Anthropic 128. */
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
 
 /**
- * A function's fields, wherever an API has them.
- * @param at where it is, for errors @param schemaField what its schema is called there @param others what it may have beside
+ * Reads a function's fields in the format of any of the APIs.
+ * @param at its location, for errors @param schemaField the name of its schema field @param others further fields to accept
  */
 export const readTool = (
   given: object,
@@ -62,7 +62,7 @@ export const readTool = (
   }
 }
 
-/** @throws InferenceError invalid_request where two have one name */
+/** @throws InferenceError invalid_request if two functions have the same name */
 export const checkNames = (tools: readonly Tool[]): void => {
   const twice = tools.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
   if (twice !== undefined) throw invalid(`tools has two functions '${twice.name}'. Give each a unique name.`, 'tools')
@@ -79,7 +79,7 @@ const readFunction = (given: unknown, index: number): Tool => {
   return readTool(definition, `${at}.function`, 'parameters', HINTS)
 }
 
-/** The choice by its name, or the name of a function. @throws InferenceError where it cannot be kept */
+/** Applies the tool choice: a mode, or the name of a function. @throws InferenceError if it cannot be satisfied */
 export const toolUseOf = (
   tools: readonly Tool[],
   choice: 'auto' | 'none' | 'required' | { readonly name: string },
@@ -116,7 +116,7 @@ const readChoice = (given: string | object | undefined): Parameters<typeof toolU
   throw invalid(`tool_choice must be one of ${CHOICES.join(', ')}, or ${form}.`, 'tool_choice')
 }
 
-/** The functions of a chat, and how they may be called; null where nothing may. @throws InferenceError with the field */
+/** Reads a chat's functions and how they may be called; null if none may. @throws InferenceError with the field */
 export const readToolUse = ({
   tools = [],
   tool_choice,

@@ -53,7 +53,7 @@ const post = async (body: object) => {
   return { status: response.status, body: await response.json() }
 }
 
-test('a function that is named is called once, with arguments that are valid', async () => {
+test('a named function is called once, with valid arguments', async () => {
   const { choices } = await server.client.chat.completions.create(asking({ tool_choice: named('get_weather') }))
   const [call] = choices[0]!.message.tool_calls!
   expect(choices).toEqual([
@@ -77,7 +77,7 @@ test('a function that is named is called once, with arguments that are valid', a
   expect([['Paris', 'Rome'].includes(city), days >= 1 && days <= 9, rest]).toEqual([true, true, {}])
 })
 
-test('required calls something, at any temperature, in every choice, and more than once only where that is allowed', async () => {
+test('required forces a call at any temperature in every choice, and several only if that is allowed', async () => {
   const { choices } = await server.client.chat.completions.create(
     asking({ tool_choice: 'required', parallel_tool_calls: false, temperature: 2, n: 4, seed: 3 }),
   )
@@ -88,7 +88,7 @@ test('required calls something, at any temperature, in every choice, and more th
   }
 })
 
-test('a call that max_tokens cuts is closed, and says that it was cut; one that cannot fit is refused', async () => {
+test('a call that max_tokens cuts is closed and reported as cut; one that cannot fit is refused', async () => {
   const note = {
     name: 'note',
     parameters: { type: 'object', properties: { text: { type: 'string', minLength: 20 } }, required: ['text'] },
@@ -107,7 +107,7 @@ test('a call that max_tokens cuts is closed, and says that it was cut; one that 
   )
 })
 
-test('a stream begins with the call, and goes on with pieces of its arguments', async () => {
+test('a stream starts with the call and continues with pieces of its arguments', async () => {
   const stream = await server.client.chat.completions.create({
     ...asking({ tool_choice: named('get_weather') }),
     stream: true,
@@ -130,7 +130,7 @@ test('a stream begins with the call, and goes on with pieces of its arguments', 
   ])
 })
 
-test('tool_choice none leaves the functions out, and a conversation goes on with their results', async () => {
+test('tool_choice none leaves the functions out, and a conversation continues with their results', async () => {
   const plain = {
     model: 'starter',
     temperature: 0,
@@ -156,7 +156,7 @@ test('tool_choice none leaves the functions out, and a conversation goes on with
   expect([status, body.choices[0].message.role]).toEqual([200, 'assistant'])
 })
 
-test('what cannot be kept is refused by its name', async () => {
+test('unsupported functions and choices are refused, and errors name the field', async () => {
   const strange = { ...weather, parameters: { type: 'object', properties: { a: { not: {} } } } }
   const faults = [
     [{ tool_choice: 'always' }, 'tool_choice', 'invalid_request'],
@@ -189,7 +189,7 @@ test('what cannot be kept is refused by its name', async () => {
   expect((await post({ ...asking({ max_tokens: 60 }), tools: [lax], tool_choice: 'required' })).status).toBe(200)
 })
 
-test('a schema that no value fits is refused for a strict function by its name; another takes any object', async () => {
+test('a schema that no value matches is refused for a strict function; a non-strict function takes any object', async () => {
   const endless = { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }
   const calling = (strict: boolean) =>
     post({
@@ -207,8 +207,8 @@ test('a schema that no value fits is refused for a strict function by its name; 
   expect(called.body.choices[0].message.tool_calls[0].function.name).toBe('endless')
 })
 
-test('under auto, what begins as a call in the syntax of the template becomes one', async () => {
-  // A template as that of Llama 3, but for what it tells of the functions: this model was not trained on any.
+test('under auto, a reply that starts like a call in the syntax of the template becomes a call', async () => {
+  // Llama 3's template, except for its text about the functions, which this model was not trained on.
   const chat = `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
   const template = `{# tools, written as {"name": "f", "parameters": {}} #}${chat}`
   const path = await withTemplate(STARTER, join(await emptyFolder(), 'calls.gguf'), template)

@@ -15,7 +15,7 @@ const shown = (format: TranscriptFormat): unknown => {
   return type.startsWith('application/json') ? JSON.parse(body) : body
 }
 
-test('a transcript has the forms that OpenAI gives it', () => {
+test('a transcript has the formats of OpenAI', () => {
   expect(shown('json')).toEqual({ text: 'one two' })
   expect(shown('text')).toBe('one two\n')
   expect(shown('verbose_json')).toEqual({

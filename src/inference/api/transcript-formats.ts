@@ -1,6 +1,6 @@
 import type { Transcription } from '../engines/engine.ts'
 
-/** What a transcript looks like on the wire: its content type, and its body. */
+/** A transcript as a response: its content type and its body. */
 export interface Presented {
   readonly type: string
   readonly body: string
@@ -15,7 +15,7 @@ const clock = (seconds: number, mark: ',' | '.'): string => {
   return `${hours}:${part(60_000, 60, 2)}:${part(1000, 60, 2)}${mark}${part(1, 1000, 3)}`
 }
 
-// A blank line would end a subtitle, and an arrow begin one.
+// A blank line would end a subtitle, and an arrow would start one.
 const cue = (text: string): string =>
   text
     .trim()
@@ -38,7 +38,7 @@ const json = (value: unknown): Presented => ({
   body: JSON.stringify(value),
 })
 
-/** As OpenAI names them. `durationSeconds` is that of the whole recording. */
+/** The formats by OpenAI's names. `durationSeconds` is the length of the whole recording. */
 export const TRANSCRIPT_FORMATS = {
   json: ({ text }: Transcription): Presented => json({ text }),
   text: ({ text }: Transcription): Presented => ({ type: 'text/plain; charset=utf-8', body: `${text}\n` }),

@@ -4,7 +4,7 @@ import { invalid } from './request-body.ts'
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript-formats.ts'
 
 const MIB = 1024 * 1024
-/** An hour of speech as 16-bit WAV at 16 kHz is 110 MiB, as MP3 it is 28. */
+/** An hour of speech is 110 MiB as 16-bit WAV at 16 kHz, and 28 MiB as MP3. */
 export const MAX_FILE_BYTES = 128 * MIB
 const FORM_OVERHEAD = MIB
 
@@ -13,7 +13,7 @@ export const FORM_LIMITS = { fieldNameSize: 100, fieldSize: 64 * 1024, fields: 5
 export interface TranscriptionRequest {
   readonly model: string
   readonly audio: Buffer
-  /** null: the model finds out. */
+  /** null lets the model detect it. */
   readonly language: string | null
   readonly format: TranscriptFormat
 }
@@ -28,7 +28,7 @@ const unsupported = (name: string): InferenceError =>
     param: name,
   })
 
-/** Fields that ask for what is not done here, unless they have one of these values. */
+/** Unsupported fields, with the values that are accepted because they have no effect. */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   prompt: [''],
   temperature: ['0', '0.0', ''],
@@ -62,7 +62,7 @@ const languageOf = (text: string | undefined): string | null => {
   throw invalid(`language must be an ISO 639-1 code such as en, got '${text.slice(0, 100)}'.`, 'language')
 }
 
-/** Faults of the form itself: the parser throws plain errors for some, and codes of its own for others. */
+/** Converts faults of the form into client errors. The parser throws plain errors for some and errors with codes for others. */
 const formFault = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof InferenceError) return error
   const { code } = error as NodeJS.ErrnoException
@@ -72,7 +72,7 @@ const formFault = (error: unknown): unknown => {
     : error
 }
 
-/** Reads the form, its file into memory. @throws InferenceError naming the field at fault */
+/** Reads the form, including its file, into memory. @throws InferenceError that names the field at fault */
 export const readTranscriptionForm = async (request: FastifyRequest): Promise<TranscriptionRequest> => {
   if (!request.isMultipart()) {
     throw invalid("The Content-Type must be multipart/form-data, with the recording as the part 'file'.", 'file')

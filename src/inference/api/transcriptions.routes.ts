@@ -9,7 +9,7 @@ import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
 import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
 import { type ModelDeps, withModel } from './with-model.ts'
 
-/** Recordings that are held in memory at the same time; further ones are not read before. */
+/** Recordings held in memory at once; others are not read until one of these is done. */
 const MAX_RECORDINGS = 4
 const MAX_WAITING = 64
 const TIMEOUT_MS = 120_000

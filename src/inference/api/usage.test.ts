@@ -16,7 +16,7 @@ const finished = (index: number, completionTokens: number, speculation: Speculat
 
 const tallyOf = (events: readonly ChoiceEvent[]) => events.reduce(addEvent, NOTHING)
 
-test('the prompt counts once, with what its first choice found in the cache, and completions add up', () => {
+test('the prompt counts once, with the cached tokens of its first choice, and completions add up', () => {
   const tally = tallyOf([started(1, 10, 9), started(0, 10, 4), finished(1, 7, null), finished(0, 5, null)])
   expect(presentUsage(tally)).toEqual({
     prompt_tokens: 10,
@@ -27,7 +27,7 @@ test('the prompt counts once, with what its first choice found in the cache, and
   expect(accelerationHeaders(tally)).toEqual({})
 })
 
-test('an engine that counts the prompt only at the end is believed then', () => {
+test('prompt counts that an engine reports at the end replace the earlier ones', () => {
   const event = finished(0, 3, null)
   const late = {
     reason: 'stop',
@@ -39,7 +39,7 @@ test('an engine that counts the prompt only at the end is believed then', () => 
   expect(tally).toMatchObject({ promptTokens: 8, cachedTokens: 2 })
 })
 
-test('speculation is told where something was proposed, early exit where first layers were right', () => {
+test('speculation is reported if tokens were proposed, and early exit if the first layers were right', () => {
   const lookup = { kind: 'prompt-lookup', drafted: 6, confirmed: 4 } as const
   const first = { kind: 'first-layers', drafted: 10, confirmed: 8 } as const
   expect(accelerationHeaders(tallyOf([finished(0, 9, { ...lookup, drafted: 0, confirmed: 0 })]))).toEqual({})
@@ -50,7 +50,7 @@ test('speculation is told where something was proposed, early exit where first l
   expect(presentUsage(tally)).toMatchObject({ early_exit_tokens: 11 })
 })
 
-test('early exit is told in the last chunk of a stream, also where no usage was asked for', () => {
+test('early exit is reported in the last chunk of a stream even without include_usage', () => {
   const last = finished(0, 9, { kind: 'first-layers', drafted: 10, confirmed: 8 })
   const tally = tallyOf([last])
   const frames = chatFrames({ id: 'chatcmpl-1', created: 1, model: 'm' }, { includeUsage: false, choices: 1 })

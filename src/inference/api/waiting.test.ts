@@ -27,13 +27,13 @@ const france = {
 }
 const PARIS = 'The capital of France is Paris.'
 
-/** Takes the only slot, and releases it when it is told to. */
+/** Takes the only slot, and returns a function that releases it. */
 const occupy = async (client: OpenAI): Promise<() => void> => {
   const stream = await client.chat.completions.create({ ...endless, stream: true })
   const reading = (async () => {
     for await (const chunk of stream) void chunk
   })()
-  // Ended by us, it ends quietly.
+  // Aborting the stream rejects this promise.
   void reading.catch(() => undefined)
   return () => stream.controller.abort()
 }
@@ -41,7 +41,7 @@ const occupy = async (client: OpenAI): Promise<() => void> => {
 const textOf = async (requested: Promise<OpenAI.ChatCompletion>): Promise<string | null> =>
   (await requested).choices[0]!.message.content
 
-test('a full queue is a 503 that says when to come back, and the official client does', async () => {
+test('a full queue gives a 503 with Retry-After, and the official client retries', async () => {
   const client = await serve({ maxQueue: 0 })
   const free = await occupy(client)
   const error = await client.chat.completions.create(france).catch((thrown: unknown) => thrown)
@@ -57,7 +57,7 @@ test('a full queue is a 503 that says when to come back, and the official client
   expect(await textOf(retried)).toBe(PARIS)
 })
 
-test('a request that waits is answered in its turn, and one that goes away leaves the queue', async () => {
+test('a waiting request is answered in turn, and one that disconnects leaves the queue', async () => {
   const client = await serve({ maxQueue: 2 })
   const free = await occupy(client)
   const gone = new AbortController()
@@ -74,13 +74,13 @@ test('a request that waits is answered in its turn, and one that goes away leave
   await server.until('inference_places_busy', 0)
 })
 
-test('more choices than there are slots run one after another', async () => {
+test('more choices than slots run one after another', async () => {
   const client = await serve({ maxQueue: 0 })
   const { choices } = await client.chat.completions.create({ ...france, n: 3 })
   expect(choices.map(({ message }) => message.content)).toEqual([PARIS, PARIS, PARIS])
 })
 
-test('who waits longer than the server lets anybody wait is told so, also for a stream', async () => {
+test('a request that exceeds the queue timeout gets an error, for streams too', async () => {
   const client = await serve({ queueTimeoutMs: 50 })
   const free = await occupy(client)
   for (const stream of [false, true]) {

@@ -3,7 +3,7 @@ import { InferenceError } from '../errors.ts'
 import type { Admissions } from '../runtime/queue/admission.ts'
 import type { AvailableModels } from './available-models.ts'
 
-/** What requests other than chats need of the server. */
+/** What requests other than chats need from the server. */
 export interface ModelDeps {
   readonly models: AvailableModels
   readonly admissions: Admissions
@@ -18,7 +18,7 @@ const LACKS: Readonly<Record<Ability, string>> = {
 
 /**
  * Runs `work` with the model loaded and one of its slots held.
- * @throws InferenceError model_not_found, queue_full, unsupported where the model lacks the ability
+ * @throws InferenceError model_not_found, queue_full, or unsupported if the model lacks the ability
  */
 export const withModel = async <A extends Ability, T>(
   { models, admissions }: ModelDeps,

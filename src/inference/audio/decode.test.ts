@@ -7,7 +7,7 @@ const ffmpeg = await findProgram('ffmpeg', process.env)
 
 const recording = (ending: string): Promise<Buffer> => readFile(`test/fixtures/audio/one-two-three.${ending}`)
 
-/** Which of the tones 300 * 1.28^digit is loudest in the middle of each of three tones of 0.17 s, 0.06 s apart. */
+/** Finds the loudest of the tones 300 * 1.28^digit in the middle of three tones of 0.17 s, 0.06 s apart. */
 const digitsIn = (samples: Float32Array): number[] =>
   [0, 1, 2].map((index) => {
     const start = (0.05 + index * 0.23 + 0.05) * 16_000
@@ -21,7 +21,7 @@ const digitsIn = (samples: Float32Array): number[] =>
     return heights.indexOf(Math.max(...heights))
   })
 
-test.each(['wav', 'mp3'])('a recording as %s is decoded to mono at 16 kHz', async (ending) => {
+test.each(['wav', 'mp3'])('a recording in %s format is decoded to mono at 16 kHz', async (ending) => {
   const samples = await decodeAudio(await recording(ending), { env: {} })
   expect(digitsIn(samples)).toEqual([1, 2, 3])
   expect(Math.abs(samples.length / 16_000 - 0.8)).toBeLessThan(0.03)
@@ -29,7 +29,7 @@ test.each(['wav', 'mp3'])('a recording as %s is decoded to mono at 16 kHz', asyn
   expect(Math.max(...samples)).toBeLessThan(0.6)
 })
 
-test.skipIf(ffmpeg === null)('other recordings are decoded by ffmpeg', async () => {
+test.skipIf(ffmpeg === null)('ffmpeg decodes other formats', async () => {
   for (const ending of ['flac', 'ogg', 'm4a']) {
     const samples = await decodeAudio(await recording(ending))
     expect(Math.abs(samples.length / 16_000 - 0.8)).toBeLessThan(0.1)
@@ -37,12 +37,12 @@ test.skipIf(ffmpeg === null)('other recordings are decoded by ffmpeg', async () 
   }
 })
 
-test.skipIf(ffmpeg === null)('ffmpeg follows no playlist to other files', async () => {
+test.skipIf(ffmpeg === null)('ffmpeg does not follow a playlist to other files', async () => {
   const playlist = '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n'
   await expect(decodeAudio(Buffer.from(playlist))).rejects.toMatchObject({ code: 'invalid_request', param: 'file' })
 })
 
-test('without ffmpeg other recordings are refused with what would read them', async () => {
+test('without ffmpeg, other formats are refused with an error that mentions ffmpeg', async () => {
   const flac = await recording('flac')
   const tagged = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1'), flac])
   for (const bytes of [await recording('ogg'), flac, tagged])
@@ -53,7 +53,7 @@ test('without ffmpeg other recordings are refused with what would read them', as
     })
 })
 
-test.each(['wav', 'mp3'])('a %s that was cut off is decoded up to there', async (ending) => {
+test.each(['wav', 'mp3'])('a truncated %s is decoded up to the cut', async (ending) => {
   const whole = await recording(ending)
   const samples = await decodeAudio(whole.subarray(0, whole.length - 2000))
   expect(samples.length).toBeGreaterThan(0.3 * 16_000)
@@ -76,7 +76,7 @@ test.each([
   })
 })
 
-test('decoding ends when nobody waits for it any more', async () => {
+test('decoding ends when its caller aborts', async () => {
   const gone = new AbortController()
   const decoding = decodeAudio(await recording('mp3'), { signal: gone.signal })
   gone.abort(new Error('gone'))

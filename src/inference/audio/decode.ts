@@ -25,14 +25,14 @@ const inThread = (order: DecodeOrder, signal: AbortSignal): Promise<Float32Array
   })
 
 export interface DecodeOptions {
-  /** Where PATH says whether there is ffmpeg. */
+  /** Its PATH is searched for ffmpeg. */
   readonly env?: Environment
   readonly signal?: AbortSignal
 }
 
 /**
- * Any recording as mono samples at 16 kHz in -1..1: WAV and MP3 by ourselves, others where ffmpeg is installed.
- * @throws InferenceError invalid_request for what is damaged, too long, or no recording
+ * Decodes a recording to mono samples at 16 kHz in -1..1: WAV and MP3 directly, other formats with ffmpeg if it is installed.
+ * @throws InferenceError invalid_request for a file that is damaged, too long, or not a recording
  */
 export const decodeAudio = async (bytes: Uint8Array, options: DecodeOptions = {}): Promise<Float32Array> => {
   const { env = process.env, signal = new AbortController().signal } = options

@@ -6,15 +6,15 @@ import { createResampler, type Resampler } from './resample.ts'
 import { type Block, invalidAudio, joined, MAX_SECONDS, mixDown, SAMPLE_RATE, tooLong } from './sound.ts'
 import { readWav } from './wav.ts'
 
-/** Bytes that are decoded at a time: what they become is much larger. */
+/** Bytes decoded at a time. The decoded samples are much larger. */
 const PIECE_BYTES = 1 << 18
 
 const isSilent = (channels: readonly Float32Array[]): boolean =>
   channels.every((samples) => samples.every((sample) => sample === 0))
 
 /**
- * Decodes what can be decoded: a recording that was cut off is read up to there.
- * @throws InferenceError invalid_request when that is nothing
+ * Decodes as much as possible: a truncated recording is read up to the cut.
+ * @throws InferenceError invalid_request if nothing can be decoded
  */
 async function* readMp3(bytes: Uint8Array): AsyncGenerator<Block> {
   const decoder = new MPEGDecoder({ enableGapless: true })
@@ -23,7 +23,7 @@ async function* readMp3(bytes: Uint8Array): AsyncGenerator<Block> {
   try {
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
       const { channelData, samplesDecoded, sampleRate, errors } = decoder.decode(bytes.subarray(at, at + PIECE_BYTES))
-      // What it makes of data that is no MP3.
+      // The decoder turns data that is not MP3 into this.
       if (samplesDecoded === 0 || (errors.length > 0 && isSilent(channelData))) continue
       found = true
       yield { samples: mixDown(channelData).subarray(0, samplesDecoded), sampleRate }
@@ -34,7 +34,7 @@ async function* readMp3(bytes: Uint8Array): AsyncGenerator<Block> {
   if (!found) throw invalidAudio('The MP3 file is damaged: it holds no sound that can be decoded.')
 }
 
-// Decoding takes seconds of a processor: here it stops nobody else.
+// Runs in a worker thread because decoding can take seconds of CPU time.
 
 export interface DecodeOrder {
   readonly format: OwnFormat

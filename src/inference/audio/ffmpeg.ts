@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { invalidAudio, MAX_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
 
-/** Containers of sound. Playlists are none: they could name any file and any address. */
+/** Audio containers. Playlists are excluded because they could name any file or address. */
 const FORMATS = 'aac,ac3,aiff,amr,ape,asf,au,avi,caf,flac,flv,matroska,webm,mov,mp3,mpeg,mpegts,ogg,wav,wv'
 const TIMEOUT_MS = 10 * 60 * 1000
 const KEPT = 500
@@ -52,7 +52,7 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
     })
   })
 
-/** Any recording that ffmpeg knows. It reads from a file: some containers say at their end where everything is. */
+/** Decodes any recording that ffmpeg can read, from a file, because some containers store their index at the end. */
 export const decodeWithFfmpeg = async (
   program: string,
   bytes: Uint8Array,
@@ -65,7 +65,7 @@ export const decodeWithFfmpeg = async (
     const pcm = await runFfmpeg(program, file, signal)
     if (pcm.length > MAX_SECONDS * SAMPLE_RATE * 4) throw tooLong()
     if (pcm.length < 4) throw invalidAudio('The recording holds no sound.')
-    // A copy lies where float32 may lie.
+    // Copied so that the float32 values are aligned.
     return new Float32Array(Uint8Array.prototype.slice.call(pcm, 0, pcm.length - (pcm.length % 4)).buffer)
   } finally {
     await rm(folder, { recursive: true, force: true })

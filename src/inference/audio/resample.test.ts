@@ -5,12 +5,12 @@ import { joined } from './sound.ts'
 const sine = (frequency: number, rate: number, seconds: number): Float32Array =>
   Float32Array.from({ length: rate * seconds }, (_, at) => Math.sin((2 * Math.PI * frequency * at) / rate))
 
-/** The amplitude of one frequency, away from the ends, where there is silence in the filter. */
+/** The amplitude of one frequency, measured away from the ends, where the filter includes silence. */
 const amplitude = (samples: Float32Array, frequency: number, rate: number): number => {
   const middle = samples.subarray(rate / 10, samples.length - rate / 10)
   let [real, imaginary] = [0, 0]
   middle.forEach((sample, at) => {
-    // A Hann window: else a strong tone leaks into all other frequencies.
+    // Without a Hann window, a strong tone would leak into all other frequencies.
     const weight = sample * (1 - Math.cos((2 * Math.PI * at) / middle.length))
     real += weight * Math.cos((2 * Math.PI * frequency * at) / rate)
     imaginary += weight * Math.sin((2 * Math.PI * frequency * at) / rate)
@@ -26,7 +26,7 @@ const resample = (samples: Float32Array, from: number, to: number): Float32Array
 }
 
 test.each([8000, 11_025, 44_100, 48_000, 16_001])(
-  'from %i Hz a tone keeps its frequency, its height and its length',
+  'a tone resampled from %i Hz keeps its frequency, amplitude, and length',
   (rate) => {
     for (const frequency of [100, 3400]) {
       const resampled = resample(sine(frequency, rate, 1), rate, 16_000)
@@ -44,19 +44,19 @@ test.each([
   [9000, 7000],
   [12_000, 4000],
   [15_900, 100],
-])('a tone of %i Hz is not heard as one of %i Hz', (frequency, alias) => {
+])('a tone of %i Hz does not alias to %i Hz', (frequency, alias) => {
   for (const rate of [44_100]) {
     const resampled = resample(sine(frequency, rate, 1), rate, 16_000)
     expect(decibels(amplitude(resampled, alias, 16_000))).toBeLessThan(-60)
   }
 })
 
-test('from a lower rate no mirrored tone appears', () => {
+test('upsampling creates no mirrored tone', () => {
   const resampled = resample(sine(3000, 8000, 1), 8000, 16_000)
   expect(decibels(amplitude(resampled, 5000, 16_000))).toBeLessThan(-60)
 })
 
-test('sound in blocks of any size becomes what it becomes as a whole', () => {
+test('resampling in blocks of any size gives the same result as resampling the whole', () => {
   const whole = sine(440, 44_100, 0.2)
   const resampler = createResampler(44_100, 16_000)
   const parts: Float32Array[] = []

@@ -2,9 +2,9 @@
 const CROSSINGS = 32
 /** Kaiser's beta for 70 dB: 0.1102 (A - 8.7) (Kaiser 1974). */
 const BETA = 6.755
-/** Of the lower of both Nyquist frequencies: the filter's slope, 0.135 wide, is to end where aliasing begins. */
+/** As a fraction of the lower Nyquist frequency. The transition band, 0.135 wide, must end where aliasing begins. */
 const CUTOFF = 0.93
-/** With more phases than this the nearest one is taken; 44.1 to 16 kHz needs 160. */
+/** With more phases than this, the nearest one is used; 44.1 to 16 kHz needs 160. */
 const MAX_PHASES = 1024
 
 /** The modified Bessel function of order zero, by its power series. */
@@ -21,13 +21,13 @@ const bessel0 = (x: number): number => {
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
 interface Filter {
-  /** Input samples that one output sample is made of. */
+  /** Input samples per output sample. */
   readonly taps: number
   readonly phases: number
   readonly weights: Float64Array
 }
 
-/** A Kaiser-windowed sinc, at each phase that an output sample can have between two input samples. */
+/** Designs a Kaiser-windowed sinc for each phase that an output sample can have between two input samples. */
 const designFilter = (from: number, to: number): Filter => {
   const scale = Math.min(1, to / from)
   const half = CROSSINGS / scale
@@ -44,34 +44,34 @@ const designFilter = (from: number, to: number): Filter => {
       weights[phase * taps + tap] = weight
       sum += weight
     }
-    // Each phase passes a constant unchanged; else the phases' differences would be heard as a tone.
+    // Normalizes each phase so that a constant passes unchanged. Otherwise the differences would be audible as a tone.
     for (let tap = 0; tap < taps; tap += 1) weights[phase * taps + tap]! /= sum
   }
   return { taps, phases, weights }
 }
 
-/** Changes the sample rate of sound that comes in blocks. */
+/** Changes the sample rate of audio that arrives in blocks. */
 export interface Resampler {
   push(samples: Float32Array): Float32Array
-  /** What the last samples become. */
+  /** Returns the remaining samples. */
   end(): Float32Array
 }
 
 /**
- * Band-limited resampling: what lies below 0.86 of the lower Nyquist frequency passes unchanged, what would alias is 70 dB
- * down. Before the beginning and after the end there is silence; the delay is none.
+ * Creates a band-limited resampler. Frequencies below 0.86 of the lower Nyquist frequency pass unchanged, and aliases are
+ * attenuated by 70 dB. It assumes silence before the beginning and after the end, and adds no delay.
  */
 export const createResampler = (from: number, to: number): Resampler => {
   if (from === to) return { push: (samples) => samples, end: () => new Float32Array(0) }
   const { taps, phases, weights } = designFilter(from, to)
   const lead = taps / 2 - 1
-  /** In doubles, which need no conversion at each step. Input that later output still needs, beginning at this input sample (counted from the recording's first). */
+  /** Input that later output still needs, in doubles, which avoids conversions. `heldFrom` is its offset in the recording. */
   let held: Float64Array = new Float64Array(lead)
   let heldFrom = -lead
   let received = 0
   let made = 0
 
-  /** The sum of input times weights, in four sums that do not wait for each other. */
+  /** Multiplies and sums input and weights, in four independent sums for speed. */
   const weighted = (input: Float64Array, first: number, offset: number): number => {
     let [a, b, c, d] = [0, 0, 0, 0]
     let tap = 0

@@ -1,12 +1,12 @@
 import { InferenceError } from '../errors.ts'
 
-/** What every model for speech takes. */
+/** The sample rate that all speech models take. */
 export const SAMPLE_RATE = 16_000
 
 /** Longer recordings are refused: their samples alone would take half a gigabyte. */
 export const MAX_SECONDS = 2 * 60 * 60
 
-/** A stretch of decoded sound: one channel in -1..1. */
+/** A block of decoded audio: one channel in -1..1. */
 export interface Block {
   readonly samples: Float32Array
   readonly sampleRate: number
@@ -18,7 +18,7 @@ export const invalidAudio = (message: string): InferenceError =>
 export const tooLong = (): InferenceError =>
   invalidAudio(`The recording is longer than the limit of ${MAX_SECONDS / 60} minutes. Split it.`)
 
-/** The mean of all channels. */
+/** Averages all channels. */
 export const mixDown = (channels: readonly Float32Array[]): Float32Array => {
   const [first] = channels
   if (first === undefined || channels.length === 1) return first ?? new Float32Array(0)

@@ -45,22 +45,22 @@ test.each([
   [32, 1, Buffer.from(Int32Array.of(-(2 ** 31), -(2 ** 30), 0, 2 ** 30).buffer)],
   [32, 3, floats(-1, -0.5, 0, 0.5)],
   [64, 3, doubles(-1, -0.5, 0, 0.5)],
-])('samples of %i bits in format %i are read as they are', (bits, format, data) => {
+])('samples of %i bits in format %i are read exactly', (bits, format, data) => {
   expect(samplesOf(wav(fmt({ bits, format, align: bits / 8 }), chunk('data', data)))).toEqual([-1, -0.5, 0, 0.5])
 })
 
-test('channels are mixed to one, and what is too loud is cut', () => {
+test('channels are mixed to one, and samples above full scale are clipped', () => {
   const stereo = wav(fmt({ format: 3, channels: 2, bits: 32, align: 8 }), chunk('data', floats(1, 0, -0.5, 0.5, 3, 2)))
   expect([...readWav(stereo)]).toEqual([{ samples: Float32Array.of(0.5, 0, 1), sampleRate: 16_000 }])
 })
 
-test('the extensible form is read, as ffmpeg writes it', async () => {
+test('the extensible format is read as ffmpeg writes it', async () => {
   const file = await readFile('test/fixtures/audio/extensible-24.wav')
   const blocks = [...readWav(file)]
   expect(blocks.map(({ samples, sampleRate }) => [samples.length, sampleRate])).toEqual([[1440, 48_000]])
 })
 
-test('chunks that are of no use are passed over, also those of odd length', () => {
+test('irrelevant chunks are skipped, including those of odd length', () => {
   const list = chunk('LIST', Buffer.from('abc'))
   expect(samplesOf(wav(list, fmt(), list, chunk('data', Buffer.from([0, 0x40]))))).toEqual([0.5])
 })
@@ -69,7 +69,7 @@ test.each([
   ['all there could be', 0xffffffff],
   ['none', 0],
   ['more than there is', 100],
-])('data of a length that claims %s is read to the end of the file', (_, claimed) => {
+])('data with a claimed length of %s is read to the end of the file', (_, claimed) => {
   expect(samplesOf(wav(fmt(), chunk('data', Buffer.from([0, 0x40, 0, 0xc0]), claimed)))).toEqual([0.5, -0.5])
 })
 

@@ -1,10 +1,10 @@
 import { type Block, invalidAudio } from './sound.ts'
 
-// RIFF/WAVE as in Microsoft's "Multiple Channel Audio Data and WAVE Files".
+// RIFF/WAVE, according to Microsoft's "Multiple Channel Audio Data and WAVE Files".
 const PCM = 1
 const FLOAT = 3
 const EXTENSIBLE = 0xfffe
-/** Where a GUID of WAVE_FORMAT_EXTENSIBLE differs from a plain format tag: after its first two bytes. */
+/** The end of every WAVE_FORMAT_EXTENSIBLE GUID for PCM or float; only the first two bytes, the format tag, differ. */
 const GUID_TAIL = '000000001000800000aa00389b71'
 const MAX_CHANNELS = 32
 const LOWEST_RATE = 1000
@@ -15,7 +15,7 @@ interface Format {
   readonly channels: number
   readonly sampleRate: number
   readonly bits: number
-  /** Of one sample of all channels. */
+  /** Bytes of one sample of all channels. */
   readonly frameBytes: number
 }
 
@@ -47,9 +47,9 @@ const readFormat = (chunk: DataView): Format => {
   return { kind: kind as Format['kind'], channels, sampleRate, bits, frameBytes }
 }
 
-/** A sample of each kind, in -1..1. */
+/** Readers by kind and bits, which return a sample in -1..1. */
 const SAMPLE_READERS: Readonly<Record<string, (data: DataView, at: number) => number>> = {
-  // Eight bits alone are unsigned.
+  // Only 8-bit samples are unsigned.
   '1/8': (data, at) => (data.getUint8(at) - 128) / 2 ** 7,
   '1/16': (data, at) => data.getInt16(at, true) / 2 ** 15,
   '1/24': (data, at) => ((data.getInt8(at + 2) << 16) | data.getUint16(at, true)) / 2 ** 23,
@@ -58,7 +58,7 @@ const SAMPLE_READERS: Readonly<Record<string, (data: DataView, at: number) => nu
   '3/64': (data, at) => data.getFloat64(at, true),
 }
 
-/** Frames that are read at a time. */
+/** Frames read at a time. */
 const BLOCK_FRAMES = 1 << 16
 
 function* readFrames(format: Format, data: DataView): Generator<Block> {
@@ -80,8 +80,8 @@ function* readFrames(format: Format, data: DataView): Generator<Block> {
 }
 
 /**
- * PCM of 8 to 32 bits and float, any number of channels, mixed to one.
- * @throws InferenceError invalid_request for anything else, and for headers that contradict the file
+ * Reads PCM of 8 to 32 bits and float, and mixes any number of channels to one.
+ * @throws InferenceError invalid_request for other formats, and for headers that contradict the file
  */
 export function* readWav(bytes: Uint8Array): Generator<Block> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -96,12 +96,12 @@ export function* readWav(bytes: Uint8Array): Generator<Block> {
     }
     if (name === 'data') {
       if (format === null) throw invalidAudio('The WAV file has no fmt chunk before its data.')
-      // Programs that write to a pipe cannot know the length, and claim none or all there could be.
+      // Programs that write to a pipe cannot know the length, and claim zero or the maximum.
       const size = claimed === 0 || claimed > left ? left : claimed
       yield* readFrames(format, new DataView(view.buffer, view.byteOffset + at + 8, size))
       return
     }
-    // Chunks begin at even places.
+    // Chunks start at even offsets.
     at += 8 + claimed + (claimed % 2)
   }
   throw invalidAudio('The WAV file has no data chunk.')

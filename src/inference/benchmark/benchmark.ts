@@ -10,7 +10,7 @@ export interface Percentiles {
 const nearestRank = (sorted: readonly number[], percent: number): number =>
   sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
 
-/** Values that were really measured (nearest rank): of fewer than a hundred, p99 is the worst. */
+/** Returns measured values (nearest rank). With fewer than a hundred values, p99 is the worst. */
 export const percentilesOf = (values: readonly number[], worst: 'highest' | 'lowest'): Percentiles => {
   const sorted = [...values].sort((a, b) => (worst === 'highest' ? a - b : b - a))
   return { p50: nearestRank(sorted, 50), p90: nearestRank(sorted, 90), p99: nearestRank(sorted, 99) }
@@ -26,14 +26,14 @@ export interface BenchmarkResult {
   readonly engine: EngineName
   readonly iterations: number
   readonly maxTokens: number
-  /** Medians, because prompts and answers differ a little. */
+  /** Medians, because prompts and answers vary slightly. */
   readonly promptTokens: number
   readonly completionTokens: number
   readonly firstTokenMs: Percentiles
-  /** Behind the first token. Of a model whose answers have one token only, with it. */
+  /** After the first token. If an answer has only one token, that token counts. */
   readonly tokensPerSecond: Percentiles
   readonly totalMs: Percentiles
-  /** Of weights and context, as far as the engine can tell. */
+  /** For weights and context, as far as the engine knows. */
   readonly memoryBytes: number
 }
 
@@ -51,7 +51,7 @@ const TOPICS = [
   'bread',
 ]
 
-/** Each begins anew with its first word, so that what an engine remembers of one is of no use to the next. */
+/** Each prompt differs from its first word on, so that an engine's prompt cache cannot help. */
 const promptOf = (number: number): string =>
   `${number + 1}. Tell me a long story about ${TOPICS[number % TOPICS.length]}, and do not stop before the end.`
 
@@ -61,7 +61,7 @@ const rateOf = ({ completionTokens, firstTokenMs, totalMs }: Generated): number 
   return (tokens * 1000) / Math.max(milliseconds, 0.001)
 }
 
-/** One answer after the other, greedy, after two that do not count. */
+/** Generates answers one after another, greedily, after two warm-ups. */
 export const benchmark = async (engine: Engine, options: BenchmarkOptions): Promise<BenchmarkResult> => {
   const { iterations, maxTokens, signal } = options
   const ask = (number: number) => generate(engine, [{ role: 'user', content: promptOf(number) }], maxTokens, signal)

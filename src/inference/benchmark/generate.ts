@@ -1,18 +1,18 @@
 import type { ChatMessage, Engine, Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 
-/** One answer with what it took, measured where it is asked for. */
+/** An answer with its client-side measurements. */
 export interface Generated {
   readonly text: string
   readonly promptTokens: number
   readonly completionTokens: number
   readonly reason: Finished['reason']
-  /** Until the first text; until the end where there was none. */
+  /** Time to the first text, or to the end if there was none. */
   readonly firstTokenMs: number
   readonly totalMs: number
 }
 
-/** Asks a model for its likeliest answer, and measures. */
+/** Generates the model's most likely answer and measures it. */
 export const generate = async (
   engine: Engine,
   messages: readonly ChatMessage[],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { percentilesOf } from './benchmark.ts'
 
-it('percentiles are values that were measured, the worst ones last', () => {
+it('percentiles are measured values, with the worst ones last', () => {
   const values = Array.from({ length: 10 }, (_, index) => 10 - index)
   expect(percentilesOf(values, 'highest')).toEqual({ p50: 5, p90: 9, p99: 10 })
   expect(percentilesOf(values, 'lowest')).toEqual({ p50: 6, p90: 2, p99: 1 })

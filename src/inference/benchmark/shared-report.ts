@@ -2,7 +2,7 @@ import { arch, cpus, platform, totalmem } from 'node:os'
 import type { EngineName } from '../engines/engine.ts'
 import type { BenchmarkResult } from './benchmark.ts'
 
-/** What is sent, field by field. Every one is a number or a word about hardware, a kind of model, or speed. */
+/** The fields that are sent. Each is a number or a word about hardware, a kind of model, or speed. */
 export interface SharedReport {
   readonly svc_version: string
   readonly os: string
@@ -48,7 +48,7 @@ export const thisHardware = (): Hardware => {
   }
 }
 
-/** What kind of model it was. Its name and its exact size stay here: they may say whose it is. */
+/** The kind of the model. Its name and exact size are not sent, because they may reveal its owner. */
 export interface ModelKind {
   readonly architecture: string | null
   readonly parameters: number | null
@@ -56,7 +56,7 @@ export interface ModelKind {
   readonly bytes: number
 }
 
-/** Words that people use for the numbers of a model, and nothing that they made up themselves. */
+/** Common names of quantizations and number formats, so that no user-defined text is sent. */
 const QUANTIZATION = /^(?:i?q\d(?:_(?:\d|k|s|m|l|xs|xxs|nl))*|(?:f|fp|bf)(?:16|32)|int[48]|\d{1,2}bit)$/i
 
 const rounded = (value: number): number => Math.round(value * 10) / 10

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { isLoopback } from '../../domain/loopback.ts'
 import { closeMdns, LOOPBACK, openMdns, SERVICE_TYPE } from './mdns.ts'
 
-/** What a server tells the local network of itself. */
+/** What a server announces about itself on the local network. */
 export interface Announcement {
-  /** The address that it listens on: one that only this machine reaches is told to this machine only. */
+  /** The address that the server listens on. A loopback address is announced only on this machine. */
   readonly host: string
   readonly port: number
   readonly model: string
@@ -13,20 +14,18 @@ export interface Announcement {
 }
 
 export interface Announced {
-  /** Says goodbye, so that nobody looks for it any more. */
+  /** Sends a goodbye so that clients forget the server. */
   stop(): Promise<void>
 }
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.')
-
-/** A text record holds 255 bytes, its key included. */
+/** Shortens a value, because a text record holds 255 bytes including its key. */
 const short = (text: string): string =>
   Buffer.from(text)
     .subarray(0, 200)
     .toString('utf8')
     .replace(/\ufffd$/, '')
 
-/** Announces a server by mDNS until it is stopped. A network that takes none is told to `log` once and harms nothing. */
+/** Announces a server by mDNS until stopped. If the network does not allow it, that is logged once and otherwise ignored. */
 export const announce = (server: Announcement, log: (line: string) => void): Announced => {
   let isReported = false
   const bonjour = openMdns(isLoopback(server.host) ? LOOPBACK : null, (error) => {
@@ -35,7 +34,7 @@ export const announce = (server: Announcement, log: (line: string) => void): Ann
   })
   const { port, model, engine, version } = server
   bonjour.publish({
-    // A dot would end the name. The rest keeps two servers apart, on this machine and on others of its name.
+    // A dot would end the name. The suffix tells servers apart, on this machine and on others with the same name.
     name: `${hostname().replaceAll('.', '-')}-${port}-${randomBytes(2).toString('hex')}`,
     type: SERVICE_TYPE,
     port,
@@ -46,7 +45,7 @@ export const announce = (server: Announcement, log: (line: string) => void): Ann
     stop: async () => {
       await new Promise<void>((resolve) => {
         bonjour.unpublishAll(() => resolve())
-        // The goodbye may be lost, and then so may its callback.
+        // The goodbye may get lost, and with it the callback.
         setTimeout(resolve, 500).unref()
       })
       await closeMdns(bonjour)

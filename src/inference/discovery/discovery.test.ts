@@ -16,7 +16,7 @@ const scanUntil = async (isEnough: (servers: readonly FoundServer[]) => boolean)
 
 const ours = (servers: readonly FoundServer[]) => servers.filter(({ version }) => version === 'discovery-test')
 
-it('a server that is announced is found with its address, model and engine, until it stops', async () => {
+it('an announced server is found with its address, model, and engine until it stops', async () => {
   const started: Announced[] = []
   for (const port of [18_081, 18_082]) {
     const model = port === 18_081 ? 'starter' : `${'ü'.repeat(150)}`

@@ -13,20 +13,20 @@ export interface FoundServer {
 
 export interface ScanOptions {
   readonly timeoutMs: number
-  /** Address of the one interface to ask on. The default network and this machine when absent. */
+  /** The address of the only interface to use. If absent, the default network and this machine. */
   readonly interface?: string | undefined
   readonly signal?: AbortSignal | undefined
   readonly onFound?: (server: FoundServer) => void
 }
 
 export interface Scan {
-  /** By name. */
+  /** Sorted by name. */
   readonly servers: readonly FoundServer[]
-  /** Why some network could not be asked. */
+  /** The errors of networks that could not be scanned. */
   readonly faults: readonly string[]
 }
 
-/** Questions get lost now and then. */
+/** Queries sometimes get lost. */
 const ASK_EVERY_MS = 1000
 
 const present = (service: Service): FoundServer => {
@@ -34,7 +34,7 @@ const present = (service: Service): FoundServer => {
     const value: unknown = service.txt?.[key]
     return typeof value === 'string' && value !== '' ? value : null
   }
-  // Where the answer came from can be reached; of the addresses that it lists not every one need be.
+  // The sender's address is reachable; the listed addresses might not be.
   const address = service.referer?.address ?? service.addresses?.[0] ?? service.host
   const host = address.includes(':') ? `[${address}]` : address
   return {
@@ -46,7 +46,7 @@ const present = (service: Service): FoundServer => {
   }
 }
 
-/** Asks the local network for servers and collects what answers within the time. */
+/** Queries the local network for servers, and collects answers until the timeout. */
 export const scan = async (options: ScanOptions): Promise<Scan> => {
   const found = new Map<string, FoundServer>()
   const faults = new Set<string>()
@@ -66,7 +66,7 @@ export const scan = async (options: ScanOptions): Promise<Scan> => {
       await closeMdns(bonjour)
     }
   })
-  // Interrupted, it shows what it has.
+  // An interrupted scan returns what it has found.
   await sleep(options.timeoutMs, undefined, options.signal && { signal: options.signal }).catch(() => undefined)
   await Promise.all(listeners.map((close) => close()))
   const servers = [...found.values()].sort((one, other) => one.name.localeCompare(other.name, 'en'))

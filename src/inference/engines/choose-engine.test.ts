@@ -32,7 +32,7 @@ const ask = async (
   return error instanceof InferenceError ? [error.code, error.message] : error
 }
 
-it('auto takes the engine that reads such a file, and says why', async () => {
+it('auto chooses the engine that reads the file, and gives the reason', async () => {
   const folder = await emptyFolder()
   for (const program of ['mlx_lm.server', 'mlc_llm', 'mnncli']) await putDouble(folder, program)
   expect([
@@ -52,7 +52,7 @@ it('auto takes the engine that reads such a file, and says why', async () => {
   ])
 })
 
-it('an engine that is missing is told with the line that installs it', async () => {
+it('an error about a missing engine includes its install command', async () => {
   const what = '/models/m is a folder of safetensors for MLX, which mlx-lm runs, and mlx-lm is not installed.'
   expect([await ask('mlx', 'auto', '', MAC), await ask('mlx', 'mlx-lm', '')]).toEqual([
     ['engine_missing', `${what} Install it: pip install mlx-lm`],
@@ -63,7 +63,7 @@ it('an engine that is missing is told with the line that installs it', async () 
   ])
 })
 
-it('an engine that cannot run the file, or does not exist, is refused', async () => {
+it('an engine that does not exist or cannot run the file is refused', async () => {
   expect([await ask('gguf', 'mlx-lm', ''), await ask('gguf', 'tensorrt', '')]).toEqual([
     [
       'unsupported',
@@ -76,7 +76,7 @@ it('an engine that cannot run the file, or does not exist, is refused', async ()
   ])
 })
 
-it('every engine is listed, with where it is or how to get it', async () => {
+it('every engine is listed with its location or its install command', async () => {
   const folder = await emptyFolder()
   await putDouble(folder, 'mnncli')
   const engines = await allEngines({ PATH: folder })

@@ -13,7 +13,7 @@ export const thisPlatform = (): Platform => ({ os: process.platform, arch: proce
 
 export interface EngineChoice {
   readonly name: EngineName
-  /** Why this one, for the banner: a sentence. */
+  /** A sentence for the banner that explains the choice. */
   readonly reason: string
 }
 
@@ -22,11 +22,11 @@ export interface EngineQuestion {
   /** `auto`, or the name of an engine. */
   readonly requested: string
   readonly platform: Platform
-  /** Where PATH says which programs are installed. */
+  /** Its PATH is searched for installed programs. */
   readonly env: Environment
 }
 
-/** What reads each; the first is taken unless another is asked for. */
+/** The engines that can run each format. The first is the default. */
 const RUNS: Readonly<Record<ModelFormat, readonly [EngineName, ...EngineName[]]>> = {
   gguf: ['llama.cpp'],
   onnx: ['onnxruntime'],
@@ -53,9 +53,9 @@ const parseEngineName = (requested: string): EngineName | null => {
 }
 
 /**
- * The engine for a model: the one that reads such files, if it is the one that was asked for and is installed.
+ * Chooses the engine for a model: the requested one if it can run the model and is installed, or the default.
  * @throws InferenceError unsupported for an engine that does not exist or cannot run this file; engine_missing, with the
- * line that installs it.
+ * install command
  */
 export const chooseEngine = async ({ model, requested, platform, env }: EngineQuestion): Promise<EngineChoice> => {
   const engineName = parseEngineName(requested)
@@ -73,7 +73,7 @@ export const chooseEngine = async ({ model, requested, platform, env }: EngineQu
   if (installed) {
     return { name, reason: engineName === null ? `${model.name} is ${what}, which ${name} runs` : 'requested' }
   }
-  // MLX has builds for other machines too, so one that is installed is used anywhere.
+  // MLX has builds for other machines, too, so an installed one is used anywhere.
   const onlyThere =
     name === 'mlx-lm' && !isAppleSilicon(platform)
       ? ` It is made for Apple silicon, and this machine is ${platform.os} on ${platform.arch}: a GGUF model would run here.`

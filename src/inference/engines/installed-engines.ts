@@ -8,15 +8,15 @@ import { serverNamed } from './proxied/servers.ts'
 export interface EngineStatus {
   readonly name: EngineName
   readonly installed: boolean
-  /** What it is here: a program's path, or the package it comes in. */
+  /** The location: a program's path, or the package that contains it. */
   readonly where: string | null
   /** The command that installs it. */
   readonly install: string
-  /** Never run against the real program here: tests know its protocol only. */
+  /** Never run against the real program here; tests cover only its protocol. */
   readonly experimental: boolean
 }
 
-/** Found without loading it: loading takes long, and may crash where a binary does not fit. */
+/** Checks without loading, which is slow and can crash if a binary does not fit. */
 const isResolvable = (name: string): boolean => {
   try {
     createRequire(import.meta.url).resolve(name)
@@ -28,7 +28,7 @@ const isResolvable = (name: string): boolean => {
 
 export const engineStatus = async (name: EngineName, env: Environment): Promise<EngineStatus> => {
   if (name === 'llama.cpp') {
-    // Comes with the package, unless that was installed without optional packages.
+    // Comes with the package, unless it was installed without optional packages.
     const build = llamaBuild()
     const installed = build !== null && isResolvable(build)
     return {

@@ -12,11 +12,11 @@ import { STARTER } from './starter.ts'
 import { normalVariant, variantInName } from './variant.ts'
 
 export interface ModelToAdd {
-  /** `name` or `name:variant`; without a variant it is read from the file's name, else it is `default`. */
+  /** `name` or `name:variant`. Without a variant, it is taken from the file name, otherwise it is `default`. */
   readonly name: string
-  /** A file or a folder, which is copied. */
+  /** The file or folder to copy. */
   readonly path: string
-  /** Where it came from, for the list. The path when absent. */
+  /** Its origin, as the list shows it. The path if absent. */
   readonly source?: string
   readonly now?: Date
   readonly signal?: AbortSignal
@@ -26,8 +26,8 @@ const reserved = (): InferenceError =>
   new InferenceError('invalid_request', `The name '${STARTER}' belongs to the bundled model. Choose another.`)
 
 /**
- * Copies a model into the models folder under a name, hashing it on the way. It appears there whole or not at all, and
- * takes the place of one of the same name and variant.
+ * Copies a model into the models folder and hashes it at the same time. The copy appears atomically, and replaces a model with
+ * the same name and variant.
  */
 export const addModel = async (home: string, options: ModelToAdd): Promise<ModelFile> => {
   const { name, variant: requested } = parseModelName(options.name)
@@ -56,8 +56,8 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
 }
 
 /**
- * Deletes `name:variant`, or every variant of `name`, damaged ones too.
- * @throws InferenceError model_not_found when there is nothing of that name.
+ * Deletes `name:variant`, or every variant of `name`, even damaged ones.
+ * @throws InferenceError model_not_found if there is no such model
  */
 export const removeModel = async (home: string, text: string): Promise<void> => {
   const { name, variant } = parseModelName(text)

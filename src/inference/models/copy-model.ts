@@ -8,7 +8,7 @@ export interface Copied {
   readonly sha256: string
 }
 
-/** Files of a model are its content; hidden files (of git, of the file manager) are not. */
+/** Lists the files of a model, except hidden ones such as those of git and file managers. */
 export const filesUnder = async (path: string): Promise<readonly string[]> => {
   if (!(await stat(path)).isDirectory()) return [path]
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
@@ -43,8 +43,8 @@ const copyFile = async (source: string, target: string, signal: AbortSignal | un
 }
 
 /**
- * Copies a file or a folder and hashes what it copies. A folder's hash is that of the lines `<sha256>  <path>` of its
- * files, by path, as `sha256sum` prints them.
+ * Copies a file or folder, and hashes what it copies. A folder's hash is that of the lines `<sha256>  <path>` of its files,
+ * sorted by path, as `sha256sum` prints them.
  */
 export const copyModel = async (source: string, target: string, signal?: AbortSignal): Promise<Copied> => {
   if (!(await stat(source)).isDirectory()) return copyFile(source, target, signal)

@@ -4,7 +4,7 @@ import { bytesUnder } from './copy-model.ts'
 import type { ModelFile } from './model-file.ts'
 import { formatOf } from './model-format.ts'
 
-/** What model.json beside a model's files says of them. */
+/** The content of model.json, which is stored next to a model's files. */
 export interface ModelEntry {
   readonly name: string
   readonly variant: string
@@ -19,7 +19,7 @@ export interface ModelEntry {
 export const entryText = ({ name, variant, file, bytes, sha256, source, addedAt }: ModelEntry): string =>
   `${JSON.stringify({ name, variant, file, size: bytes, sha256, source, added_at: addedAt }, null, 2)}\n`
 
-/** @throws Error that says what is wrong with it, to be shown beside its name. */
+/** @throws Error with the fault, to be shown next to the model's name */
 const parseEntry = (text: string): ModelEntry => {
   let value: unknown
   try {
@@ -50,8 +50,8 @@ const parseEntry = (text: string): ModelEntry => {
 }
 
 /**
- * The model in a folder that has a model.json. Its size is compared, its hash is not: that would read it all.
- * @throws Error that says what is wrong, where the entry is damaged.
+ * Reads the model in a folder with a model.json. Compares the size, but not the hash, which would require reading all files.
+ * @throws Error with the fault of a damaged entry
  */
 export const readEntry = async (folder: string): Promise<ModelFile & { readonly addedAt: string }> => {
   const text = await readFile(join(folder, 'model.json'), 'utf8').catch(() => {

@@ -1,9 +1,9 @@
-/** How a model lies on disk, or that another server has it, which decides what can run it. */
+/** How a model is stored, on disk or on another server. This decides which engine can run it. */
 const MODEL_FORMATS = ['gguf', 'onnx', 'mlx', 'mlc', 'mnn', 'remote'] as const
 
 export type ModelFormat = (typeof MODEL_FORMATS)[number]
 
-/** What each is called to people. */
+/** The names shown to users. */
 export const FORMAT_WORDS: Readonly<Record<ModelFormat, string>> = {
   gguf: 'a GGUF file',
   onnx: 'an ONNX model',
@@ -13,19 +13,19 @@ export const FORMAT_WORDS: Readonly<Record<ModelFormat, string>> = {
   remote: 'a model on another server',
 }
 
-/** A model that is there to be opened. */
+/** A model that can be opened. */
 export interface ModelFile {
-  /** As the user named it: `qwen3:4bit`, or the name of the file behind a path. */
+  /** The name that the user gave, such as `qwen3:4bit`, or the file name for a path. */
   readonly name: string
-  /** Such as `q4_0` or `4bit`; null where neither a name nor model.json says. */
+  /** For example `q4_0` or `4bit`; null if neither a name nor model.json has one. */
   readonly variant: string | null
-  /** Of the file for GGUF and for an ONNX file alone; the address of the server that has it; of the folder otherwise. */
+  /** The file for GGUF and single ONNX files, the server's address for remote models, otherwise the folder. */
   readonly path: string
   readonly format: ModelFormat
-  /** Of everything under `path`. */
+  /** The size of everything under `path`. */
   readonly bytes: number
-  /** 64 hex digits, where it was ever computed. */
+  /** 64 hex digits; null if it was never computed. */
   readonly sha256: string | null
-  /** Where it came from: `package`, `path`, or what it was added from. */
+  /** Its origin: `package`, `path`, or what it was added from. */
   readonly source: string
 }

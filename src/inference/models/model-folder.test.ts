@@ -27,14 +27,14 @@ const names = async (home: string): Promise<readonly string[]> =>
     listed.state === 'ready' ? listed.model.name : `${listed.name} damaged: ${listed.fault}`,
   )
 
-/** A small file that begins as a GGUF file does. */
+/** Creates a small file that begins like a GGUF file. */
 const tinyGguf = async (name: string, bytes: number): Promise<string> => {
   const path = join(await emptyFolder(), name)
   await writeFile(path, Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(bytes - 4)]))
   return path
 }
 
-it('the starter model is always there, also as starter:4bit', async () => {
+it('the starter model is always available, also as starter:4bit', async () => {
   const home = await emptyFolder()
   const file = await readFile(STARTER_PATH)
   const made = { bytes: file.length, sha256: sha256(file), source: 'package' }
@@ -48,7 +48,7 @@ it('the starter model is always there, also as starter:4bit', async () => {
   expect(await names(home)).toEqual(['starter'])
 })
 
-it('a file that is added lies there with its size and hash, and is found by name and by bits', async () => {
+it('an added file is stored with its size and hash, and is found by name and by bits', async () => {
   const home = await emptyFolder()
   const source = fixture('tiny-chat-q8_0.gguf')
   const bytes = await readFile(source)
@@ -71,7 +71,7 @@ it('a file that is added lies there with its size and hash, and is found by name
   expect(await readdir(join(home, 'models'))).toEqual(['tiny'])
 })
 
-it('a folder is added whole, hashed as sha256sum would list it', async () => {
+it('a folder is added whole, with the hash of its sha256sum listing', async () => {
   const home = await emptyFolder()
   const source = await emptyFolder()
   await mkdir(join(source, 'onnx'))
@@ -90,7 +90,7 @@ it('a folder is added whole, hashed as sha256sum would list it', async () => {
   expect((await readdir(path, { recursive: true })).sort()).toEqual(['config.json', 'onnx', 'onnx/model.onnx'])
 })
 
-it('adding again takes the place of the same variant, and removing takes one or all', async () => {
+it('adding again replaces the same variant, and removing deletes one variant or all', async () => {
   const home = await emptyFolder()
   await addModel(home, { name: 'm', path: await tinyGguf('a-q4_0.gguf', 10) })
   await addModel(home, { name: 'm', path: await tinyGguf('b-q4_0.gguf', 20) })
@@ -113,7 +113,7 @@ it('adding again takes the place of the same variant, and removing takes one or 
   ])
 })
 
-it('damaged entries are listed with what is wrong, and can be removed', async () => {
+it('damaged entries are listed with their faults and can be removed', async () => {
   const home = await emptyFolder()
   const folder = join(home, 'models')
   for (const name of ['cut', 'gone', 'nojson', 'notjson', 'nohash', 'escape'])
@@ -146,7 +146,7 @@ it('damaged entries are listed with what is wrong, and can be removed', async ()
   expect(await names(home)).toEqual(['starter'])
 })
 
-it('what somebody put into the folder by hand is a model too', async () => {
+it('a file or folder that the user put there by hand is a model, too', async () => {
   const home = await emptyFolder()
   const folder = join(home, 'models')
   await mkdir(join(folder, 'mlx', 'sub'), { recursive: true })
@@ -167,7 +167,7 @@ it('what somebody put into the folder by hand is a model too', async () => {
   expect(await names(home)).toEqual(['starter'])
 })
 
-it('nothing is left of a model that could not be added', async () => {
+it('a model that could not be added leaves nothing behind', async () => {
   const home = await emptyFolder()
   const stop = new AbortController()
   stop.abort(new Error('stopped'))
@@ -190,7 +190,7 @@ it('paths work wherever names do', async () => {
   expect((await findModel(fixture('tiny-bert'), home)).format).toBe('onnx')
 })
 
-it('a name that stands for nothing is answered with what there is', async () => {
+it('an unknown name gives an error that lists the models', async () => {
   const home = await emptyFolder()
   await addModel(home, { name: 'mine', path: await tinyGguf('w.gguf', 10) })
   const ask = (text: string) => messageOf(findModel(text, home, home))
@@ -204,7 +204,7 @@ it('a name that stands for nothing is answered with what there is', async () => 
     expect((await ask(text))[0]).toBe('model_not_found')
 })
 
-it('what lies at a path is known by its content, or refused', async () => {
+it('a path is recognized by its content, or refused', async () => {
   const home = await emptyFolder()
   const ask = async (files: Readonly<Record<string, string>>): Promise<string> => {
     const folder = await emptyFolder()

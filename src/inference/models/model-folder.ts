@@ -11,14 +11,14 @@ import { looksLikePath, parseModelName } from './model-name.ts'
 import { STARTER, starterModel } from './starter.ts'
 import { chooseVariant, variantInName } from './variant.ts'
 
-/** `<home>/models`: a folder for each name, in it one for each variant with its files and a model.json. */
+/** `<home>/models` has a folder per name, which has a folder per variant with its files and a model.json. */
 export const modelsFolder = (home: string): string => join(home, 'models')
 
 export type ListedModel =
   | { readonly state: 'ready'; readonly model: ModelFile; readonly addedAt: string | null }
   | { readonly state: 'damaged'; readonly name: string; readonly path: string; readonly fault: string }
 
-/** Hidden entries are those that are being added or removed. */
+/** Skips hidden entries, which are being added or removed. */
 const entriesIn = async (folder: string): Promise<readonly Dirent[]> => {
   try {
     return (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'))
@@ -39,7 +39,7 @@ const look = async (folder: string, name: string): Promise<ListedModel> => {
 
 const GGUF = /\.gguf$/i
 
-/** What somebody put there without svc: a GGUF file, or a folder as engines read it. Null when it is neither. */
+/** Finds a model that the user put there by hand: a GGUF file or an engine's model folder; otherwise null. */
 const putByHand = async (path: string): Promise<ListedModel | null> => {
   const found = await formatOf(path).catch(() => null)
   if (found === null) return null
@@ -60,7 +60,7 @@ const inFolder = async (path: string): Promise<readonly ListedModel[]> => {
   return [{ state: 'damaged', name, path, fault: 'it holds neither a model nor a variant with a model.json' }]
 }
 
-/** Every model that can be named here, by name: the starter model and what the models folder holds. Damaged ones say why. */
+/** Lists the starter model and every model in the models folder by name, damaged ones with their faults. */
 export const listModels = async (home: string): Promise<readonly ListedModel[]> => {
   const root = modelsFolder(home)
   const kept = await Promise.all(
@@ -75,7 +75,7 @@ export const listModels = async (home: string): Promise<readonly ListedModel[]> 
   return [starter, ...kept.flat().sort((one, other) => nameOf(one).localeCompare(nameOf(other), 'en'))]
 }
 
-/** Those that can be opened. */
+/** Lists the models that can be opened. */
 export const readyModels = async (home: string): Promise<readonly ModelFile[]> =>
   (await listModels(home)).flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
 
@@ -103,10 +103,9 @@ const without = (listed: readonly ListedModel[]): string =>
   listed.map((entry) => (entry.state === 'ready' ? entry.model.name : entry.name)).join(', ')
 
 /**
- * The model behind what a user wrote: `starter`, `name`, `name:variant`, or the path of a file or folder.
- * @param home the user's folder, `~/.svc` unless SERVICE_HOME says otherwise.
- * @throws InferenceError model_not_found, which lists what there is; invalid_model for a path to something else or a
- * damaged entry.
+ * Finds a model by what the user wrote: `starter`, `name`, `name:variant`, or the path of a file or folder.
+ * @param home the user's folder, `~/.svc` unless SERVICE_HOME is set
+ * @throws InferenceError model_not_found, which lists the models; invalid_model for a path to something else or a damaged entry
  */
 export const findModel = async (text: string, home: string, cwd = process.cwd()): Promise<ModelFile> => {
   if (looksLikePath(text)) {

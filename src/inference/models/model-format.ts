@@ -5,7 +5,7 @@ import type { ModelFormat } from './model-file.ts'
 
 export interface FoundFormat {
   readonly format: ModelFormat
-  /** What an engine opens: a GGUF file inside a folder instead of the folder. */
+  /** The path that an engine opens: a GGUF file inside a folder rather than the folder. */
   readonly path: string
 }
 
@@ -26,7 +26,7 @@ const beginsWith = async (path: string, magic: string): Promise<boolean> => {
   }
 }
 
-/** A model in several files is opened by the first of them. */
+/** True for later parts of a model in several files, which is opened by its first part. */
 const isLaterPart = (name: string): boolean => /-(?!00001)\d{5}-of-\d{5}\.gguf$/i.test(name)
 
 const hasKey = async (path: string, key: string): Promise<boolean> => {
@@ -58,12 +58,12 @@ const formatOfFolder = async (folder: string): Promise<FoundFormat> => {
 }
 
 /**
- * What kind of model lies at a path, by its content and the names in a folder, never by running anything.
- * @throws InferenceError invalid_model when it is none; the file system's own error when it cannot be read.
+ * Detects the kind of model at a path by its content and file names, without running anything.
+ * @throws InferenceError invalid_model if it is not a model; the file system's error if it cannot be read
  */
 export const formatOf = async (path: string): Promise<FoundFormat> => {
   if ((await stat(path)).isDirectory()) return formatOfFolder(path)
-  // A broken file of that name is the engine's to refuse: it says what is wrong with it.
+  // The engine refuses a broken file of that name with a precise error.
   if ((await beginsWith(path, 'GGUF')) || path.toLowerCase().endsWith('.gguf')) return { format: 'gguf', path }
   if (path.toLowerCase().endsWith('.onnx')) return { format: 'onnx', path }
   throw notAModel(path, 'it does not begin with GGUF, and its name does not end in .onnx')

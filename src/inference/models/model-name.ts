@@ -5,17 +5,17 @@ export interface ModelName {
   readonly variant: string | null
 }
 
-/** One level of folder, readable on every file system, and nothing that could lead out of it. */
+/** One path component that is valid on every file system and cannot leave its folder. */
 const PART = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
 const isReserved = (part: string): boolean => /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(part) || part.endsWith('.')
 
-/** Whether a word is a place rather than a name: with a folder in it, or with a model file's ending. */
+/** True if the text is a path rather than a name: it contains a separator or has the extension of a model file. */
 export const looksLikePath = (text: string): boolean => /[/\\]|^\.|^~|\.(gguf|onnx)$/i.test(text)
 
 /**
  * `qwen3:4bit` -> qwen3 and 4bit.
- * @throws InferenceError model_not_found when it can be no name.
+ * @throws InferenceError model_not_found if the text cannot be a name
  */
 export const parseModelName = (text: string): ModelName => {
   const [name, variant, ...rest] = text.split(':')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { ModelFile } from './model-file.ts'
 
-/** Always there: it comes with the package. From src/inference/models and from dist/inference/models the way is the same. */
+/** The bundled model. Its relative path is the same from src/inference/models and dist/inference/models. */
 export const STARTER = 'starter'
 
 const PATH = fileURLToPath(new URL('../../../models/starter.gguf', import.meta.url))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bitsOf, chooseVariant, variantInName } from './variant.ts'
 
-it('knows how many bits a word for a variant stands for', () => {
+it('returns the number of bits that a variant name stands for', () => {
   const words = ['4bit', '4-BIT', 'q4_K_M', 'iq4_xs', 'mxfp4', 'int4', 'q8_0', 'int8', 'fp16', 'bf16', 'f32', 'q2_k']
   expect(words.map(bitsOf)).toEqual([4, 4, 4, 4, 4, 4, 8, 8, 16, 16, 32, 2])
   expect(['default', 'latest', 'instruct', 'qwen3', 'q'].map(bitsOf)).toEqual([null, null, null, null, null])
@@ -20,7 +20,7 @@ it('reads a variant from the name of a file or folder', () => {
   expect(names.map(variantInName)).toEqual(['q4_k_m', '4bit', 'q8_0', 'bf16', 'f16', null, null])
 })
 
-it('chooses the variant that was named, else the largest of as many bits, else the one nearest to four', () => {
+it('chooses the named variant, otherwise the largest with as many bits, or without a name the one closest to four bits', () => {
   const of = (variant: string, bytes: number) => ({ variant, bytes })
   const variants = [of('q4_0', 40), of('q4_k_m', 44), of('q8_0', 80), of('f16', 160), of('default', 500)]
   const choose = (requested: string | null) => chooseVariant(variants, requested)?.variant ?? null

@@ -7,7 +7,7 @@ const chosen = (paths: string[], requested: string | null = null) => {
   return [file.path, note]
 }
 
-it('GGUF goes before all others, and of its quantizations Q4_K_M, then the nearest to four bits', () => {
+it('GGUF is preferred, and among its quantizations Q4_K_M, then the one closest to four bits', () => {
   expect([
     chosen(['README.md', 'model.safetensors', 'tiny.gguf']),
     chosen(['tiny-Q8_0.gguf', 'tiny-Q4_K_M.gguf', 'tiny-Q4_0.gguf', 'mmproj-f16.gguf']),
@@ -21,7 +21,7 @@ it('GGUF goes before all others, and of its quantizations Q4_K_M, then the neare
   ])
 })
 
-it('without GGUF it is safetensors, ONNX, PyTorch, Keras, TFLite or a pickle, in this order', () => {
+it('without GGUF, the order is safetensors, ONNX, PyTorch, Keras, TFLite, pickle', () => {
   const kinds = ['model.safetensors', 'onnx/model.onnx', 'pytorch_model.bin', 'model.h5', 'a.tflite', 'm.pkl']
   expect(kinds.map((_, from) => chosen(['config.json', 'vocab.bin', ...kinds.slice(from)])[0])).toEqual(kinds)
   expect(chosen(['onnx/model_int8.onnx', 'onnx/model.onnx'])).toEqual([
@@ -39,14 +39,14 @@ it('a file is named by its path, or a GGUF file by its quantization', () => {
   expect(() => chosen(files, 'c.onnx')).toThrow("org/tiny holds no file 'c.onnx'.")
 })
 
-it('several that could be meant are listed instead of guessed', () => {
+it('ambiguous candidates are listed instead of guessed', () => {
   expect(() => chosen(['small-Q4_0.gguf', 'large-Q4_0.gguf'])).toThrow(
     'org/tiny holds several GGUF files: large-Q4_0.gguf, small-Q4_0.gguf.',
   )
   expect(() => chosen(['a.pt', 'b.pt'])).toThrow('org/tiny holds several PyTorch files: a.pt, b.pt.')
 })
 
-it('a model in pieces, and a repository without a model, are told as such', () => {
+it('a model in pieces and a repository without a model are reported as such', () => {
   expect(() => chosen(['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'])).toThrow(
     'org/tiny has its model in 2 pieces, but a version is one file.',
   )

@@ -1,7 +1,7 @@
 import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { bitsOf, normalVariant, variantInName } from '../models/variant.ts'
 
-/** A file of a repository, as its list tells. */
+/** A file in a repository's list. */
 export interface ListedFile {
   readonly path: string
   readonly bytes: number
@@ -11,10 +11,10 @@ const LISTED_IN_AN_ERROR = 12
 
 const isGguf = ({ path }: ListedFile): boolean => /\.gguf$/i.test(path) && !/mmproj/i.test(path)
 
-/** A piece of a model that was cut up: `-00002-of-00005`. */
+/** True for a part of a split model: `-00002-of-00005`. */
 const isPiece = ({ path }: ListedFile): boolean => /-\d{5}-of-\d{5}\./.test(path)
 
-/** What may be a model, best first: GGUF runs anywhere here, then weights without a program in them, then the others. */
+/** The kinds of model files after GGUF, which runs anywhere here: first weights without code, then the others. */
 const KINDS: readonly { readonly name: string; readonly ending: RegExp; readonly usual: RegExp }[] = [
   { name: 'safetensors', ending: /\.safetensors$/i, usual: /^model\.safetensors$/ },
   { name: 'ONNX', ending: /\.onnx$/i, usual: /^(onnx\/)?model\.onnx$/ },
@@ -30,7 +30,7 @@ const named = (files: readonly ListedFile[]): string => {
   return paths.slice(0, LISTED_IN_AN_ERROR).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-/** Four bits first, as everywhere in this house; then K_M before its neighbors, then what is nearest to four bits. */
+/** Ranks quantizations: four bits first, as everywhere here, K_M before its neighbors; then the closest to four bits. */
 const rank = ({ path }: ListedFile): readonly [number, number] => {
   const variant = variantInName(path.split('/').at(-1)!) ?? ''
   const usual = ['q4_k_m', 'q4_0', 'q4_k_s', 'q4_1', 'iq4_xs', 'q5_k_m', 'q8_0'].indexOf(variant)
@@ -80,7 +80,7 @@ const ONNX_SETTINGS = [
 ]
 const ONNX_GRAPHS = [['onnx/encoder_model.onnx', 'onnx/decoder_model_merged.onnx'], ['onnx/model.onnx']]
 
-/** The paths of an ONNX model's files, where a repository has one and no GGUF file; null where it has not. */
+/** Returns the paths of an ONNX model's files if the repository has one and no GGUF file; otherwise null. */
 export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | null => {
   const paths = new Set(files.map(({ path }) => path))
   const graphs = ONNX_GRAPHS.find((requested) => requested.every((path) => paths.has(path)))
@@ -90,8 +90,8 @@ export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | n
 }
 
 /**
- * The file of a repository that is its model, and a note where there was a choice.
- * @throws TransferError that lists the candidates when none goes before the others, or there is none
+ * Chooses a repository's model file, with a note if there were several.
+ * @throws TransferError that lists the candidates if none is preferred; also if there are none
  */
 export const chooseFile = (
   repo: string,

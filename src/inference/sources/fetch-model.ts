@@ -27,8 +27,8 @@ const addressIn = (env: Environment, name: string, usual: string): URL => {
 }
 
 /**
- * Finds what a name such as `hf:org/model` stands for; HF_ENDPOINT, HF_TOKEN and OLLAMA_REGISTRY are looked at.
- * @throws TransferError when it cannot be had
+ * Finds the file for a name such as `hf:org/model`. Uses HF_ENDPOINT, HF_TOKEN, and OLLAMA_REGISTRY.
+ * @throws TransferError if it is not available
  */
 export const findModelFile = (source: ModelSource, env: Environment, signal: AbortSignal): Promise<FoundFile> =>
   asking(source, signal, () =>
@@ -37,7 +37,7 @@ export const findModelFile = (source: ModelSource, env: Environment, signal: Abo
       : findInOllamaRegistry(source, { registry: addressIn(env, 'OLLAMA_REGISTRY', OLLAMA), signal }),
   )
 
-/** The same for a model of several files: an ONNX model's, each with its place in the model's folder. */
+/** Like findModelFile, but for the files of an ONNX model, each with its place in the model's folder. */
 export const findModelParts = async (
   source: ModelSource,
   env: Environment,
@@ -62,7 +62,7 @@ const hubIn = (env: Environment, signal: AbortSignal): HuggingFaceSettings => ({
   signal,
 })
 
-/** Looks again when nothing answers. @throws TransferError */
+/** Retries if there is no answer. @throws TransferError */
 const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => Promise<T>): Promise<T> => {
   for (let looks = 1; ; looks++) {
     try {
@@ -81,7 +81,7 @@ const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => P
   }
 }
 
-/** Brings a found file into a folder under its own name. @throws TransferError */
+/** Downloads a found file into a folder under its own name. @throws TransferError */
 export const fetchModelFile = async (found: FoundFile, folder: string, options: DownloadOptions): Promise<string> => {
   const path = join(folder, found.fileName)
   await downloadFile(found, path, options)

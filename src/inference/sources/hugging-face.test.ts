@@ -47,7 +47,7 @@ it('a large file comes from the other host, which never sees the key, and is pin
   ])
 })
 
-it('a small file comes from the hub itself, and git’s name for it is checked', async () => {
+it('a small file comes from the hub itself, and is verified by its git blob hash', async () => {
   const hub = await startHub({ 'model.onnx': { bytes: someBytes(5000), large: false } })
   hub.cuts.push(undefined, 2000)
   const { bytes } = await fetchIt(hub, 'hf:org/tiny')
@@ -58,12 +58,12 @@ it('a small file comes from the hub itself, and git’s name for it is checked',
   })
 })
 
-it('a connection cut in the middle is continued where it stopped, in this run and in the next', async () => {
+it('a broken connection is resumed where it stopped, in this run and in the next', async () => {
   const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: true } })
   hub.cuts.push(100_000, 50_000)
   const { bytes } = await fetchIt(hub, 'hf:org/tiny')
   expect(bytes.equals(weights)).toBe(true)
-  // What had been sent but not read when the connection broke is sent again.
+  // Bytes that were sent but not read before the connection broke are sent again.
   const [first, ...later] = bodies(hub)
   expect(first).toEqual([undefined, undefined])
   const [second, third] = later.map(([range]) => Number(/^bytes=(\d+)-$/.exec(range!)![1]))
@@ -83,7 +83,7 @@ it('a connection cut in the middle is continued where it stopped, in this run an
   expect([names, bodies(hub).at(-1)]).toEqual([['tiny.gguf'], [expect.stringMatching(/^bytes=[1-9]\d*-$/), undefined]])
 })
 
-it('a file that changed between two runs is fetched anew, and parts of two files are never put together', async () => {
+it('a file that changed between two runs is downloaded again, and parts of two files are never combined', async () => {
   const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: true } })
   const folder = await emptyFolder()
   hub.cuts.push(120_000)
@@ -95,7 +95,7 @@ it('a file that changed between two runs is fetched anew, and parts of two files
   expect([bytes.equals(other), bodies(hub).at(-1)]).toEqual([true, [undefined, undefined]])
 })
 
-it('a file whose tag changes between two tries is given up, and nothing of it is kept', async () => {
+it('a file with a tag that changes between two tries fails, and nothing of it is kept', async () => {
   for (const large of [true, false]) {
     const hub = await startHub({ 'tiny.gguf': { bytes: weights, large } })
     const folder = await emptyFolder()
@@ -120,7 +120,7 @@ it('bytes with another hash than announced are refused, and nothing of them is k
   expect(await readdir(folder)).toEqual([])
 })
 
-it('more bytes than announced, and more than are taken, are refused', async () => {
+it('more bytes than announced, or than allowed, are refused', async () => {
   const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: true } })
   const found = await find(hub, 'hf:org/tiny')
   const options = { signal: never, wait: noWait }
@@ -132,7 +132,7 @@ it('more bytes than announced, and more than are taken, are refused', async () =
   )
 })
 
-it('a connection that brings nothing is given up, tried again, and in the end told', async () => {
+it('a stalled connection is retried, and finally reported', async () => {
   const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: false } })
   const found = await find(hub, 'hf:org/tiny')
   hub.instead = (_request, response) => response.writeHead(200, { 'content-length': 300_000 }).write('GG')
@@ -141,7 +141,7 @@ it('a connection that brings nothing is given up, tried again, and in the end to
   ).rejects.toThrow('the connection broke (nothing arrived for 0.05 s)')
 })
 
-it('refusals are told in words: gated, private, unknown, a wrong key, and what is no hub', async () => {
+it('refusals are explained: gated, private, unknown, a wrong key, and a server that is not a hub', async () => {
   const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: true } })
   const refused = async (status: number, code: string | null, env: Record<string, string> = {}) => {
     hub.instead = (_request, response) => {
@@ -183,7 +183,7 @@ it('refusals are told in words: gated, private, unknown, a wrong key, and what i
   ])
 })
 
-it('a hub that is busy is asked again after as long as it says, and told in the end', async () => {
+it('a busy hub is retried after the time it requests, and finally reported', async () => {
   const hub = await startHub({ 'tiny.gguf': { bytes: weights, large: true } })
   const busy = [429, 503]
   hub.instead = (_request, response) => {
@@ -203,7 +203,7 @@ it('a hub that is busy is asked again after as long as it says, and told in the 
   )
 })
 
-it('redirects that go round in circles or to no web address are not followed', async () => {
+it('redirects in circles or to addresses that are not on the web are not followed', async () => {
   const hub = await startHub({})
   const redirecting = (location: string) => {
     hub.instead = (_request, response) => {

@@ -4,14 +4,14 @@ import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { chooseFile, type ListedFile } from './choose-file.ts'
 import type { HuggingFaceSource } from './model-source.ts'
 
-// The protocol is that of huggingface_hub: the tree of a revision, and resolve addresses whose answers carry
-// x-repo-commit, x-linked-etag and x-linked-size, and send large files to another host.
+// The protocol of huggingface_hub: the tree of a revision, and resolve addresses with the response headers x-repo-commit,
+// x-linked-etag, and x-linked-size, which redirect large files to another host.
 // https://huggingface.co/docs/huggingface_hub/package_reference/file_download
 
 export interface HuggingFaceSettings {
   /** HF_ENDPOINT. */
   readonly endpoint: URL
-  /** HF_TOKEN. Sent to that host only. */
+  /** HF_TOKEN, which is sent only to that host. */
   readonly token: string | null
   readonly signal: AbortSignal
 }
@@ -30,7 +30,7 @@ const isHex = (text: unknown, digits: number): text is string =>
 
 const fileIn = (value: unknown): TreeFile[] => {
   const { type, path, size, oid, lfs } = (value ?? {}) as Readonly<Record<string, unknown>>
-  // A path that climbs would be another address than it looks.
+  // A path with empty or dot segments would lead to another address than it appears to.
   if (type !== 'file' || typeof path !== 'string' || /(^|\/)\.{0,2}(\/|$)/.test(path)) return []
   const linked = (lfs ?? {}) as Readonly<Record<string, unknown>>
   const bytes = typeof linked.size === 'number' ? linked.size : typeof size === 'number' ? size : 0
@@ -38,7 +38,7 @@ const fileIn = (value: unknown): TreeFile[] => {
   return [{ path, bytes, digest: isHex(oid, 40) && lfs === undefined ? { algorithm: 'git-blob', hex: oid } : null }]
 }
 
-/** What Hugging Face means by a refusal: its words are in x-error-code and x-error-message. */
+/** Explains an error response of Hugging Face by its x-error-code and x-error-message headers. */
 const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSettings) => {
   const { repo, revision } = source
   return async (response: Response): Promise<TransferError> => {
@@ -83,7 +83,7 @@ interface Listing {
   readonly signal: AbortSignal
 }
 
-/** All files of a repository, page after page, as long as the pages are on the same host. */
+/** Lists all files of a repository, page by page, as long as the pages are on the same host. */
 const listFiles = async (
   tree: URL,
   { repo, endpoint, ownHeaders, refusal, signal }: Listing,
@@ -115,7 +115,7 @@ const settled = (source: HuggingFaceSource, settings: HuggingFaceSettings) => {
   return { ownHeaders, refusal, at, list }
 }
 
-/** The files of a repository. @throws as findOnHuggingFace */
+/** Lists the files of a repository. @throws like findOnHuggingFace */
 export const listOnHuggingFace = (
   source: HuggingFaceSource,
   settings: HuggingFaceSettings,
@@ -123,7 +123,7 @@ export const listOnHuggingFace = (
 
 /**
  * Finds the model file of a repository.
- * @throws TransferError when there is none, several, or it may not be read; Interruption when nothing answers
+ * @throws TransferError if there is none, several, or it may not be read; Interruption if there is no answer
  */
 export const findOnHuggingFace = async (
   source: HuggingFaceSource,
@@ -146,7 +146,7 @@ export const findOnHuggingFace = async (
   const size = Number(head.headers.get('x-linked-size') ?? head.headers.get('content-length') ?? Number.NaN)
   const commit = head.headers.get('x-repo-commit')
   const listed = (file as TreeFile).digest
-  // The list may be a moment older than what is fetched now.
+  // The list may be older than the file that is downloaded now.
   const digest: Digest | null = isHex(etag, 64)
     ? { algorithm: 'sha256', hex: etag }
     : isHex(etag, 40)
@@ -157,7 +157,7 @@ export const findOnHuggingFace = async (
   }
   return {
     label: `hf:${repo}:${file.path}`,
-    // By the commit: what a branch points at may move while a large file is on its way.
+    // By commit, because a branch may move during the download of a large file.
     url: at(`${repo}/resolve/${encodeURIComponent(isHex(commit, 40) ? commit : revision)}/${encoded(file.path)}`),
     ownHeaders: async () => ownHeaders,
     etag,

@@ -21,13 +21,13 @@ const pulled = async (layers: unknown, blob: Uint8Array = weights) => {
 const layer = { mediaType: 'application/vnd.ollama.image.model', digest: `sha256:${sha256Of(weights)}` }
 const template = { mediaType: 'application/vnd.ollama.image.template', digest: `sha256:${sha256Of(Buffer.from('t'))}` }
 
-it('what Ollama has pulled is found by its manifest and its digest', async () => {
+it('a model that Ollama has pulled is found by its manifest and its digest', async () => {
   const env = await pulled([template, layer])
   expect(await findInLocalOllama(source, env)).toBe(join(env.OLLAMA_MODELS, 'blobs', `sha256-${sha256Of(weights)}`))
   expect(await findInLocalOllama({ ...source, tag: '7b' }, env)).toBeNull()
 })
 
-it('what is half there, spoilt, or not of one file, is not taken', async () => {
+it('a model that is incomplete, damaged, or not in one file is not used', async () => {
   const climbing = { ...layer, digest: 'sha256:../../../etc/passwd' }
   expect([
     await findInLocalOllama(source, await pulled([layer], weights.subarray(1))),

@@ -7,8 +7,8 @@ import type { OllamaSource } from './model-source.ts'
 const MODEL_LAYER = 'application/vnd.ollama.image.model'
 
 /**
- * The weights of a model that Ollama has pulled to this machine: its folder (OLLAMA_MODELS) holds the registry's manifests
- * as they are, and blobs by their digests. Null when it has none such, or they are not what the manifest says.
+ * Finds the weights of a model that Ollama has pulled to this machine. Its folder (OLLAMA_MODELS) contains the registry's
+ * manifests unchanged, and blobs by digest. Returns null if there are none, or if they do not match the manifest.
  */
 export const findInLocalOllama = async (
   { namespace, name, tag }: OllamaSource,
@@ -27,7 +27,7 @@ export const findInLocalOllama = async (
     const isRight = (await stat(path)).isFile() && (await digestOf(path, 'sha256')) === hex
     return isRight ? path : null
   } catch {
-    // Not pulled, or half pulled: the registry has it.
+    // Not pulled, or only in part: the registry has it.
     return null
   }
 }

@@ -18,7 +18,7 @@ export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').upda
 export const gitBlobOf = (bytes: Uint8Array): string =>
   createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 
-/** A server of its own on this machine, closed when the test ends. */
+/** Starts a local server that is closed when the test ends. */
 const serve = async (host: Seen['host'], seen: Seen[], answer: Answer): Promise<string> => {
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request
@@ -34,7 +34,7 @@ const serve = async (host: Seen['host'], seen: Seen[], answer: Answer): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Sends bytes as hosts of files do: ranges, If-Range, and a strong tag; breaks off after `cut` bytes of the body. */
+/** Sends bytes like file hosts do, with ranges, If-Range, and a strong tag. Breaks off after `cut` bytes of the body. */
 export const sendFile = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -64,19 +64,19 @@ export const sendFile = (
 
 export interface HubFile {
   bytes: Uint8Array
-  /** Kept outside of git: redirected to another host. */
+  /** Stored outside of git: redirected to another host. */
   readonly large: boolean
 }
 
-/** Speaks as Hugging Face does, with a second host for large files. What it does may be changed while it runs. */
+/** A double of Hugging Face, with a second host for large files. Its behavior can be changed while it runs. */
 export interface Hub {
   readonly endpoint: string
   readonly seen: Seen[]
   readonly files: Map<string, HubFile>
   commit: string
-  /** How much of each coming body is sent before the connection breaks; undefined: all of it. */
+  /** How much of each following body is sent before the connection breaks; undefined for all of it. */
   readonly cuts: (number | undefined)[]
-  /** Answers with this instead of what was asked for. */
+  /** Answers the request instead of the hub, if it returns true. */
   instead: ((request: IncomingMessage, response: ServerResponse) => boolean) | null
 }
 
@@ -85,7 +85,7 @@ export const startHub = async (files: Readonly<Record<string, HubFile>>, repo = 
   const stored = new Map<string, Uint8Array>()
   const cdn = await serve('cdn', seen, (request, response) => {
     const bytes = stored.get(request.url!.slice(1).split('?')[0]!)
-    // Its tag is another than the one that the hub gives: what large stores answer with.
+    // Uses another tag than the hub, as large stores do.
     if (bytes === undefined) response.writeHead(404).end()
     else sendFile(request, response, { bytes, etag: `cdn-${bytes.length}` }, hub.cuts.shift())
   })
@@ -142,12 +142,12 @@ export const startHub = async (files: Readonly<Record<string, HubFile>>, repo = 
   return hub
 }
 
-/** Speaks as Ollama's registry does: manifests, blobs at another host, and tokens where it wants them. */
+/** A double of Ollama's registry: manifests, blobs on another host, and tokens if required. */
 export interface Registry {
   readonly address: string
   readonly seen: Seen[]
   readonly cuts: (number | undefined)[]
-  /** What is sent instead of the weights. */
+  /** Sent instead of the weights. */
   spoilt: Uint8Array | null
 }
 
@@ -188,7 +188,7 @@ export const startRegistry = async (
   return registry
 }
 
-/** Bytes that differ from place to place, so that a part in the wrong place is seen. */
+/** Returns bytes that differ by position, so that a misplaced part is detected. */
 export const someBytes = (length: number, seed = 1): Uint8Array => {
   const bytes = new Uint8Array(length)
   let state = seed

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { safeFileName } from '../../platform/transfer/remote-file.ts'
 import { isModelSource, parseModelSource, plainNameOf } from './model-source.ts'
 
-it('a name tells the repository, the revision, and the file', () => {
+it('a name contains the repository, the revision, and the file', () => {
   expect(
     ['hf:org/tiny', 'HF:org/tiny@v1.0:sub/m.gguf', 'hf:gpt2:Q4_K_M', 'hf:org/tiny@refs/pr/1'].map(parseModelSource),
   ).toEqual([
@@ -18,7 +18,7 @@ it('a name tells the repository, the revision, and the file', () => {
   expect(['hf:org/tiny:a.gguf', 'ollama:me/tiny:1b'].map(parseModelSource).map(plainNameOf)).toEqual(['tiny', 'tiny'])
 })
 
-it('what is no such name is refused, above all what would climb in an address', () => {
+it('an invalid name is refused, especially one with path traversal', () => {
   const wrong = [
     'hf:',
     'hf:../tiny',

@@ -1,6 +1,6 @@
 import { TransferError } from '../../platform/transfer/transfer-error.ts'
 
-/** A model of a Hugging Face repository; `file` is a path in it, or a word for a quantization such as Q4_K_M. */
+/** A model in a Hugging Face repository. `file` is a path in it, or the name of a quantization such as Q4_K_M. */
 export interface HuggingFaceSource {
   readonly kind: 'hf'
   readonly repo: string
@@ -20,15 +20,15 @@ export type ModelSource = HuggingFaceSource | OllamaSource
 const HUGGING_FACE = /^(?<repo>[\w.-]+(?:\/[\w.-]+)?)(?:@(?<revision>[^:@]+))?(?::(?<file>.+))?$/
 const OLLAMA = /^(?:(?<namespace>[\w.-]+)\/)?(?<name>[\w.-]+)(?::(?<tag>[\w.-]+))?$/
 
-/** Parts that would climb when they stand in an address. */
+/** True if a part is empty or dots, which would lead to another address. */
 const climbs = (text: string): boolean => text.split('/').some((part) => part === '' || part === '.' || part === '..')
 
-/** Whether a word names a model of another place: `hf:…` or `ollama:…`. */
+/** True if the text names a model from elsewhere: `hf:…` or `ollama:…`. */
 export const isModelSource = (text: string): boolean => /^(hf|ollama):/i.test(text)
 
 /**
- * `hf:org/model@revision:file` or `ollama:namespace/name:tag`; all but the name may be left out.
- * @throws TransferError that says how such a name looks.
+ * Parses `hf:org/model@revision:file` or `ollama:namespace/name:tag`, where only the name is required.
+ * @throws TransferError that shows the expected format
  */
 export const parseModelSource = (text: string): ModelSource => {
   const [, scheme, rest] = /^(hf|ollama):(.*)$/is.exec(text) ?? []
@@ -49,6 +49,6 @@ export const parseModelSource = (text: string): ModelSource => {
   })
 }
 
-/** A name for what this is, to file it under: the last part of the repository, or the name that Ollama has. */
+/** Returns a name to store the model under: the last part of the repository, or Ollama's name. */
 export const plainNameOf = (source: ModelSource): string =>
   source.kind === 'ollama' ? source.name : source.repo.split('/').at(-1)!

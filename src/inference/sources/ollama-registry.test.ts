@@ -11,7 +11,7 @@ const never = new AbortController().signal
 const find = ({ address }: Registry, text = 'ollama:tiny') =>
   findModelFile(parseModelSource(text), { OLLAMA_REGISTRY: address }, never)
 
-it('the weights are the layer of that media type; they come by their digest, and are continued after a cut', async () => {
+it('the weights are the layer of that media type, fetched by digest and resumed after a cut', async () => {
   const registry = await startRegistry(weights)
   const folder = await emptyFolder()
   registry.cuts.push(60_000)
@@ -28,7 +28,7 @@ it('the weights are the layer of that media type; they come by their digest, and
   ])
 })
 
-it('where the registry wants a token, one is asked for, and only the registry gets it', async () => {
+it('if the registry requires a token, one is requested and sent only to the registry', async () => {
   const registry = await startRegistry(weights, { wantsToken: true })
   const path = await fetchModelFile(await find(registry), await emptyFolder(), { signal: never })
   expect((await readFile(path)).equals(weights)).toBe(true)
@@ -41,7 +41,7 @@ it('where the registry wants a token, one is asked for, and only the registry ge
   ])
 })
 
-it('bytes that are not those of the digest are refused, and not kept', async () => {
+it('bytes that do not match the digest are refused and not kept', async () => {
   const registry = await startRegistry(weights)
   registry.spoilt = someBytes(200_000, 4)
   const folder = await emptyFolder()
@@ -51,7 +51,7 @@ it('bytes that are not those of the digest are refused, and not kept', async () 
   expect(await readdir(folder)).toEqual([])
 })
 
-it('an unknown model, and one without weights of one file, are told as such; what is left out is noted', async () => {
+it('an unknown model and one without a single weight file are reported, and omitted parts are noted', async () => {
   const registry = await startRegistry(weights, { mediaTypes: ['model', 'projector', 'params'] })
   expect((await find(registry)).notes).toEqual(['Only the weights are used, not the projector.'])
   await expect(find(registry, 'ollama:other:7b')).rejects.toThrow('has no model ollama:other:7b.')

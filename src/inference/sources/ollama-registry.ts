@@ -3,12 +3,12 @@ import { type FoundFile, safeFileName } from '../../platform/transfer/remote-fil
 import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import type { OllamaSource } from './model-source.ts'
 
-// A docker registry (https://distribution.github.io/distribution/spec/api/), whose layers have Ollama's media types.
+// A Docker registry (https://distribution.github.io/distribution/spec/api/) with Ollama's media types for layers.
 
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
 const MODEL_LAYER = 'application/vnd.ollama.image.model'
 const MAX_MANIFEST_BYTES = 4 * 1024 ** 2
-/** Tokens last five minutes there. */
+/** Tokens of the registry last five minutes. */
 const TOKEN_MS = 60_000
 
 export interface OllamaSettings {
@@ -31,7 +31,7 @@ const isLayer = (value: unknown): value is Layer => {
   return typeof mediaType === 'string' && typeof digest === 'string' && Number.isSafeInteger(size)
 }
 
-/** `Bearer realm="https://…",service="…",scope="…"`: where a token for this is to be had. */
+/** Returns the address to get a token from, given in `Bearer realm="https://…",service="…",scope="…"`. */
 const challengeOf = (response: Response): URL | null => {
   const header = response.headers.get('www-authenticate') ?? ''
   if (!/^bearer /i.test(header)) return null
@@ -48,7 +48,7 @@ const challengeOf = (response: Response): URL | null => {
   return url
 }
 
-/** Keeps a token for one model, and gets another when it has grown old. */
+/** Keeps a token for one model, and renews it when it is old. */
 const createTokens = ({ registry, signal }: OllamaSettings) => {
   let realm: URL | null = null
   let token: { readonly text: string; readonly since: number } | null = null
@@ -67,7 +67,7 @@ const createTokens = ({ registry, signal }: OllamaSettings) => {
   }
   return {
     headers,
-    /** Whether there is a token to try with, after an answer of 401. */
+    /** True if a 401 response names where to get a token for a retry. */
     challenged(response: Response): boolean {
       const requested = realm === null ? challengeOf(response) : null
       if (requested === null || (requested.protocol !== 'https:' && registry.protocol === 'https:')) return false
@@ -79,7 +79,7 @@ const createTokens = ({ registry, signal }: OllamaSettings) => {
 
 /**
  * Finds the weights of a model in Ollama's registry.
- * @throws TransferError when there are none or they may not be read; Interruption when nothing answers
+ * @throws TransferError if there are none or they may not be read; Interruption if there is no answer
  */
 export const findInOllamaRegistry = async (source: OllamaSource, settings: OllamaSettings): Promise<FoundFile> => {
   const { namespace, name, tag } = source

@@ -35,11 +35,11 @@ it.each([
   ['{"a":1,', '"":null}'],
   ['{"a":{}}', ''],
   ['{\n  "a": 1\n}', ''],
-])('ends %j with %j', (beginning, ending) => {
+])('completes %j with %j', (beginning, ending) => {
   expect(closeJson(beginning)).toBe(ending)
 })
 
-it('ends every beginning of 300 random objects so that they are objects', () => {
+it('completes every prefix of 300 random objects to an object', () => {
   const random = randomFrom(7)
   const grammar = { root: { kind: 'rule', name: 'object' } as const, rules: JSON_RULES }
   let beginnings = 0
@@ -56,7 +56,7 @@ it('ends every beginning of 300 random objects so that they are objects', () => 
   expect(beginnings).toBeGreaterThan(3000)
 })
 
-it('refuses what is no beginning of an object', () => {
+it('refuses text that does not start an object', () => {
   for (const text of ['x', '[', '{]', '{"a" 1', '{"a":01', '{"a":tru3', '{"a":"\n', '{} {'])
     expect(() => closeJson(text), text).toThrow('not written under its grammar')
 })

@@ -8,22 +8,22 @@ import { type Costs, shortestCosts } from './shortest.ts'
 import { type ToolOrder, toolGrammar } from './tool-grammar.ts'
 import { endingCost, Walk } from './walk.ts'
 
-/** What an engine needs to hold a model to a schema, as texts that travel between threads and processes. */
+/** What an engine needs to enforce a schema, as strings that can be sent between threads and processes. */
 export interface CompiledSchema {
-  /** The same for the same schema. */
+  /** Identical for identical schemas. */
   readonly key: string
   /** In llama.cpp's notation (GBNF, rule 'root'). */
   readonly gbnf: string
-  /** The grammar and the costs of its rules (writeGrammar), for ending what was written under it. */
+  /** The grammar with its rules' costs (writeGrammar), for completing text written under it. */
   readonly grammar: string
   /** The shortest valid answer. */
   readonly smallest: string
 }
 
-/** Throws InferenceError unsupported for a schema that cannot be kept, or whose grammar or smallest answer is too large. */
+/** @throws InferenceError unsupported for a schema that cannot be enforced, or with too large a grammar or smallest answer */
 export const compileSchema = (schema: Schema, key: string): CompiledSchema => compileGrammar(schemaGrammar(schema), key)
 
-/** The same for replies that call functions. */
+/** Like compileSchema, but for replies that call functions. */
 export const compileTools = (order: ToolOrder, key: string): CompiledSchema => compileGrammar(toolGrammar(order), key)
 
 const compileGrammar = (grammar: SchemaGrammar, key: string): CompiledSchema => {
@@ -38,22 +38,22 @@ const compileGrammar = (grammar: SchemaGrammar, key: string): CompiledSchema => 
   }
 }
 
-/** What holds a model to a format, and ends what it wrote. */
+/** Enforces a format on a model, and completes what it wrote. */
 export interface ResponseGrammar {
   /** In llama.cpp's notation (GBNF, rule 'root'). */
   readonly gbnf: string
-  /** For one answer. */
+  /** Follows one answer. */
   follow(): Closing
 }
 
-/** Follows one answer as it is written, so that it can be ended anywhere. */
+/** Follows one answer as it is written, so that it can be completed at any point. */
 export interface Closing {
   /**
-   * Goes on with this text; false where the ending would then be longer than MAX_ENDING: the text is to be left out, and the
-   * answer to be ended. Throws where the text does not belong to the grammar.
+   * Appends text. Returns false if the ending would then exceed MAX_ENDING: omit the text and end the answer.
+   * @throws Error if the text does not match the grammar
    */
   take(text: string): boolean
-  /** The shortest text that makes of what was taken a whole and valid answer; '' where it is one. */
+  /** Returns the shortest text that completes the answer; '' if it is already complete. */
   ending(): string
 }
 
@@ -75,7 +75,7 @@ const closing = (grammar: ReadGrammar, costs: Costs): Closing => {
 const OBJECT: Grammar = { root: anyObject, rules: JSON_RULES }
 const OBJECT_COSTS = shortestCosts(JSON_RULES)
 
-/** Any JSON object. An ending says null where any value will do. */
+/** Any JSON object. Endings use null if any value is valid. */
 export const jsonObject: ResponseGrammar = {
   gbnf: toGbnf(OBJECT),
   follow: () => closing(OBJECT, OBJECT_COSTS),

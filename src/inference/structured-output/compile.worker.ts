@@ -2,12 +2,12 @@ import { parentPort } from 'node:worker_threads'
 import { InferenceError } from '../errors.ts'
 import { type CompiledSchema, compileSchema, compileTools } from './compile-schema.ts'
 
-// A schema may take long to compile: here it stops nobody else, and can be given up on.
+// Runs in a worker thread, because compiling a schema can take long and may have to be stopped.
 
 export interface CompileRequest {
   readonly key: string
   readonly kind: 'schema' | 'tools'
-  /** A schema or a ToolOrder, as JSON. */
+  /** A schema or a ToolOrder in JSON. */
   readonly source: string
 }
 

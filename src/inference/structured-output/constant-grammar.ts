@@ -3,7 +3,7 @@ import { below, type Schema, schemaFault } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { typeOf, typesOf } from './schema-types.ts'
 
-/** The values that 'const', 'enum' and 'type' leave, each as JSON and once. At least one of 'const' and 'enum' is there. */
+/** Returns the distinct values that 'const', 'enum', and 'type' allow, as JSON. The schema must have 'const' or 'enum'. */
 export const constantsOf = (schema: Schema, place: string): readonly string[] => {
   const beside = constraintsOf(schema).find((keyword) => !['type', 'enum', 'const'].includes(keyword))
   if (beside !== undefined)
@@ -27,7 +27,7 @@ export const constantsOf = (schema: Schema, place: string): readonly string[] =>
   return [constant]
 }
 
-/** One of the texts, as a tree of what they have in common: so no two ways of reading one are open at once. */
+/** Matches one of the texts with a prefix tree, so that only one reading is open at a time. */
 export const constantsNode = (values: readonly string[]): GrammarNode =>
   tree([...new Set(values)].map((value) => [...value]))
 

@@ -1,9 +1,9 @@
 import type { Grammar, GrammarNode } from './grammar.ts'
 
-/** llama.cpp refuses larger ones (llama-grammar.cpp, MAX_REPETITION_THRESHOLD), and unrolls each. */
+/** llama.cpp refuses more (llama-grammar.cpp, MAX_REPETITION_THRESHOLD), and unrolls each repetition. */
 export const MAX_REPETITIONS = 2000
 
-/** The grammar in llama.cpp's notation, its rules named as they are. */
+/** Writes the grammar in llama.cpp's notation with the same rule names. */
 export const toGbnf = ({ root, rules }: Grammar): string => {
   const hoisted: string[] = []
   const hoist = (node: GrammarNode): string => {
@@ -26,7 +26,7 @@ export const toGbnf = ({ root, rules }: Grammar): string => {
         return inner ? `(${options})` : options
       }
       case 'repeat': {
-        // A name, because what is written out in brackets counts against the limit with all its parts.
+        // A named rule, because all parts of an expression in brackets count against the limit.
         const part = node.part.kind === 'characters' || node.part.kind === 'rule' ? write(node.part) : hoist(node.part)
         return `${part}{${node.min},${node.max ?? ''}}`
       }

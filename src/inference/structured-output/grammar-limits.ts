@@ -3,13 +3,16 @@ import { schemaFault } from './schema-fault.ts'
 import type { SchemaGrammar } from './schema-grammar.ts'
 import { type Costs, costOf, shortestCosts } from './shortest.ts'
 
-/** Of the smallest answer, and of the ending of any other. */
+/** The maximum length of the smallest answer, and of any ending. */
 export const MAX_ENDING = 64 * 1024
 const MAX_GRAMMAR = 1024 * 1024
-/** llama.cpp makes a rule for each repetition that is possible. */
+/** llama.cpp creates a rule for each possible repetition. */
 const MAX_REPEATED = 10_000
 
-/** The grammar in llama.cpp's notation, and what its rules cost. Throws InferenceError unsupported for one that no reply can end under, or too large a one. */
+/**
+ * Returns the grammar in llama.cpp's notation and its rules' costs.
+ * @throws InferenceError unsupported for a grammar that is too large or has no finite reply
+ */
 export const withinLimits = ({
   root,
   rules,

@@ -1,17 +1,17 @@
 /**
- * A context-free grammar over characters, as data: written out as GBNF it holds the model to a format (gbnf.ts), and walked
- * along what the model has written it says how to end it (walk.ts). One value for both, so that they cannot disagree.
+ * A context-free grammar over characters, as data. As GBNF it constrains the model (gbnf.ts), and following the model's output
+ * it shows how to complete it (walk.ts). Both use the same value, so they cannot disagree.
  */
 export type GrammarNode =
   | { readonly kind: 'text'; readonly text: string }
-  /** One character: first and last code points of ranges. */
+  /** One character, from ranges of first and last code points. */
   | { readonly kind: 'characters'; readonly ranges: readonly (readonly [number, number])[] }
   | { readonly kind: 'sequence'; readonly parts: readonly GrammarNode[] }
   | { readonly kind: 'choice'; readonly options: readonly GrammarNode[] }
-  /** `part` never matches nothing. `max` null: without end. */
+  /** `part` never matches the empty text. `max` null means unlimited. */
   | { readonly kind: 'repeat'; readonly part: GrammarNode; readonly min: number; readonly max: number | null }
   | { readonly kind: 'rule'; readonly name: string }
-  /** As `part`, but an ending takes it only where everything else is longer by that many characters. */
+  /** Like `part`, but an ending uses it only if every alternative is longer by this many characters. */
   | { readonly kind: 'reluctant'; readonly part: GrammarNode; readonly by: number }
 
 export interface Grammar {
@@ -19,7 +19,7 @@ export interface Grammar {
   readonly rules: ReadonlyMap<string, GrammarNode>
 }
 
-/** A grammar whose rules are asked for one by one. */
+/** A grammar that reads its rules on demand. */
 export interface ReadGrammar {
   readonly root: GrammarNode
   readonly rules: Pick<Grammar['rules'], 'get'>
@@ -39,7 +39,7 @@ export const repeat = (part: GrammarNode, min: number, max: number | null): Gram
 export const rule = (name: string) => ({ kind: 'rule', name }) as const satisfies GrammarNode
 export const reluctant = (part: GrammarNode, by: number): GrammarNode => ({ kind: 'reluctant', part, by })
 
-/** `ranges` as pairs of characters: '09' 'af'. */
+/** `ranges` are pairs of characters: '09' 'af'. */
 export const characters = (...ranges: readonly string[]): GrammarNode => ({
   kind: 'characters',
   ranges: ranges.map((range) => {
@@ -48,14 +48,14 @@ export const characters = (...ranges: readonly string[]): GrammarNode => ({
   }),
 })
 
-/** A line for the root, then one for each rule: its name, what its shortest text costs, and its node. */
+/** Writes a line for the root, then one per rule: its name, the cost of its shortest text, and its node. */
 export const writeGrammar = ({ root, rules }: Grammar, costs: ReadonlyMap<string, number>): string =>
   [
     JSON.stringify(root),
     ...[...rules].map(([name, node]) => `${name}\t${costs.get(name) ?? ''}\t${JSON.stringify(node)}`),
   ].join('\n')
 
-/** Reads a rule when it is first asked for: an answer meets few of them. */
+/** Parses each rule on first use, because an answer needs only a few. */
 export const readGrammar = (
   written: string,
 ): { readonly grammar: ReadGrammar; readonly costs: ReadonlyMap<string, number> } => {

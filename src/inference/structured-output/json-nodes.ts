@@ -4,10 +4,10 @@ const DIGIT = characters('09')
 const DIGIT_1_TO_9 = characters('19')
 const HEX = characters('09', 'af', 'AF')
 
-/** Everything but quotes, backslashes and control characters; a hyphen stands for it where one must be made up. */
+/** All characters except quotes, backslashes, and control characters. The hyphen is first because endings use the first one. */
 const PLAIN = characters('--', ' !', '#,', '.[', ']~', '\u00a0\ud7ff', '\ue000\u{10ffff}')
 const ESCAPED = characters('""', '\\\\', '//', 'bb', 'ff', 'nn', 'rr', 'tt')
-/** One character of a string that a model writes. Halves of surrogate pairs are left out: they would count as two. */
+/** One character of a string that a model writes. Unpaired surrogates are excluded: a pair would count as two. */
 const STRING_CHARACTER = choice(
   PLAIN,
   sequence(
@@ -25,14 +25,14 @@ const STRING_CHARACTER = choice(
   ),
 )
 
-/** What models like to put between tokens of JSON, but never without end: a space, or a new line with its indent. */
+/** The whitespace between JSON tokens, limited to a space, or a new line with its indent. */
 const SPACE = choice(text(''), text(' '), sequence(text('\n'), repeat(characters('  ', '\t\t'), 0, 20)))
 
 const FRACTION = sequence(text('.'), repeat(DIGIT, 1, 15))
 const EXPONENT = sequence(characters('ee', 'EE'), optional(characters('++', '--')), repeat(DIGIT, 1, 2))
 export const WHOLE = choice(text('0'), sequence(DIGIT_1_TO_9, repeat(DIGIT, 0, 14)))
 
-/** Where any value will do an ending says null: it claims nothing. The numbers keep the shorter ones from being taken. */
+/** If any value is valid, endings use null, which claims nothing. These costs keep shorter values from being used. */
 const BEFORE_NULL = 10
 
 export const space = rule('space')
@@ -46,14 +46,14 @@ export const stringCharacter = rule('character')
 
 const comma = sequence(text(','), space)
 
-/** `first` and what follows it, with commas between. */
+/** Repeats `part`, separated by commas. */
 export const list = (part: GrammarNode, min: number, max: number | null): GrammarNode => {
   if (max === 0) return text('')
   const some = sequence(part, repeat(sequence(comma, part), Math.max(0, min - 1), max === null ? null : max - 1))
   return min === 0 ? optional(some) : some
 }
 
-/** Between brackets, with room for a new line after the first and before the last. */
+/** Puts `inner` in brackets, with room for whitespace after the first and before the last. */
 export const bracketed = (open: string, inner: GrammarNode, close: string): GrammarNode =>
   sequence(text(open), space, inner, text(close))
 
@@ -61,7 +61,7 @@ export const quotedString = (inner: GrammarNode): GrammarNode => sequence(text('
 
 const member = sequence(anyString, text(':'), space, anyValue)
 
-/** Rules for JSON of any kind as a model may write it. */
+/** Rules for any JSON that a model may write. */
 export const JSON_RULES: ReadonlyMap<string, GrammarNode> = new Map([
   ['space', SPACE],
   ['character', STRING_CHARACTER],

@@ -1,15 +1,15 @@
 import { characters, choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
 
 const DIGIT = characters('09')
-/** Digits beyond these 15 are not kept by JSON readers (2^53), so a model is not let write them. */
+/** JSON readers do not keep more than these 15 digits (2^53), so a model may not write more. */
 const MAX_MAGNITUDE = 999_999_999_999_999
-/** Decimals of so many digits stay apart when they are read as doubles (IEEE 754): an open bound is not rounded to. */
+/** Decimals with this many digits are distinct as doubles (IEEE 754), so none is rounded to an open bound. */
 const DIGITS_APART = 15
 const MAX_ZEROS = 6
 
 /**
- * Whole multiples of `factor` from `min` to `max`, both included (infinite: 15 digits); null where there is none. A factor
- * adds to `rules` as many for each digit as it has remainders, without its zeros.
+ * Matches whole multiples of `factor` from `min` to `max`, inclusive (infinite: 15 digits); null if there are none. A factor
+ * adds as many `rules` per digit as it has remainders, not counting its trailing zeros.
  */
 export const wholeNumbers = (
   min: number,
@@ -35,11 +35,11 @@ export const wholeNumbers = (
   return options.length === 0 ? null : choice(...options)
 }
 
-/** Multiples of `base` between two natural numbers of at least 1, digit by digit: one alternative for each count of digits. */
+/** Matches multiples of `base` between two natural numbers of at least 1, with one alternative per number of digits. */
 const digitRules = (base: number, rules: Map<string, GrammarNode>) => {
   const prefix = `multiple-${rules.size}`
   const known = new Map<string, GrammarNode | null>()
-  /** `left` digits that make a multiple of what leaves `remainder` before them; null where none do. */
+  /** Matches `left` digits that complete a multiple after digits with this `remainder`; null if there are none. */
   const free = (left: number, remainder: number): GrammarNode | null => {
     const name = `${prefix}-${left}-${remainder}`
     const before = known.get(name)
@@ -69,7 +69,7 @@ const digitRules = (base: number, rules: Map<string, GrammarNode>) => {
     if (digitsBefore.size === 0) return null
     return choice(...[...digitsBefore].map(([node, digits]) => sequence(characters(...digits), node)))
   }
-  /** Both ends have as many digits. */
+  /** Both bounds have the same number of digits. */
   const between = (least: string, most: string, remainder: number): GrammarNode | null => {
     if (/^0*$/.test(least) && /^9*$/.test(most)) return free(least.length, remainder)
     const [low, high] = [least[0]!, most[0]!]
@@ -92,7 +92,7 @@ const digitRules = (base: number, rules: Map<string, GrammarNode>) => {
   }
 }
 
-/** Whole numbers or infinite; an open one is not itself included. */
+/** Whole numbers or infinite. An open bound is excluded. */
 export interface Bounds {
   readonly min: number
   readonly minOpen: boolean
@@ -100,7 +100,7 @@ export interface Bounds {
   readonly maxOpen: boolean
 }
 
-/** Decimal numbers within bounds that are written without an exponent; null where nothing lies between them. */
+/** Matches decimal numbers within bounds, without an exponent; null if there are none. */
 export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNode | null => {
   const positive =
     max > 0 || (max === 0 && !maxOpen) ? decimals(Math.max(min, 0), min >= 0 && minOpen, max, maxOpen) : []
@@ -109,12 +109,12 @@ export const numbersWithin = ({ min, minOpen, max, maxOpen }: Bounds): GrammarNo
   return options.length === 0 ? null : choice(...options)
 }
 
-/** Decimal numbers from `min` >= 0 on, in so many alternatives; none where an open bound leaves nothing. */
+/** Alternatives for decimal numbers from `min` >= 0 on; none if an open bound excludes everything. */
 const decimals = (min: number, minOpen: boolean, max: number, maxOpen: boolean): GrammarNode[] => {
   const high = Math.min(max, Math.max(MAX_MAGNITUDE, min + 1))
   const atMax = maxOpen ? [] : [text(String(high))]
   if (min === high) return minOpen ? [] : atMax
-  // Longer ones may be read as the next whole number, which an open bound excludes.
+  // More digits may be read as the next whole number, which an open bound excludes.
   const digits = maxOpen ? DIGITS_APART - String(high).length : DIGITS_APART
   const fraction = digits > 0 ? optional(sequence(text('.'), repeat(DIGIT, 1, digits))) : text('')
   const aboveMin = minOpen ? aboveZero(DIGITS_APART - String(min).length) : fraction
@@ -126,7 +126,7 @@ const decimals = (min: number, minOpen: boolean, max: number, maxOpen: boolean):
   ]
 }
 
-/** A fraction whose digits are not all zero; null where there is no room for one. */
+/** Matches a fraction that is not zero; null if there is no room for one. */
 const aboveZero = (digits: number): GrammarNode | null => {
   if (digits < 1) return null
   const zeros = Math.min(MAX_ZEROS, Math.floor((digits - 1) / 2))

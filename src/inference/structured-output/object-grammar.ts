@@ -3,20 +3,20 @@ import { choice, type GrammarNode, sequence, text } from './grammar.ts'
 import { anyArray, anyObject, anyString, anyValue, bracketed, list, space } from './json-nodes.ts'
 import { below, countAt, isSchema, type Schema, schemaFault } from './schema-fault.ts'
 
-/** What an object or an array needs of the schema's compiler. */
+/** What objects and arrays need from the schema compiler. */
 export interface Inner {
-  /** The grammar of the schema at that place. */
+  /** Compiles the schema at that place. */
   readonly value: (schema: unknown, place: string) => GrammarNode
-  /** The same node under a name of its own, for what is written at more than one place. */
+  /** Moves a node that is used in several places to a named rule. */
   readonly named: (node: GrammarNode) => GrammarNode
 }
 
-/** Each is a reading of its own until a name is written, and every reading is checked against the whole vocabulary. */
+/** Each is a separate reading until a name is written, and every reading is checked against the whole vocabulary. */
 const MAX_OPTIONAL = 100
 
 /**
- * An object with named properties, in the order of the schema: required ones always, the others at will, and never those whose
- * schema is false. Without names it is a map.
+ * Matches an object with named properties in the order of the schema: required ones always, others optionally, and never those
+ * with the schema false. Without names it is a map.
  */
 export const objectNode = (schema: Schema, place: string, inner: Inner): GrammarNode => {
   const properties = propertiesOf(schema, place)
@@ -47,8 +47,8 @@ interface Member {
 }
 
 /**
- * From the last member to the first: `backwards` is what may be written from one on, last part first. What is written at two
- * places has a name, so that the grammar stays linear.
+ * Builds members from last to first: `backwards` is what may follow a member, last part first. Parts used in two places get a
+ * name, so that the grammar stays linear.
  */
 const membersNode = (members: readonly Member[], { named }: Inner): GrammarNode => {
   let backwards: GrammarNode[] = []
@@ -81,7 +81,7 @@ const checkOptional = (members: readonly Member[], place: string): void => {
   }
 }
 
-/** All its values are under one schema. */
+/** Matches a map, with one schema for all values. */
 const mapNode = (schema: Schema, place: string, { value }: Inner): GrammarNode => {
   const values = schema.additionalProperties ?? true
   if (values === true) return anyObject
@@ -102,7 +102,7 @@ const requiredOf = (schema: Schema, place: string): ReadonlySet<string> => {
   throw schemaFault(below(place, 'required'), 'expected a list of names.')
 }
 
-/** An array: its items one after another, or the named places of a tuple. */
+/** Matches an array: a list of items, or the fixed items of a tuple. */
 export const arrayNode = (schema: Schema, place: string, inner: Inner): GrammarNode => {
   const min = countAt(schema, 'minItems', place) ?? 0
   const requested = countAt(schema, 'maxItems', place) ?? null

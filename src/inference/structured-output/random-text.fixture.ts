@@ -1,6 +1,6 @@
 import type { Grammar, GrammarNode } from './grammar.ts'
 
-/** mulberry32: small, seeded, good enough to pick alternatives. */
+/** mulberry32: small, seeded, and good enough to pick alternatives. */
 export const randomFrom = (seed: number) => {
   let state = seed
   return (below: number): number => {
@@ -11,7 +11,7 @@ export const randomFrom = (seed: number) => {
   }
 }
 
-/** A text of the grammar, picked at random; `depth` is how deep parts may nest before plain ways out are taken. */
+/** Generates a random text of the grammar; beyond `depth`, it prefers alternatives that do not nest. */
 export const randomText = ({ root, rules }: Grammar, random: (below: number) => number, depth = 24): string => {
   const write = (node: GrammarNode, left: number): string => {
     switch (node.kind) {

@@ -5,23 +5,23 @@ import { listOf, merged, standsBeside } from './schema-merge.ts'
 import type { References } from './schema-references.ts'
 import { type SchemaType, typeOf, typesOf } from './schema-types.ts'
 
-/** One thing that a value may be: of one type, or one of several constants, without references or alternatives. */
+/** One possibility for a value: a type, or one of several constants, without references or alternatives. */
 export interface Alternative {
   readonly schema: Schema
   readonly place: string
-  /** null: a value of any kind. */
+  /** null for a value of any type. */
   readonly type: SchemaType | 'constant' | null
 }
 
-/** Constants, too: as many as there may be, and some more. */
+/** Slightly more than the maximum number of constants, which count, too. */
 const MAX_ALTERNATIVES = 1200
 const MAX_STEPS = 5000
 
-/** The alternatives of one schema, and every 'oneOf' that was met on the way to them. */
+/** The alternatives of one schema, and every 'oneOf' found on the way to them. */
 export interface Alternatives {
   /**
-   * What a value at that place may be, each once, however the schema's references and alternatives lead there. Empty where they
-   * lead only back to themselves.
+   * Lists the alternatives for a value at that place, each once, resolving references and alternatives. Empty if they only lead
+   * back to themselves.
    */
   readonly at: (schema: unknown, place: string) => readonly Alternative[]
   readonly exclusive: ReadonlyMap<string, Schema>
@@ -29,7 +29,7 @@ export interface Alternatives {
 
 export const createAlternatives = (references: References): Alternatives => {
   const exclusive = new Map<string, Schema>()
-  /** Where to look further; what the schema itself says goes to `found`. */
+  /** Returns where to look next; adds the schema's own alternatives to `found`. */
   const step = (schema: unknown, place: string, found: Alternative[]) => {
     if (schema !== true && !isSchema(schema))
       throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
@@ -67,8 +67,8 @@ export const createAlternatives = (references: References): Alternatives => {
 }
 
 /**
- * Refuses a 'oneOf' of which two alternatives may hold at once, as far as a cheap rule can tell: apart are different types,
- * different constants, and objects with different constants in a property that both require.
+ * Refuses a 'oneOf' with two alternatives that may match at the same time, according to a simple rule. Distinct are different
+ * types, different constants, and objects with different constants in a property that both require.
  */
 export const checkApart = (schema: Schema, place: string, { at }: Alternatives): void => {
   const oneOf = below(place, 'oneOf')
@@ -85,7 +85,7 @@ export const checkApart = (schema: Schema, place: string, { at }: Alternatives):
 
 interface Traits {
   readonly kinds: readonly string[]
-  /** The constants that a value must be, under '', or must have in a property, under its name behind a slash. */
+  /** The constants that a value must equal, under '', or that a required property must equal, under a slash and its name. */
   readonly constants: ReadonlyMap<string, readonly string[]>
 }
 
@@ -108,7 +108,7 @@ const requiredProperties = ({ properties, required }: Schema): readonly (readonl
     ? Object.entries(properties).filter(([name]) => required.includes(name))
     : []
 
-/** The constants that a schema leaves, as JSON; none where it leaves other values, or an object, of which JSON has many forms. */
+/** Returns a schema's constants as JSON; none if it allows other values, or an object, which has many forms in JSON. */
 const constantsIn = (schema: unknown): readonly string[] => {
   if (!isSchema(schema)) return []
   const values: readonly unknown[] =
@@ -119,8 +119,8 @@ const constantsIn = (schema: unknown): readonly string[] => {
 }
 
 /**
- * Alternatives whose texts begin alike, together: all arrays, and all objects unless each has a first property that is required
- * and differs from the others' by its name or its constants.
+ * Groups alternatives whose texts start the same way: all arrays, and all objects unless each has a required first property
+ * that differs from the others' by its name or its constants.
  */
 export const alike = (alternatives: readonly Alternative[]): readonly (readonly Alternative[])[] => {
   const arrays = alternatives.filter(({ type }) => type === 'array')

@@ -1,23 +1,23 @@
 import { InferenceError } from '../errors.ts'
 import { isSchema, type Schema } from './schema-fault.ts'
 
-/** What OpenAI's structured outputs accept. */
+/** The limits of OpenAI's structured outputs. */
 const MAX_PROPERTIES = 5000
 export const MAX_DEPTH = 10
 const MAX_CONSTANTS = 1000
 export const MAX_CHARACTERS = 120_000
 
-/** Keywords whose value is one schema a level further down, or several by name or in a list. */
+/** Keywords with schemas on the next level: one, a list, or a map by name. */
 const INNER: readonly string[] = ['items', 'additionalProperties', 'prefixItems', 'properties']
-/** Keywords whose schemas are on the same level, or are only definitions. */
+/** Keywords with schemas on the same level, or with definitions. */
 const SAME_LEVEL: readonly string[] = ['anyOf', 'oneOf', 'allOf', '$defs', 'definitions']
 const KEYWORDS: readonly string[] = [...INNER, ...SAME_LEVEL]
 const NAMED: readonly string[] = ['properties', '$defs', 'definitions']
 
 /**
- * Refuses a schema that is larger than what OpenAI accepts: a walk over the JSON as it came, before any work on it.
- * @returns the schemas that were counted, inside one another and by name
- * @throws InferenceError unsupported, naming the limit and the count
+ * Refuses a schema that exceeds OpenAI's limits, by walking the original JSON before any other work.
+ * @returns all schemas that were counted
+ * @throws InferenceError unsupported that names the limit and the count
  */
 export const checkBudget = (root: Schema): ReadonlySet<unknown> => {
   const counted = new Set<unknown>()

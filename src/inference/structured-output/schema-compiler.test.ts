@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const faultOf = (compiling: Promise<unknown>): Promise<unknown> => compiling.catch((error: unknown) => error)
 
-it('compiles the same schema once, also for those who ask meanwhile', async () => {
+it('compiles a schema once, even for concurrent requests', async () => {
   const compiler = open()
   const [one, other] = await Promise.all([compiler.compile({ type: 'null' }), compiler.compile({ type: 'null' })])
   expect(other).toBe(one)
@@ -23,13 +23,13 @@ it('compiles the same schema once, also for those who ask meanwhile', async () =
   expect(compiler.counts).toEqual({ compiled: 1, cached: 2 })
 })
 
-it('keeps the schemas that were used last, and no more than it may', async () => {
+it('keeps the schemas used last, up to its limit', async () => {
   const compiler = open({ cacheEntries: 2 })
   for (const type of ['null', 'boolean', 'null', 'integer', 'null', 'boolean']) await compiler.compile({ type })
   expect(compiler.counts).toEqual({ compiled: 4, cached: 2 })
 })
 
-it('gives up on a schema at the deadline, and compiles the next one', async () => {
+it('stops compiling a schema at the deadline, and compiles the next one', async () => {
   const hurried = open({ deadlineMs: 0 })
   expect(await faultOf(hurried.compile({ type: 'null' }))).toMatchObject({
     code: 'unsupported',
@@ -40,7 +40,7 @@ it('gives up on a schema at the deadline, and compiles the next one', async () =
   expect(hurried.counts).toEqual({ compiled: 2, cached: 0 })
 })
 
-it('lets only so many schemas wait', async () => {
+it('limits how many schemas wait', async () => {
   const compiler = open({ maxWaiting: 1 })
   const [, second] = await Promise.all([
     compiler.compile({ type: 'null' }),
@@ -50,7 +50,7 @@ it('lets only so many schemas wait', async () => {
   expect((await compiler.compile({ type: 'string' })).smallest).toBe('""')
 })
 
-it('counts a schema before any work on it', async () => {
+it('checks the size of a schema before any work on it', async () => {
   const compiler = open()
   const tooMany = compiler.compile({ enum: Array.from({ length: 1001 }, (_, i) => i) })
   expect(await faultOf(tooMany)).toMatchObject({

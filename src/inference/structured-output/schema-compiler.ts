@@ -9,13 +9,13 @@ import { checkBudget } from './schema-budget.ts'
 import type { Schema } from './schema-fault.ts'
 import type { ToolOrder } from './tool-grammar.ts'
 
-/** Compiles each schema once, in a thread of its own. */
+/** Compiles each schema once, in a worker thread. */
 export interface SchemaCompiler {
-  /** @throws InferenceError unsupported for what cannot be kept or takes too long, queue_full where too many wait */
+  /** @throws InferenceError unsupported for a schema that cannot be enforced or takes too long, queue_full if too many wait */
   compile(schema: Schema): Promise<CompiledSchema>
-  /** The same for replies that call functions; the error names the function. */
+  /** Like compile, but for replies that call functions. Errors name the function. */
   compileTools(order: ToolOrder): Promise<CompiledSchema>
-  /** Counters: how many schemas the thread was given, and how many were known already. */
+  /** Counts schemas sent to the worker and schemas found in the cache. */
   readonly counts: { readonly compiled: number; readonly cached: number }
   close(): Promise<void>
 }
@@ -26,7 +26,7 @@ export interface SchemaCompilerOptions {
   readonly maxWaiting?: number
 }
 
-/** Where a model computes on every core, milliseconds of work take seconds. */
+/** While a model computes on every core, milliseconds of work take seconds. */
 const DEADLINE_MS = 10_000
 const CACHE_ENTRIES = 64
 const CACHE_CHARACTERS = 32 * 1024 * 1024
@@ -44,7 +44,7 @@ const sizeOf = (answer: CompileAnswer): number =>
 export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): SchemaCompiler => {
   const { deadlineMs = DEADLINE_MS, cacheEntries = CACHE_ENTRIES, maxWaiting = MAX_WAITING } = options
   const counts = { compiled: 0, cached: 0 }
-  /** Also what was refused: it is refused again without work. */
+  /** Includes refusals, so that a refused schema needs no work again. */
   const known = new LRUCache<string, CompileAnswer>({
     max: cacheEntries,
     maxSize: CACHE_CHARACTERS,
@@ -66,7 +66,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
       known.set(order.key, answer)
       return answer
     } catch (error) {
-      // On a busy machine it may be fast enough the next time, so nothing is kept.
+      // Not cached, because it may be fast enough the next time on a busy machine.
       throw error === tooLong ? error : tooComplex('compiling it takes more memory than it may have', order.kind)
     } finally {
       clearTimeout(timer)

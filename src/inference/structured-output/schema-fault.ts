@@ -2,25 +2,25 @@ import { InferenceError } from '../errors.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-/** `place` is a JSON pointer into the schema, `fault` what is wrong there and what to do. */
+/** `place` is a JSON pointer into the schema; `fault` says what is wrong there and what to do. */
 export const schemaFault = (place: string, fault: string): InferenceError =>
   new InferenceError('unsupported', `The JSON schema cannot be used: at '#${place}' ${fault}`, {
     param: 'response_format',
   })
 
-/** One step down a JSON pointer (RFC 6901). */
+/** Appends one step to a JSON pointer (RFC 6901). */
 export const below = (place: string, step: string | number): string =>
   `${place}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 export const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A whole number of at least 0, or undefined where the keyword is absent. */
+/** Reads an integer of at least 0; undefined if the keyword is absent. */
 export const countAt = (schema: Schema, keyword: string, place: string): number | undefined => {
   const value = schema[keyword]
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | undefined
   throw schemaFault(below(place, keyword), `${JSON.stringify(value)} is not a whole number of at least 0.`)
 }
 
-/** A value inside a sentence about it. */
+/** Formats a value for a message. */
 export const shown = (value: unknown): string => (JSON.stringify(value) ?? 'nothing').slice(0, 80)

@@ -7,7 +7,7 @@ import { schemaGrammar } from './schema-grammar.ts'
 
 type Schema = Record<string, unknown>
 
-/** What ends a beginning, as the engine does it. */
+/** Completes a prefix like the engine does. */
 const closerFor = (schema: Schema) => {
   const response = schemaResponse(compileSchema(schema, ''))
   return (beginning: string): string => {
@@ -154,7 +154,7 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ],
 ]
 
-it.each(SCHEMAS)('writes only valid JSON for %s, and ends each beginning of it validly', (_, schema) => {
+it.each(SCHEMAS)('writes only valid JSON for %s, and completes each prefix of it to valid JSON', (_, schema) => {
   const validator = Compile(schema)
   const grammar = schemaGrammar(schema)
   const end = closerFor(schema)
@@ -171,7 +171,7 @@ it.each(SCHEMAS)('writes only valid JSON for %s, and ends each beginning of it v
   }
 })
 
-it('never comes so near an open bound that it is read as the bound', () => {
+it('never writes a number so close to an open bound that it is read as the bound', () => {
   const { root, rules } = schemaGrammar({ type: 'number', exclusiveMinimum: 998, exclusiveMaximum: 1000 })
   const end = closerFor({ type: 'number', exclusiveMinimum: 998, exclusiveMaximum: 1000 })
   expect(() => end('999.999999999999999')).toThrow('not written under its grammar')
@@ -179,6 +179,15 @@ it('never comes so near an open bound that it is read as the bound', () => {
   const random = randomFrom(3)
   const numbers = Array.from({ length: 200 }, () => Number(randomText({ root, rules }, random)))
   expect(numbers.filter((value) => value <= 998 || value >= 1000)).toEqual([])
+})
+
+it.each(['date', 'date-time'])('writes no %s of the year 0, which most libraries refuse', (format) => {
+  const take = (text: string) => () =>
+    schemaResponse(compileSchema({ type: 'string', format }, ''))
+      .follow()
+      .take(text)
+  expect(take('"0000')).toThrow('This was not written under its grammar')
+  for (const year of ['0001', '0010', '0100', '1000', '2024', '9999']) expect(take(`"${year}-12-28`)()).toBe(true)
 })
 
 it('knows the shortest valid answer', () => {
@@ -279,7 +288,7 @@ it.each([
   ['/exclusiveMinimum', { type: 'integer', minimum: 1, exclusiveMinimum: true }],
   ['/format', { type: 'string', format: 'regex' }],
   ['/format', { type: 'string', format: 'toString' }],
-])('names #%s as what it cannot keep', (place, schema) => {
+])('names #%s as unsupported', (place, schema) => {
   const refused = () => compileSchema(schema, '')
   expect(refused).toThrow(InferenceError)
   expect(refused).toThrow(`The JSON schema cannot be used: at '#${place}' `)
@@ -290,7 +299,7 @@ it.each([
   }
 })
 
-it('writes long strings and arrays as no more repetitions than llama.cpp takes', () => {
+it('limits repetitions for long strings and arrays to what llama.cpp accepts', () => {
   const { gbnf } = compileSchema(
     { properties: { a: { type: 'string', maxLength: 100_000 }, b: { type: 'array', maxItems: 100_000 } } },
     '',
@@ -299,7 +308,7 @@ it('writes long strings and arrays as no more repetitions than llama.cpp takes',
   expect(Math.max(...counts)).toBe(2000)
 })
 
-it('ends an answer before its ending would be longer than 64 KiB, however deep the schema leads', () => {
+it('ends an answer before its ending would exceed 64 KiB, however deep the schema is', () => {
   const words = { type: 'array', minItems: 30, items: { type: 'string', minLength: 20 } }
   const node = { type: 'object', properties: { n: { $ref: '#/$defs/n' }, words }, required: ['words'] }
   const schema = { $ref: '#/$defs/n', $defs: { n: node } }

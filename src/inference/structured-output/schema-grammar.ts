@@ -13,10 +13,10 @@ import type { SchemaType } from './schema-types.ts'
 import { stringNode } from './string-grammar.ts'
 import { type StringPatterns, stringPatterns } from './string-patterns.ts'
 
-/** A factor makes as many rules for each digit. */
+/** A factor creates this many rules per digit at most. */
 const MAX_REMAINDERS = 250
 
-/** A number between whole bounds, or a whole number, which may be a multiple of another. */
+/** Matches a number within whole bounds, or an integer, which may have to be a multiple of another. */
 export const numberNode = (
   schema: Schema,
   place: string,
@@ -45,14 +45,14 @@ const factorOf = (factor: unknown, place: string): number => {
   return factor as number
 }
 
-/** Whole numbers have no open bounds: the next one is the closed one. */
+/** Returns the bounds. Open bounds of integers become closed ones at the next integer. */
 const boundsOf = (schema: Schema, place: string, whole: boolean): Bounds => {
   const lower = lowest(schema, place, whole, ['minimum', 'exclusiveMinimum'], 1)
   const upper = lowest(schema, place, whole, ['maximum', 'exclusiveMaximum'], -1)
   return { min: lower.at, minOpen: lower.open, max: -upper.at, maxOpen: upper.open }
 }
 
-/** The tighter one of both keywords, as a lower bound: with sign -1 of the number line turned around. */
+/** Returns the tighter of two keywords as a lower bound; with sign -1, on the mirrored number line. */
 const lowest = (
   schema: Schema,
   place: string,
@@ -74,19 +74,20 @@ const lowest = (
 }
 
 export interface SchemaGrammar extends Grammar {
-  /** Where in the schema a rule comes from. */
+  /** The schema location that each rule comes from. */
   readonly places: ReadonlyMap<string, string>
 }
 
 /**
- * The grammar of JSON texts that are valid under the schema. Not each valid text is in it: properties come in the order of the
- * schema, and beside named ones there are no others. Throws InferenceError unsupported for what it cannot keep.
+ * Creates a grammar of JSON that is valid under the schema. Not every valid text matches it: properties are in the order of the
+ * schema, and objects with named properties have no others.
+ * @throws InferenceError unsupported for what it cannot enforce
  */
 export const schemaGrammar = (schema: Schema): SchemaGrammar => new SchemaCompiler(schema).compile(schema)
 
 const MAX_RULES = 12_000
 
-/** Rules that grow while a schema is compiled. */
+/** The rules of one schema, limited in number. */
 class Rules extends Map<string, GrammarNode> {
   override set(name: string, node: GrammarNode): this {
     if (this.size >= MAX_RULES) throw schemaFault('', `its grammar has more than ${MAX_RULES} rules. Make it smaller.`)
@@ -94,7 +95,7 @@ class Rules extends Map<string, GrammarNode> {
   }
 }
 
-/** Works through a queue instead of calling itself, so that a chain of references may be of any length. */
+/** Uses a queue instead of recursion, so that a chain of references may be of any length. */
 class SchemaCompiler {
   readonly #rules: Map<string, GrammarNode> = new Rules()
   readonly #places = new Map<string, string>()
@@ -121,7 +122,7 @@ class SchemaCompiler {
     return { root, rules: this.#rules, places: this.#places }
   }
 
-  /** Compiled once for each place, wherever it is referred to from. */
+  /** Compiles each place once, however many references lead to it. */
   readonly #value = (schema: unknown, place: string): GrammarNode => {
     const passed = new Set<string>()
     let at = { schema, place }
@@ -186,7 +187,7 @@ class SchemaCompiler {
     })
   }
 
-  /** One rule for all that is the same. Where `build` gives null it sets the rule later itself. */
+  /** Returns one rule for identical parts. If `build` returns null, it sets the rule itself later. */
   #share(key: string, build: (name: string) => GrammarNode | null): GrammarNode {
     const known = this.#shared.get(key)
     if (known !== undefined) return known
@@ -212,5 +213,5 @@ class SchemaCompiler {
   }
 }
 
-/** Of what is no rule of a schema the name does not matter. */
+/** Only the names of rules matter here; other nodes have none. */
 const nameOf = (node: GrammarNode): string => (node.kind === 'rule' ? node.name : '')

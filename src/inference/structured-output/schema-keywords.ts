@@ -2,7 +2,7 @@ import { below, type Schema, schemaFault } from './schema-fault.ts'
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
 
-/** Words that describe and do not constrain (JSON Schema 2020-12, parts 8 and 9 of the core and the meta-data of validation). */
+/** Keywords that only describe (JSON Schema 2020-12, parts 8 and 9 of the core and the meta-data of validation). */
 const DESCRIPTIONS = words(
   `$schema $id $comment $defs definitions $anchor title description default example examples deprecated readOnly writeOnly
   discriminator`,
@@ -11,7 +11,7 @@ const KEPT = words(
   `type const enum oneOf anyOf allOf $ref properties required additionalProperties items prefixItems minItems maxItems
   minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf`,
 )
-/** Keywords that can hold for everything, as people write them: the value that asks for nothing. */
+/** Unsupported keywords with a value that has no effect, as people write them. */
 const WITHOUT_EFFECT: Readonly<Record<string, unknown>> = {
   nullable: false,
   strict: true,
@@ -29,14 +29,14 @@ const HINTS: Readonly<Record<string, string>> = {
   dependentRequired: "List the cases with 'anyOf'.",
 }
 
-/** Refuses every keyword that no grammar of ours keeps. */
+/** Refuses every keyword that the grammars cannot enforce. */
 export const checkKeywords = (schema: Schema, place: string): void => {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || DESCRIPTIONS.has(keyword) || KEPT.has(keyword) || keyword.startsWith('x-')) continue
     if (Object.hasOwn(WITHOUT_EFFECT, keyword) && WITHOUT_EFFECT[keyword] === value) continue
-    // Names are strings anyway: what schema libraries write for maps.
+    // Names are always strings. Schema libraries write this for maps.
     if (keyword === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') continue
-    // Beside named properties no others are written.
+    // Properties other than the named ones are never written.
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
     const hint =
       (Object.hasOwn(HINTS, keyword) ? HINTS[keyword] : undefined) ?? 'Leave it out, and check the reply yourself.'
@@ -44,6 +44,6 @@ export const checkKeywords = (schema: Schema, place: string): void => {
   }
 }
 
-/** The words of a schema that constrain, without those that only describe. */
+/** Returns the keywords of a schema that constrain it. */
 export const constraintsOf = (schema: Schema): readonly string[] =>
   Object.keys(schema).filter((keyword) => KEPT.has(keyword) && schema[keyword] !== undefined)

@@ -5,8 +5,8 @@ import type { References } from './schema-references.ts'
 const MAX_PARTS = 200
 
 /**
- * One schema for what must hold at once: 'allOf', a reference and what stands beside them. Properties are joined; any other
- * keyword may stand in several of them only with the same value.
+ * Merges schemas that must hold at the same time: 'allOf', and a reference with other keywords. Properties are merged; any
+ * other keyword may occur several times only with the same value.
  */
 export const merged = (schema: Schema, place: string, references: References): unknown => {
   const parts = partsOf(schema, place, references)
@@ -20,14 +20,14 @@ export const standsBeside = (schema: Schema, place: string) => {
   return schemaFault(place, `keywords next to '${keyword}' are not supported: move them into each of its alternatives.`)
 }
 
-/** The schemas of such a keyword. */
+/** Returns the schemas in such a keyword. */
 export const listOf = (schema: Schema, keyword: 'allOf' | 'anyOf' | 'oneOf', place: string): readonly unknown[] => {
   const schemas = schema[keyword]
   if (Array.isArray(schemas) && schemas.length > 0) return schemas
   throw schemaFault(below(place, keyword), 'expected a list of schemas.')
 }
 
-/** What must hold at once, none of them a reference or an 'allOf' any more. */
+/** Lists the schemas that must hold at the same time, with references and 'allOf' resolved. */
 const partsOf = (root: Schema, place: string, references: References): Schema[] => {
   const parts: Schema[] = []
   const waiting: unknown[] = [root]
@@ -45,7 +45,7 @@ const partsOf = (root: Schema, place: string, references: References): Schema[] 
   return parts
 }
 
-/** What says something of the properties or items that are not named in its own schema. */
+/** Keywords that apply to the properties or items not named in the same schema. */
 const OF_OTHERS = { additionalProperties: 'properties', items: 'prefixItems' } as const
 
 const both = (one: Schema, other: Schema, place: string): Schema => {

@@ -1,25 +1,26 @@
 import { schemaFault } from './schema-fault.ts'
 
-/** Each is checked against the whole vocabulary for each token. */
+/** Each reading is checked against the whole vocabulary for each token. */
 const MAX_READINGS = 100
 
 /**
- * How many readings of a text may be open at once, for each rule of values that hold others: alternatives that begin alike are
- * all open until they differ, with everything inside them; one after another costs no more than the worst of them.
+ * Counts how many readings of a text may be open at once, for each rule of values that contain others. Alternatives that start
+ * the same way are all open until they differ, with everything inside them. Alternatives in sequence cost no more than the
+ * worst of them.
  */
 export class Readings {
   readonly #rules = new Map<string, { readonly place: string; readonly own: number; readonly groups: Groups }>()
 
-  /** `own` are open at the rule's beginning; then, of one group, all of its rules. */
+  /** `own` readings are open at the start of the rule, later those of all rules in one group. */
   add(rule: string, place: string, own: number, groups: Groups): void {
     this.#rules.set(rule, { place, own, groups })
   }
 
-  /** Throws for the place where they are too many, or where alternatives hold themselves and so have no end of them. */
+  /** Throws for a place with too many readings, or with alternatives that contain themselves and are therefore unlimited. */
   check(): void {
     const counts = new Map<string, number>()
     const countOf = (rule: string): number => counts.get(rule) ?? 1
-    // Counts only grow, and none grows beyond the limit.
+    // Terminates: counts only grow, and none exceeds the limit.
     for (let changed = true; changed; ) {
       changed = false
       for (const [rule, { place, own, groups }] of this.#rules) {

@@ -1,12 +1,12 @@
 import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
 
-/** What `$ref` points at inside one schema. */
+/** Resolves `$ref` within one schema. */
 export interface References {
-  /** Where the reference at `place` leads. */
+  /** Returns the target of the reference at `place`. */
   follow(reference: unknown, place: string): { readonly schema: unknown; readonly place: string }
 }
 
-/** `schemas` are those that were counted: what lies elsewhere, as in an example, is none. */
+/** `schemas` are those that were counted. Anything else, such as an example, is not a schema. */
 export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): References => {
   const follow: References['follow'] = (reference, place) => {
     const pointer = pointerOf(reference, place)
@@ -24,7 +24,7 @@ export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): Refer
   return { follow }
 }
 
-/** A JSON pointer as it stands in a fragment of a URL (RFC 6901, section 6). */
+/** Parses a JSON pointer in a URL fragment (RFC 6901, section 6). */
 const pointerOf = (reference: unknown, place: string): string => {
   const pointer = typeof reference === 'string' && /^#(\/|$)/.test(reference) ? decoded(reference.slice(1)) : null
   if (pointer !== null) return pointer

@@ -3,7 +3,7 @@ import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const
 export type SchemaType = (typeof TYPES)[number]
 
-/** Without 'type', the keywords tell; null where they do not either. */
+/** Returns the types of a schema. Without 'type', the keywords imply them; null if they do not. */
 export const typesOf = (schema: Schema, place: string): readonly SchemaType[] | null => {
   const { type } = schema
   if (type === undefined) return impliedType(schema)
@@ -21,7 +21,7 @@ const impliedType = (schema: Schema): readonly SchemaType[] | null => {
   return null
 }
 
-/** The narrowest. */
+/** Returns the narrowest type. */
 export const typeOf = (value: unknown): SchemaType => {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'

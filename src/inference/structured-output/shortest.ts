@@ -1,12 +1,12 @@
 import type { GrammarNode, ReadGrammar } from './grammar.ts'
 
 /**
- * What the shortest text of a node costs: its characters, and what 'reluctant' adds. Infinity where it has no text at all, since
- * it needs itself.
+ * The cost of a node's shortest text: its characters, plus what 'reluctant' adds. Infinity for a node that needs itself and
+ * therefore has no text.
  */
 export type Costs = ReadonlyMap<string, number>
 
-/** Of each rule. Costs only fall, and a rule is looked at again only when one that it refers to fell: so it ends. */
+/** Returns the cost of each rule. It terminates: costs only fall, and a rule is updated only after one that it uses fell. */
 export const shortestCosts = (rules: ReadonlyMap<string, GrammarNode>): Costs => {
   const costs = new Map<string, number>()
   const users = new Map<string, string[]>()
@@ -22,7 +22,7 @@ export const shortestCosts = (rules: ReadonlyMap<string, GrammarNode>): Costs =>
     const cost = costOf(rules.get(name)!, costs)
     if (cost >= (costs.get(name) ?? Number.POSITIVE_INFINITY)) continue
     costs.set(name, cost)
-    // A set goes through what is added while it is gone through.
+    // Iterating over a Set includes items added during the iteration.
     for (const user of users.get(name) ?? []) waiting.add(user)
   }
   return costs
@@ -57,7 +57,7 @@ export const costOf = (node: GrammarNode, costs: Costs): number => {
 
 export const times = (cost: number, count: number): number => (count <= 0 ? 0 : cost * count)
 
-/** The shortest text of a node, whose cost is known to be small; rules may lead to one another thousands deep. */
+/** Returns a node's shortest text, without recursion because rules can be nested thousands deep. Its cost must be small. */
 export const shortestText = (node: GrammarNode, rules: ReadGrammar['rules'], costs: Costs): string => {
   const pieces: string[] = []
   const waiting = [node]

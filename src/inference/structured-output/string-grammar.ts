@@ -4,19 +4,19 @@ import { anyString, quotedString, stringCharacter } from './json-nodes.ts'
 import { below, countAt, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { type Lengths, PatternFault, type StringPatterns } from './string-patterns.ts'
 
-/** Days that every month has: a 31st of June would be no date. */
-const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])`
+/** Only days that every month has, because June 31 is not a date. */
+const DATE = String.raw`(0\d{2}[1-9]|0\d[1-9]0|0[1-9]00|[1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])`
 const TIME = String.raw`([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+\-]([01]\d|2[0-3]):[0-5]\d)`
 const COUNT = String.raw`(0|[1-9]\d{0,3})`
 const CALENDAR = `(${COUNT}Y(${COUNT}M(${COUNT}D)?)?|${COUNT}M(${COUNT}D)?|${COUNT}D)`
 const CLOCK = `T(${COUNT}H(${COUNT}M(${COUNT}S)?)?|${COUNT}M(${COUNT}S)?|${COUNT}S)`
 const OCTET = String.raw`(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`
-/** What ends in a number is taken for an IPv4 address. */
+/** A host whose last label is a number would count as an IPv4 address. */
 const HOST = String.raw`([a-zA-Z0-9]+\.)*[a-zA-Z][a-zA-Z0-9]*`
 
 /**
- * The values of 'format' that can be kept, as patterns (RFC 3339 with its appendix A, 4122, 2673, 4291; of 5321, 1123 and 3986
- * the plain forms).
+ * The supported values of 'format' as patterns (RFC 3339 with its appendix A, 4122, 2673, 4291; the simple forms of 5321, 1123,
+ * and 3986).
  */
 const FORMATS: Readonly<Record<string, string>> = {
   date: DATE,
@@ -31,7 +31,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   email: `[a-zA-Z0-9][a-zA-Z0-9_]*@[a-zA-Z0-9]+\\.${HOST}`,
 }
 
-/** Longer ones are not written: a label of a host has at most 63 characters. Of addresses of the web only where a length is asked for. */
+/** Maximum lengths: a host label has at most 63 characters. URIs are limited only if the schema sets a length. */
 const MAX_LENGTHS: Readonly<Record<string, number>> = { hostname: 63, email: 63, uri: 120 }
 
 const lengthsOf = (format: unknown, min: number, max: number | null): Lengths => {
@@ -39,7 +39,7 @@ const lengthsOf = (format: unknown, min: number, max: number | null): Lengths =>
   return { min, max: most === undefined ? max : Math.min(max ?? most, Math.max(min, most)) }
 }
 
-/** A string of some length, and of a known format or that a pattern is found in. */
+/** Matches a string with length limits, and with a known format or a pattern. */
 export const stringNode = (schema: Schema, place: string, patterns: StringPatterns): GrammarNode => {
   const min = countAt(schema, 'minLength', place) ?? 0
   const max = countAt(schema, 'maxLength', place) ?? null

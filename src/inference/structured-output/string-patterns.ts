@@ -3,27 +3,27 @@ import type { CharSet, Concatenation, DFA, Element, NFA, NoParent } from 'refa'
 import { choice, type GrammarNode, rule, sequence, text } from './grammar.ts'
 import { quotedString } from './json-nodes.ts'
 
-/** A tenth of a second to load, so only for a schema that has a pattern; Node keeps it from then on. */
+/** Loading takes a tenth of a second, so it happens only for a schema with a pattern. Node caches the module. */
 const library = () => createRequire(import.meta.url)('refa') as typeof import('refa')
 
-/** Says why a pattern cannot be kept, as the end of a sentence about it. */
+/** The message says why a pattern cannot be enforced, as the end of a sentence about it. */
 export class PatternFault extends Error {}
 
-/** Lengths in characters (code points); `max` null is without end. */
+/** Lengths in characters (code points); `max` null means unlimited. */
 export interface Lengths {
   readonly min: number
   readonly max: number | null
 }
 
-/** Strings in quotes, of such a length, that the pattern is found in. Throws PatternFault. */
+/** Matches quoted strings of such a length that contain a match of the pattern. @throws PatternFault */
 export type StringPatterns = (pattern: string, lengths: Lengths) => GrammarNode
 
 const MAX_PARTS = 1000
-/** How many states the automata of one schema may have on the way, which bounds the time, too. */
+/** Limits the states that one schema's automata may have in between, and thereby the time. */
 const MAX_NFA_NODES = 6000
 const MAX_DFA_NODES = 2000
 
-/** What a string of JSON can hold without \u escapes: no halves of surrogate pairs, controls only where they have a letter. */
+/** Characters of a JSON string without \u escapes: no unpaired surrogates, and only controls with a letter escape. */
 const WRITTEN = [
   { min: 0x08, max: 0x0a },
   { min: 0x0c, max: 0x0d },
@@ -33,7 +33,7 @@ const WRITTEN = [
   { min: 0x10000, max: 0x10ffff },
 ]
 
-/** The patterns of one schema, each kept once among its rules. */
+/** Compiles the patterns of one schema, each once. */
 export const stringPatterns = (rules: Map<string, GrammarNode>): StringPatterns => {
   let budget: Budget | undefined
   const known = new Map<string, GrammarNode>()
@@ -54,17 +54,17 @@ interface Budget {
   readonly dfa: DFA.LimitedNodeFactory
 }
 
-/** The strings of some kind, and what the letters of its edges stand for. */
+/** An automaton for strings, and the meaning of the letters on its edges. */
 interface Automaton {
   readonly states: DFA
   readonly charactersOf: (letters: readonly number[]) => CharSet
 }
 
-/** The strings of such a length that `pattern` is found in (ECMA-262, as JSON Schema says). */
+/** Builds the automaton for strings of such a length that contain a match of `pattern` (ECMA-262, as JSON Schema requires). */
 const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budget): Automaton => {
   const { CharBase, CharSet, DFA, JS, NFA, TooManyNodesError } = library()
   try {
-    // As JSON Schema asks, and else as many write them: with escapes that Unicode mode does not know.
+    // With Unicode mode as JSON Schema requires; otherwise without it, because many people use escapes that it does not allow.
     const flags = ['u', ''].find((flags) => isExpression(pattern, flags)) ?? 'u'
     const parser = JS.Parser.fromLiteral({ source: pattern, flags })
     const { expression, maxCharacter } = parser.parse({ backreferences: 'unknown', maxNodes: MAX_PARTS })
@@ -73,7 +73,7 @@ const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budge
       found(expression.alternatives, repeated(written, 0, null)),
       [concatenation(repeated(written, min, max))],
     ] as const
-    // The automata count classes that the pattern does not tell apart as one letter: \p{L} has hundreds of ranges.
+    // Characters that the pattern does not distinguish become one letter of the automata, because \p{L} has hundreds of ranges.
     const classes: CharSet[] = []
     withClasses(parts.flat(), (characters) => classes[classes.push(characters) - 1]!)
     const letters = new CharBase(classes)
@@ -106,7 +106,7 @@ const isExpression = (pattern: string, flags: string): boolean => {
   }
 }
 
-/** The alternatives with `anything` around them, except where ^ or $ stands at their edge, or at that of a group there. */
+/** Adds `anything` around the alternatives, except at an edge with ^ or $, even inside a group at that edge. */
 const found = (
   alternatives: readonly NoParent<Concatenation>[],
   anything: NoParent<Element>,
@@ -134,7 +134,7 @@ const found = (
     return concatenation(...inner)
   })
 
-/** ^ or $: nothing behind, or nothing ahead. */
+/** True for ^ (behind) or $ (ahead). */
 const isEdge = (element: NoParent<Element> | undefined, kind: 'behind' | 'ahead'): boolean => {
   if (element?.type !== 'Assertion' || element.kind !== kind || !element.negate) return false
   const [only, ...others] = element.alternatives.flatMap(({ elements }) => elements)
@@ -178,7 +178,7 @@ const withClasses = (
     ),
   )
 
-/** A rule for each state: the string ends there, or a character leads to the next one. Classes are written out once. */
+/** Creates a rule per state: the string ends there, or a character leads to the next state. Each class is written once. */
 const withRules = (
   { states, charactersOf }: Automaton,
   prefix: string,
@@ -210,11 +210,11 @@ const withRules = (
 
 type Ranges = readonly (readonly [number, number])[]
 
-/** What JSON writes with a backslash: \b \t \n \f \r " and \ itself. */
+/** The characters that JSON escapes with a backslash: \b \t \n \f \r " and \ itself. */
 const ESCAPED = [0x08, 0x09, 0x0a, 0x0c, 0x0d, 0x22, 0x5c]
 const HYPHEN = 0x2d
 
-/** One of the characters, as it stands in a string of JSON; a hyphen stands for them where one must be made up. */
+/** Matches one of the characters as written in a JSON string. The hyphen is first because endings use the first one. */
 const written = (ranges: Ranges): GrammarNode => {
   const holds = (point: number) => ranges.some(([first, last]) => point >= first && point <= last)
   const plain = ESCAPED.reduce(without, ranges)

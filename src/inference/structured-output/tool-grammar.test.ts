@@ -26,14 +26,14 @@ const order = (syntax: ToolSyntax, more: Partial<ToolOrder> = {}): ToolOrder => 
   ...more,
 })
 
-/** Whether a text is whole under the grammar. */
+/** True if a text is complete under the grammar. */
 const isWhole = (text: string, given: ToolOrder): boolean => {
   const { grammar, costs } = readGrammar(compileTools(given, '').grammar)
   const walk = new Walk(grammar, costs)
   return walk.after(walk.start, text).has(null)
 }
 
-/** What a reader makes of a text that comes in pieces of that size, neighbors joined. */
+/** Reads a text in pieces of that size, and joins adjacent parts. */
 const read = (syntax: ToolSyntax, text: string, size: number): readonly ReplyPart[] => {
   const reader = createToolReader(syntax)
   const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
@@ -73,14 +73,14 @@ const REPLIES: readonly (readonly [ToolSyntax, string, readonly ReplyPart[]])[] 
   ],
 ]
 
-it('the grammar has texts and calls in the syntax of each template, and they are read from pieces of any size', () => {
+it("the grammar allows texts and calls in each template's syntax, and they are read from pieces of any size", () => {
   for (const [syntax, text, parts] of REPLIES) {
     expect([text, isWhole(text, order(syntax))]).toEqual([text, true])
     for (const size of [1, 2, 3, 7, 1000]) expect(read(syntax, text, size)).toEqual(parts)
   }
 })
 
-it('a call is whole or not there, has valid arguments, and is one where only one may be', () => {
+it('a call is complete, has valid arguments, and is the only one if only one is allowed', () => {
   const two = REPLIES[1]![1]
   expect([
     isWhole(two, order(HERMES, { parallel: false })),
@@ -92,13 +92,13 @@ it('a call is whole or not there, has valid arguments, and is one where only one
   ]).toEqual([false, false, false, false, false, false])
 })
 
-it('a call that is cut is closed with the least that is valid', () => {
+it('a call that is cut is completed with the shortest valid text', () => {
   const following = schemaResponse(compileTools(order(HERMES), '')).follow()
   expect(following.take('Well, <tool_call>\n{"name": "get"')).toBe(true)
   expect(following.ending()).toBe(', "arguments": {"n":0}}\n</tool_call>')
 })
 
-it('a strict schema that cannot be kept is refused with the function and the reason; another takes any object', () => {
+it('an unsupported strict schema is refused with the function and the reason; a non-strict one takes any object', () => {
   const parameters = { type: 'object', properties: { a: { not: {} } } }
   const strange = { name: 'strange', parameters, strict: true }
   expect(() => compileTools(order(HERMES, { tools: [...tools, strange] }), '')).toThrow(
@@ -120,7 +120,7 @@ it('arguments may be one of several objects, and nothing else', () => {
   )
 })
 
-it('the syntax is that of the template, and ours where it has none that is known', () => {
+it("the syntax is the template's, or the default if the template has no known one", () => {
   expect(templateTools(null)).toEqual({ syntax: HERMES, native: false, shortIds: false })
   expect(templateTools('{{ tools }} <tool_call> <function=')).toMatchObject({ native: false })
   expect(templateTools('{{ tools }} [TOOL_CALLS]x[ARGS]')).toMatchObject({ native: false })

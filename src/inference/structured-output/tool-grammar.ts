@@ -9,26 +9,26 @@ import type { ToolSyntax } from './tool-syntax.ts'
 
 export interface GrammarTool {
   readonly name: string
-  /** Of its arguments, which are an object. */
+  /** The schema of the arguments object. */
   readonly parameters: Schema
-  /** Refused where its schema cannot be kept; others may then be called with any object. */
+  /** A strict schema that cannot be enforced is refused. Otherwise the function takes any object. */
   readonly strict: boolean
 }
 
-/** What a reply may be that calls functions. */
+/** The allowed replies of a request with functions. */
 export interface ToolOrder {
   readonly syntax: ToolSyntax
   readonly tools: readonly GrammarTool[]
-  /** It has at least one call; else it may be a text, too. */
+  /** A reply has at least one call; otherwise it may also be text. */
   readonly required: boolean
-  /** It may have several. */
+  /** A reply may have several calls. */
   readonly parallel: boolean
 }
 
-/** More in one reply are no plan but a loop. */
+/** More calls in one reply are a loop rather than a plan. */
 const MAX_CALLS = 32
 
-/** The grammar of replies, and those of the arguments in it. Throws InferenceError unsupported naming the function. */
+/** Creates the grammar of replies, including arguments. @throws InferenceError unsupported that names the function */
 export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): SchemaGrammar => {
   const rules = new Map(JSON_RULES)
   const places = new Map<string, string>()
@@ -41,7 +41,7 @@ export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): S
     return { name: tool.name, arguments: rule(`arguments-${index}`) }
   })
   const { trigger, beforeName, beforeArguments, afterArguments, between, end } = syntax
-  // Whoever wants the same arguments for two functions gets one rule for each: the name tells them apart.
+  // Functions with the same arguments get separate rules, because the name before them differs.
   rules.set(
     'call',
     choice(
@@ -72,7 +72,7 @@ const argumentsGrammar = ({ name, parameters, strict }: GrammarTool, index: numb
   }
 }
 
-/** Arguments are an object, whichever of its alternatives they are. */
+/** Requires arguments to be an object, in every alternative. */
 const asObject = (schema: Schema, place: string): Schema => {
   const alternatives = (['anyOf', 'oneOf'] as const).find((keyword) => Array.isArray(schema[keyword]))
   if (alternatives !== undefined && schema.type === undefined) {
@@ -107,7 +107,7 @@ const withNames = (node: GrammarNode, renamed: (name: string) => string): Gramma
 
 const LAST_CODE_POINT = 0x10ffff
 
-/** Any character but these, also those that are none. */
+/** Matches any code point except these, even invalid ones. */
 const except = (characters: readonly string[]): GrammarNode => {
   const points = characters.map((one) => one.codePointAt(0)!).sort((a, b) => a - b)
   const starts = [0, ...points.map((point) => point + 1)]
@@ -118,10 +118,10 @@ const except = (characters: readonly string[]): GrammarNode => {
   }
 }
 
-/** The automaton of Knuth, Morris and Pratt as rules: a text, which may end anywhere, and goes on as calls behind the trigger. */
+/** The Knuth-Morris-Pratt automaton as rules: a text that may end anywhere, and continues with calls after the trigger. */
 const textWithout = ({ trigger, anywhere }: ToolSyntax, rules: Map<string, GrammarNode>): GrammarNode => {
   const state = (read: string): GrammarNode => (read === trigger ? rule('calls') : rule(`text-${read.length}`))
-  /** The longest end of what was read that a trigger can begin with. */
+  /** Returns the longest suffix of the read text that is a prefix of the trigger. */
   const suffix = (read: string): string => {
     let found = read
     while (!trigger.startsWith(found)) found = found.slice(1)

@@ -1,15 +1,15 @@
 import { isTriggered, type ToolSyntax } from './tool-syntax.ts'
 
-/** What a reply turns out to say. Arguments belong to the call before them. */
+/** A part of a reply. Arguments belong to the call before them. */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly name: string }
   | { readonly type: 'arguments'; readonly text: string }
 
-/** Reads a reply as it comes that was written under the grammar of toolGrammar. */
+/** Reads a reply written under a grammar of toolGrammar as it arrives. */
 export interface ToolReader {
   push(text: string): readonly ReplyPart[]
-  /** What was held back, once there will be no more. */
+  /** Returns the text held back at the end of the reply. */
   end(): readonly ReplyPart[]
 }
 
@@ -20,7 +20,7 @@ export const createToolReader = (syntax: ToolSyntax): ToolReader => {
   let emitted = ''
   let scan = createObjectScan()
 
-  /** How much of the end of `held` may still become a trigger. */
+  /** Returns how much of the end of `held` may still become a trigger. */
   const suspicious = (): number => {
     if (!anywhere) return emitted === '' && trigger.startsWith(held) ? held.length : 0
     let length = Math.min(held.length, trigger.length - 1)
@@ -38,7 +38,7 @@ export const createToolReader = (syntax: ToolSyntax): ToolReader => {
   const readText = (): ReplyPart[] => {
     if ((anywhere || emitted === '') && isTriggered(syntax, held)) {
       const start = held.indexOf(trigger)
-      // Models write a line break between text and call, which is part of neither.
+      // The line break that models write between text and call belongs to neither.
       const before = held.slice(0, start).trimEnd()
       held = held.slice(start + trigger.length)
       at = 'name'
@@ -86,7 +86,7 @@ export const createToolReader = (syntax: ToolSyntax): ToolReader => {
   }
 }
 
-/** Finds the end of a JSON object that comes in pieces: how many characters of a piece belong to it, null while all do. */
+/** Finds the end of a JSON object in pieces: returns how many characters of a piece belong to it; null while all do. */
 const createObjectScan = (): ((piece: string) => number | null) => {
   let depth = 0
   let inString = false

@@ -1,21 +1,21 @@
-/** How calls of functions stand in the text of a reply, as a kind of models was trained to write them. */
+/** How function calls are written in a reply, as a family of models was trained. */
 export interface ToolSyntax {
-  /** What a call begins with. No other text of a reply has it in it, or, where not `anywhere`, begins with it. */
+  /** The start of a call. Other text never contains it, or, without `anywhere`, never starts with it. */
   readonly trigger: string
   readonly anywhere: boolean
-  /** Follows the trigger, once. */
+  /** Follows the trigger once. */
   readonly open: string
-  /** What each call is: these, with its name and its arguments as JSON after the first two. */
+  /** Surround the name and the arguments of each call, which are JSON. */
   readonly beforeName: string
   readonly beforeArguments: string
   readonly afterArguments: string
-  /** From one call to the `beforeName` of the next; null: a reply has one call only. */
+  /** From one call to the `beforeName` of the next; null if a reply has only one call. */
   readonly between: string | null
-  /** Behind the last. */
+  /** Follows the last call. */
   readonly end: string
 }
 
-/** Hermes 2 Pro, Qwen 2.5 and 3. Also what models are told to write whose template knows no functions. */
+/** Hermes 2 Pro, Qwen 2.5 and 3. Also for models whose template does not support functions, which are instructed to use it. */
 export const HERMES: ToolSyntax = {
   trigger: '<tool_call>',
   anywhere: true,
@@ -39,7 +39,7 @@ const LLAMA: ToolSyntax = {
   end: '',
 }
 
-/** Mistral 7B v0.3, Nemo and others of that time. */
+/** Mistral 7B v0.3, Nemo, and others from that time. */
 const MISTRAL: ToolSyntax = {
   trigger: '[TOOL_CALLS]',
   anywhere: true,
@@ -51,16 +51,16 @@ const MISTRAL: ToolSyntax = {
   end: ']',
 }
 
-/** Functions in a chat template: which syntax it teaches, and whether it tells the model of them by itself. */
+/** Function support of a chat template: its syntax, and whether it describes the functions itself. */
 export interface TemplateTools {
   readonly syntax: ToolSyntax
-  /** It takes `tools` and `tool_calls`; else both are written into the messages. */
+  /** It takes `tools` and `tool_calls`. Otherwise both are written into the messages. */
   readonly native: boolean
-  /** It refuses ids of calls that are not nine letters and digits. */
+  /** It accepts only call ids of nine letters and digits. */
   readonly shortIds: boolean
 }
 
-/** By what a template writes itself. Syntaxes that are not known here are not trusted: such models get ours. */
+/** Detects the syntax in a template's text. Models with an unknown syntax get the default one. */
 export const templateTools = (template: string | null): TemplateTools => {
   const text = template ?? ''
   const known = (syntax: ToolSyntax): TemplateTools => ({ syntax, native: true, shortIds: syntax === MISTRAL })
@@ -72,6 +72,6 @@ export const templateTools = (template: string | null): TemplateTools => {
   return { syntax: HERMES, native: false, shortIds: false }
 }
 
-/** Whether a call has begun in what was written of a reply. */
+/** True if a call has started in the text of a reply. */
 export const isTriggered = ({ trigger, anywhere }: ToolSyntax, written: string): boolean =>
   anywhere ? written.includes(trigger) : written.startsWith(trigger)

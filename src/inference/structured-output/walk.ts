@@ -1,28 +1,28 @@
 import type { GrammarNode, ReadGrammar } from './grammar.ts'
 import { type Costs, costOf, shortestText, times } from './shortest.ts'
 
-/** A place in a grammar: inside `node`, behind `done` of its characters, parts or repetitions; then `rest`. */
+/** A position in a grammar: inside `node`, after `done` of its characters, parts, or repetitions; then `rest`. */
 export interface Place {
   readonly id: number
   readonly node: GrammarNode
   readonly done: number
   readonly rest: Place | null
-  /** Of the shortest ending from here. */
+  /** The cost of the shortest ending from here. */
   readonly cost: number
 }
 
-/** All places at which a text may be, by the ways to read it; null: it may be whole. */
+/** All positions that a text may have reached, one per reading; null if it may be complete. */
 export type Readings = ReadonlySet<Place | null>
 
 const costAt = (place: Place | null): number => place?.cost ?? 0
 
-/** What the shortest ending costs; Infinity where the text is no beginning of one of the grammar. */
+/** Returns the cost of the shortest ending; Infinity if no text of the grammar starts like this. */
 export const endingCost = (readings: Readings): number =>
   [...readings].reduce((least, place) => Math.min(least, costAt(place)), Number.POSITIVE_INFINITY)
 
 /**
- * Follows one text through a grammar. All readings of it are followed at once, so ambiguous grammars are fine. Equal places are
- * the same object, so that sets of them stay small.
+ * Follows one text through a grammar. It follows all readings at once, so ambiguous grammars are allowed. Equal positions are
+ * the same object, which keeps sets of them small.
  */
 export class Walk {
   readonly start: Readings
@@ -40,14 +40,14 @@ export class Walk {
     this.start = found
   }
 
-  /** Empty where no text of the grammar goes on like this. */
+  /** Empty if no text of the grammar continues like this. */
   after(readings: Readings, text: string): Readings {
     let now = readings
     for (const character of text) now = this.#advance(now, character)
     return now
   }
 
-  /** The shortest text that completes what was read to one of the grammar. */
+  /** Returns the shortest text that completes what was read. */
   ending(readings: Readings): string {
     const least = endingCost(readings)
     const pieces: string[] = []
@@ -77,7 +77,7 @@ export class Walk {
     }
   }
 
-  /** What a sequence's parts cost from each of them to the last. */
+  /** Returns the cost of a sequence's parts from each of them to the last. */
   #partCosts(node: GrammarNode & { readonly kind: 'sequence' }): Float64Array {
     const known = this.#costsFrom.get(node)
     if (known !== undefined) return known
@@ -101,7 +101,7 @@ export class Walk {
     return found
   }
 
-  /** Adds to `found` the places that wait for a character, and null where everything is complete. */
+  /** Adds the positions that expect a character to `found`, and null if everything is complete. */
   #expand(place: Place | null, found: Set<Place | null>): void {
     if (place === null) {
       found.add(null)
@@ -136,13 +136,13 @@ export class Walk {
         this.#expand(this.#place(this.#rules.get(node.name)!, 0, rest), found)
         return
       case 'reluctant':
-        // Stays below its part, so that an ending that has not left the part yet pays for it.
+        // Stays below its part, so that an ending inside the part still includes its cost.
         this.#expand(done === 0 ? this.#place(node.part, 0, this.#place(node, 1, rest)) : rest, found)
     }
   }
 
   #place(node: GrammarNode, done: number, rest: Place | null): Place | null {
-    // A sequence that is through is what follows it: readings that differ only in that are the same.
+    // A finished sequence is replaced by what follows it, so that readings that differ only in that are equal.
     if (node.kind === 'sequence' && done === node.parts.length) return rest
     let nodeId = this.#nodeIds.get(node)
     if (nodeId === undefined) this.#nodeIds.set(node, (nodeId = this.#nodeIds.size))

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(root, { recursive: true, force: true }))
 
-test('a destination that takes its time, and emits drain before it has written, gets every byte', async () => {
+test('a slow destination that emits drain before it has written gets every byte', async () => {
   const taken: Buffer[] = []
   let underWay = 0
   let most = 0
@@ -31,7 +31,7 @@ test('a destination that takes its time, and emits drain before it has written, 
       underWay++
       most = Math.max(most, underWay)
       setImmediate(() => slow.emit('drain'))
-      // Read when it is written, not when it is handed over: a buffer used again too early shows.
+      // Copied when written, not when received: reusing a buffer too early would show.
       void sleep(5).then(() => {
         taken.push(Buffer.from(chunk))
         underWay--
@@ -46,7 +46,7 @@ test('a destination that takes its time, and emits drain before it has written, 
   expect(most).toBe(1)
 })
 
-test('a destination that closes without calling back lets the file go', async () => {
+test('the file is closed if the destination closes without calling back', async () => {
   const handle = await open(path)
   const deaf = new Writable({ highWaterMark: 1, write: () => undefined })
   const chunks = doubleBufferedStream(handle, CHUNK, { start: 0, end: BYTES.length - 1 })

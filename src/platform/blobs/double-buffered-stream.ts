@@ -3,9 +3,9 @@ import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 
 /**
- * A file, or a part of it, in two buffers used in turns: fresh memory for every chunk costs more than a third of the
- * processor time of a download. `pipe` asks for a chunk when the one before is on its way, which the destination says by
- * calling back; its `drain` is no such promise (a response queued behind another emits it when it gets the connection).
+ * A file, or a part of it, read into two alternating buffers: allocating every chunk costs more than a third of the CPU time of
+ * a download. `pipe` requests a chunk when the destination's callback reports that the previous one is written; its `drain`
+ * event does not guarantee that (a response queued behind another emits it when it gets the connection).
  */
 class DoubleBufferedStream extends Readable {
   readonly #handle: FileHandle
@@ -17,7 +17,7 @@ class DoubleBufferedStream extends Readable {
   #reading: Promise<unknown> = Promise.resolve()
 
   constructor(handle: FileHandle, chunkBytes: number, start: number, end: number) {
-    // One chunk is read ahead while another is on its way, and never a third.
+    // Reads one chunk ahead while another is being written, never a third.
     super({ highWaterMark: chunkBytes })
     this.#handle = handle
     this.#chunkBytes = chunkBytes
@@ -31,7 +31,7 @@ class DoubleBufferedStream extends Readable {
       this.push(null)
       return
     }
-    // A small file needs no more memory than it has bytes, and no second buffer.
+    // A small file needs a buffer of only its size, and no second one.
     this.#buffers[this.#turn] ??= Buffer.allocUnsafeSlow(Math.min(this.#chunkBytes, left))
     const buffer = this.#buffers[this.#turn]!
     this.#turn = 1 - this.#turn
@@ -41,7 +41,7 @@ class DoubleBufferedStream extends Readable {
     )
   }
 
-  /** Fills the buffer but at the end: a chunk cut short would let another one be read ahead. */
+  /** Fills the buffer, except at the end: a short chunk would allow another to be read ahead. */
   async #fill(buffer: Buffer): Promise<number> {
     let length = 0
     const requested = Math.min(buffer.length, this.#end - this.#at)
@@ -61,13 +61,13 @@ class DoubleBufferedStream extends Readable {
   }
 
   override pipe<T extends NodeJS.WritableStream>(destination: T): T {
-    // The caller of `pipe` listens for this stream's errors itself, as for any stream.
+    // The caller of `pipe` handles this stream's errors itself, as for any stream.
     void this.#pour(destination).catch(() => undefined)
     return destination
   }
 
   async #pour(destination: NodeJS.WritableStream): Promise<void> {
-    // A response that is cut off while it waits for its turn never calls back.
+    // A response that is aborted while queued never calls back.
     const closed = new Promise<void>((resolve) => destination.once('close', resolve))
     void closed.then(() => this.destroy())
     for await (const chunk of this) {
@@ -78,7 +78,7 @@ class DoubleBufferedStream extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // Closed under a read, the descriptor's number could be another file's by then.
+    // If it were closed during a read, the descriptor's number could already belong to another file.
     void this.#reading
       .then(() => this.#handle.close())
       .then(
@@ -88,7 +88,7 @@ class DoubleBufferedStream extends Readable {
   }
 }
 
-/** Closes the file when it has been read or is destroyed. @param range both ends included, within the file */
+/** Closes the file when it has been read or the stream is destroyed. @param range both ends inclusive, within the file */
 export const doubleBufferedStream = (
   handle: FileHandle,
   chunkBytes: number,

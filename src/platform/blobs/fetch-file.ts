@@ -3,7 +3,7 @@ import { startThread } from '../threads/start-thread.ts'
 
 export interface FetchRequest {
   readonly url: string
-  /** Of a file that is not there yet. */
+  /** The file must not exist yet. */
   readonly path: string
   readonly answer: MessagePort
 }
@@ -21,9 +21,8 @@ export type FetchReply =
   | { readonly ok: false; readonly fault: 'disk'; readonly message: string; readonly code: string | undefined }
 
 /**
- * Downloads files to the local disk and hashes them on the way, in a thread that the first download starts. There, a
- * chunk is hashed and written while it is still in the CPU cache: half the CPU time of streams, and none of it on the
- * event loop.
+ * Downloads files to the local disk and hashes them on the fly, in a thread started by the first download. Each chunk is hashed
+ * and written while it is still in the CPU cache: half the CPU time of streams, and none of it on the event loop.
  */
 export const createFileFetcher = (): ((url: string, path: string) => Promise<FetchReply>) => {
   let thread: Worker | null = null
@@ -32,7 +31,7 @@ export const createFileFetcher = (): ((url: string, path: string) => Promise<Fet
     const lost = (): void => {
       if (thread === worker) thread = null
     }
-    // Each order learns of it by its port, which closes.
+    // Pending requests detect the loss by their port, which closes.
     worker.on('error', lost).on('exit', lost).unref()
     return worker
   }

@@ -7,15 +7,15 @@ import { resumeDownload, type Sink } from '../transfer/resume-download.ts'
 import { Interruption, reasonOf, TransferError } from '../transfer/transfer-error.ts'
 import type { FetchedFile, FetchReply, FetchRequest } from './fetch-file.ts'
 
-/** Of a request without an answer, and of an answer without a byte. */
+/** The timeout for a response to start, and between its bytes. */
 const STALL_MS = 10_000
-/** In a row that bring nothing. */
+/** Consecutive tries without progress. */
 const TRIES = 5
 const FIRST_WAIT_MS = 200
 
 class Missing extends Error {}
 
-/** Hashes and writes each chunk at once, while it is in the processor's cache. */
+/** Hashes and writes each chunk at once, while it is in the CPU cache. */
 const openHashingSink = (path: string) => {
   const fd = openSync(path, 'wx', 0o600)
   let hash = createHash('sha256')
@@ -36,7 +36,7 @@ const openHashingSink = (path: string) => {
   return { ...sink, result: (): FetchedFile => ({ sha256: hash.digest('hex'), size }), close: () => closeSync(fd) }
 }
 
-/** @throws Missing, Interruption, TransferError; the disk's errors */
+/** @throws Missing, Interruption, TransferError; errors of the disk */
 const fetchInto = async (sink: Sink, url: URL): Promise<void> => {
   for (let failed = 0; ; ) {
     const before = sink.received()

@@ -21,10 +21,10 @@ interface Entry {
 
 /** Copies of stored files on the local disk; the least recently used are evicted first. */
 export interface FileCache {
-  /** The path of a copy, which is fetched if there is none; it stays until `release`. */
+  /** Returns the path of a copy, fetching it if there is none; it is kept until `release`. */
   pin(sha256: string): Promise<string>
   release(sha256: string): void
-  /** Like `pin`, but null if there is no copy. */
+  /** Like `pin`, but returns null if there is no copy. */
   pinCopy(sha256: string): Promise<string | null>
   /** Moves a file that is already stored into the cache. */
   adopt(sha256: string, path: string, size: number): Promise<void>
@@ -53,7 +53,7 @@ const limited = (limit: number) => {
   }
 }
 
-/** Whether the disk of `folder` is nearly full, so that copies must be evicted. False if its free space is unknown. */
+/** True if the disk of `folder` is nearly full, so that copies must be evicted. False if its free space is unknown. */
 const isTight = (folder: string): Promise<boolean> =>
   statfs(folder).then(
     ({ bavail, blocks, bsize }) => bavail * bsize < Math.min(FREE_BYTES, blocks * bsize * FREE_SHARE),
@@ -61,8 +61,8 @@ const isTight = (folder: string): Promise<boolean> =>
   )
 
 /**
- * A cache in a new folder below `root` for each process: copies of an earlier process may be incomplete after a crash. Pinned
- * files stay even if they take more than `maxBytes` or the disk is nearly full.
+ * Opens a cache in a new folder below `root` for each process: copies of an earlier process may be incomplete after a crash.
+ * Pinned files are kept even if they exceed `maxBytes` or the disk is nearly full.
  */
 export const openFileCache = async (
   root: string,
@@ -93,9 +93,9 @@ export const openFileCache = async (
       if (mayGo(sha256, entry)) await drop(sha256, entry)
     }
   }
-  /** In the background. Ignores errors: the next write to the disk reports them. */
+  /** Evicts copies in the background. Ignores errors: the next write to the disk reports them. */
   const makeRoomAside = (): void => void makeRoom().catch(() => undefined)
-  // On a timer, because other files fill the disk too, and a service on a full disk is not ready.
+  // Periodically, because other files fill the disk too, and a service on a full disk is not ready.
   setInterval(makeRoomAside, LOOK_MS).unref()
 
   const bring = async (sha256: string): Promise<number> => {
@@ -155,7 +155,7 @@ export const openFileCache = async (
 
     async pinCopy(sha256) {
       const entry = entries.get(sha256)
-      // A copy that is still being fetched is not waited for.
+      // Does not wait for a copy that is still being fetched.
       return entry === undefined || entry.size === null ? null : use(sha256, entry)
     },
 

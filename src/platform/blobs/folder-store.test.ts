@@ -47,7 +47,7 @@ test('a staged file is hashed and measured, and is not in the store until it is 
   expect(await inStaging()).toEqual([])
 })
 
-test('keeping the same bytes twice leaves one file, and heals a copy that rotted', async () => {
+test('keeping the same bytes twice leaves one file, and repairs a corrupted copy', async () => {
   const hash = await keep('same')
   await writeFile(join(root, blobPath(hash)), 'rot!')
   await keep('same')
@@ -62,7 +62,7 @@ test('a discarded file leaves nothing behind', async () => {
   expect(await blobs.has(staged.sha256)).toBe(false)
 })
 
-test('a file of exactly the limit is taken and one byte more is refused, naming the limit and the setting', async () => {
+test('a file of exactly the limit is accepted and one byte more is refused, naming the limit and the setting', async () => {
   const exact = await blobs.stage(source('12345', '67890'), { maxBytes: 10 })
   await exact.discard()
   await expect(blobs.stage(source('12345', '678901'), { maxBytes: 10 })).rejects.toEqual(
@@ -82,7 +82,7 @@ test('the limit stops a source that never ends', async () => {
   expect(await inStaging()).toEqual([])
 })
 
-test('a source that fails, at once or half-way, leaves nothing behind', async () => {
+test('a source that fails, at once or halfway, leaves nothing behind', async () => {
   async function* failing(chunks: number): AsyncGenerator<Uint8Array> {
     for (let i = 0; i < chunks; i++) yield Buffer.alloc(300 * 1024)
     throw new Error('the client went away')
@@ -93,14 +93,14 @@ test('a source that fails, at once or half-way, leaves nothing behind', async ()
   expect(await inStaging()).toEqual([])
 })
 
-test('a range is read with both ends included', async () => {
+test('a range is read with both ends inclusive', async () => {
   const hash = await keep('0123456789')
   expect(await text(await blobs.read(hash, { start: 2, end: 4 }))).toBe('234')
   expect(await text(await blobs.read(hash, { start: 9, end: 9 }))).toBe('9')
 })
 
 test.each(['kept', 'reused'] as const)(
-  'a file of several chunks is written and read whole and in part (%s)',
+  'a file of several chunks is written, and read whole and in part (%s)',
   async (mode) => {
     const bytes = randomBytes(700_000)
     const pieces = Array.from({ length: 14 }, (_, n) => bytes.subarray(n * 50_000, (n + 1) * 50_000))
@@ -127,7 +127,7 @@ test('a source that fails after many chunks leaves nothing behind', async () => 
   expect(await inStaging()).toEqual([])
 })
 
-test('a source is let go of when its file cannot be written', async () => {
+test('a source is closed if its file cannot be written', async () => {
   await rm(join(root, 'staging'), { recursive: true })
   let letGo = 0
   async function* watched(bytes: number): AsyncGenerator<Uint8Array> {
@@ -142,12 +142,12 @@ test('a source is let go of when its file cannot be written', async () => {
   expect(letGo).toBe(2)
 })
 
-test('only files of the staging area are adopted', async () => {
+test('only files in the staging area are adopted', async () => {
   await writeFile(join(root, 'elsewhere'), 'x')
   await expect(blobs.adopt(join(root, 'elsewhere'))).rejects.toThrow('not a file of the staging area')
 })
 
-test('a sweep deletes what a dead process left and spares young files and files in use', async () => {
+test('a sweep deletes files left by a dead process, but not recent files or files in use', async () => {
   const long = new Date('2020-01-01T00:00:00Z')
   const abandoned = join(root, 'staging', 'left-by-a-crash.part')
   const young = join(root, 'staging', 'young.part')
@@ -163,7 +163,7 @@ test('a sweep deletes what a dead process left and spares young files and files 
   expect(await blobs.has(mine.sha256)).toBe(true)
 })
 
-test('64 MiB pass through without being held in memory', async () => {
+test('64 MiB are streamed without being held in memory', async () => {
   const chunk = randomBytes(64 * 1024)
   const expected = createHash('sha256')
   const memory = watchHeldMemory()

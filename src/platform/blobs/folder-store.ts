@@ -7,14 +7,14 @@ import { type BlobStore, blobPath, gone, type PathOf, requireSha256 } from './bl
 import { inOneChunk, readLocalFile } from './read-local-file.ts'
 import { createStagingArea, isMissing } from './staging-area.ts'
 
-/** Memory for files of at most one chunk. */
+/** The memory for caching files of at most one chunk. */
 const SMALL_FILES_BYTES = 8 * 1024 * 1024
 
-/** Files under `<root>/sha256/ab/<hash>`, arriving through `<root>/staging` on the same file system. */
+/** Stores files as `<root>/sha256/ab/<hash>`, receiving them in `<root>/staging` on the same file system. */
 export const openFolderStore = async (rootFolder: string): Promise<BlobStore> => {
   const root = resolve(rootFolder)
   const staging = join(root, 'staging')
-  // What was read lately: all devices of a round fetch the same model at once.
+  // Recently read files: all devices of a round fetch the same model at once.
   const small = new LRUCache<string, Buffer>({
     maxSize: SMALL_FILES_BYTES,
     sizeCalculation: (bytes) => bytes.length + 1,
@@ -26,7 +26,7 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
 
   const pathOf = (sha256: string): string => join(root, blobPath(requireSha256(sha256)))
 
-  /** Over an existing file too: the bytes are the same, and a copy that rotted on disk is healed. */
+  /** Replaces an existing file: the bytes are the same, and a copy corrupted on disk is repaired. */
   const moveIn = async (path: string, sha256: string): Promise<void> => {
     const target = pathOf(sha256)
     const folder = dirname(target)

@@ -3,42 +3,37 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { nullIfMissing } from '../transfer/missing-file.ts'
 
 /** A lock not renewed for this long belongs to a dead process. Stalled clients are disconnected far earlier. */
 const DEAD_AFTER_MS = 120_000
 const RENEWED_EVERY_MS = 10_000
 const NAME = /^[0-9a-f]{64}$/
 
-/** The result of appending bytes; `size` is the size of the file now. */
+/** The result of appending bytes; `size` is the file's current size. */
 export interface Appended {
   readonly outcome: 'appended' | 'busy' | 'elsewhere' | 'too-much'
   readonly size: number
 }
 
-/** Files that are received in pieces. The reader must verify a complete file: nothing here checks its content. */
+/** Files received in pieces. The reader must verify a complete file: nothing here checks its content. */
 export interface PartialFiles {
   /** Bytes received so far; 0 if there is no file. */
   size(name: string): Promise<number>
   /**
-   * Writes the source behind the first `offset` bytes, which must be all there are. What came before a source fails
-   * stays. Takes nothing beyond `total`. One writer at a time, also among processes that share the folder.
+   * Writes the source at `offset`, which must be the file's current size. If the source fails, the bytes before that stay.
+   * Accepts nothing beyond `total`. One writer at a time, even among processes that share the folder.
    */
   append(name: string, place: { offset: number; total: number }, source: AsyncIterable<Uint8Array>): Promise<Appended>
   read(name: string): Readable
   remove(name: string): Promise<void>
-  /** Removes files that have not changed since then and are not being written; returns how many. */
+  /** Removes files that have not changed since then and are not being written; returns their number. */
   expire(olderThan: Date): Promise<number>
-  /** Releases every lock. Only for a process that has the folder to itself. */
+  /** Releases all locks. Only for a process that is the only user of the folder. */
   forgetWriters(): Promise<void>
 }
 
-const orNull = <T>(looking: Promise<T>): Promise<T | null> =>
-  looking.catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
-
-/** Files under `<root>/partial`, beside the staging area, with `<name>.lock` beside each while it is written. */
+/** Stores files in `<root>/partial`, next to the staging area, each with `<name>.lock` while it is written. */
 export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
   const folder = join(resolve(root), 'partial')
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -47,16 +42,16 @@ export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
     if (!NAME.test(name)) throw new Error(`not the name of a partial file: ${JSON.stringify(name)}`)
     return join(folder, name)
   }
-  const sizeOf = async (path: string): Promise<number> => (await orNull(stat(path)))?.size ?? 0
+  const sizeOf = async (path: string): Promise<number> => (await nullIfMissing(stat(path)))?.size ?? 0
 
   /**
-   * Null while another holds it. Two that find the same dead mark at once may both get in: that is borne, because writes
-   * go to places that offsets name, and the hash decides over the whole file.
+   * Null while another writer holds it. Two that find the same stale lock at once may both get it. This is tolerated, because
+   * writes go to explicit offsets, and the hash of the whole file is verified.
    */
   const lock = async (path: string) => {
     const mark = `${path}.lock`
     const token = randomUUID()
-    const found = await orNull(stat(mark))
+    const found = await nullIfMissing(stat(mark))
     if (found !== null && Date.now() - found.mtimeMs >= DEAD_AFTER_MS) await rm(mark, { force: true })
     try {
       await writeFile(mark, token, { flag: 'wx', mode: 0o600 })
@@ -69,10 +64,10 @@ export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
       async renew(): Promise<void> {
         if (Date.now() - renewed < RENEWED_EVERY_MS) return
         renewed = Date.now()
-        await orNull(utimes(mark, renewed / 1000, renewed / 1000))
+        await nullIfMissing(utimes(mark, renewed / 1000, renewed / 1000))
       },
       async release(): Promise<void> {
-        if ((await orNull(readFile(mark, 'utf8'))) === token) await rm(mark, { force: true })
+        if ((await nullIfMissing(readFile(mark, 'utf8'))) === token) await rm(mark, { force: true })
       },
     }
   }
@@ -115,7 +110,7 @@ export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
     async expire(olderThan) {
       let removed = 0
       const isOld = async (path: string): Promise<boolean> => {
-        const found = await orNull(stat(path))
+        const found = await nullIfMissing(stat(path))
         return found !== null && found.mtime < olderThan
       }
       for (const name of (await readdir(folder)).filter((entry) => NAME.test(entry))) {
@@ -124,7 +119,7 @@ export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
         const held = await lock(path)
         if (held === null) continue
         try {
-          // Another request may have continued it in between.
+          // Another request may have continued it in the meantime.
           if (!(await isOld(path))) continue
           await rm(path, { force: true })
           removed++

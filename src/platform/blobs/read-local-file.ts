@@ -19,7 +19,7 @@ export const inOneChunk = (bytes: Buffer, range: BlobRange | undefined): Readabl
     },
   })
 
-/** A stream of the file at `path`, or of a part of it. `whole` gets the content if the file fits into one chunk. */
+/** Returns a stream of the file at `path`, or of a part of it. `whole` receives the content if it fits in one chunk. */
 export const readLocalFile = async (
   path: string,
   range: BlobRange | undefined,

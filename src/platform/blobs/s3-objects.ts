@@ -12,15 +12,15 @@ import type { ListedObject, ObjectStore } from './object-store.ts'
 const PART_BYTES = 8 * 1024 * 1024
 const MAX_PARTS = 10_000
 const PARTS_AT_ONCE = 4
-/** Of a request without an answer, and of an answer without a byte. */
+/** The timeout for a response to start, and between its bytes. */
 const STALL_MS = 10_000
 const REQUEST_MS = 60_000
-/** A connection that brought something is tried again as often. */
+/** Progress resets the number of attempts. */
 const TRIES = 3
 const RETRY_AFTER_SECONDS = 5
 const PRESIGNED_SECONDS = 3600
 
-/** As the SDK throws them. */
+/** An error of the SDK. */
 interface Fault extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number }
 }
@@ -42,9 +42,9 @@ const orAway = <Answer>(sending: Promise<Answer>): Promise<Answer> =>
     throw away(error)
   })
 
-/** Loaded on first use, because loading it takes longer than the rest of the start. */
+/** Loaded on first use, because loading takes longer than the rest of the startup. */
 const load = async () => {
-  // The SDK warns about Node 20 at every start, which operators know.
+  // The SDK warns about Node 20 at every start, which operators already know.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const [sdk, { Upload }, { getSignedUrl }] = await Promise.all([
     import('@aws-sdk/client-s3'),
@@ -58,7 +58,7 @@ const clientOf = (sdk: typeof S3, { endpoint, region }: S3Location): S3.S3Client
   new sdk.S3Client({
     ...(endpoint === null ? {} : { endpoint, forcePathStyle: true, region: 'us-east-1' }),
     ...(region === null ? {} : { region }),
-    // Stores that are not Amazon's do not know the newer checksums; every file is checked by its sha256 anyway.
+    // Stores other than Amazon's do not support the newer checksums; every file is verified by its SHA-256 anyway.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: TRIES,
@@ -85,7 +85,7 @@ const faultOf = (error: unknown, bucket: string): string | null => {
   return null
 }
 
-/** Times out when no chunk arrives; a slow reader does not count. */
+/** Times out if no chunk arrives; time spent by a slow reader does not count. */
 const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, void> {
   const chunks = body[Symbol.asyncIterator]()
   let waiting = true
@@ -110,7 +110,7 @@ const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, vo
 const noObject = (key: string, cause?: unknown): ServiceError =>
   new ServiceError('not_found', `There is no object ${key}.`, { cause })
 
-/** The bucket of this location. */
+/** Opens the bucket of this location. */
 export const openS3Objects = async (location: S3Location): Promise<ObjectStore> => {
   const { sdk, Upload, getSignedUrl } = await load()
   const client = clientOf(sdk, location)

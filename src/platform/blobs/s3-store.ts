@@ -11,7 +11,7 @@ import { createStagingArea } from './staging-area.ts'
 
 const isNotFound = (error: unknown): boolean => error instanceof ServiceError && error.code === 'not_found'
 
-/** Passes the chunks on, but the last one only if the hash matches: a damaged file never arrives complete. */
+/** Passes on the chunks, but the last one only if the hash matches: a damaged file never arrives complete. */
 const checked = async function* (
   source: AsyncGenerator<Uint8Array, void>,
   sha256: string,
@@ -31,8 +31,8 @@ const checked = async function* (
 }
 
 /**
- * Files as objects `sha256/ab/<hash>`. They arrive in `<folder>/staging`, because they are looked into before they are kept, and
- * copies stay in `<folder>/cache`: what was kept here lately, and what work with paths needs.
+ * Stores files as objects `sha256/ab/<hash>`. They are received in `<folder>/staging`, because they are inspected before being
+ * kept. Copies are in `<folder>/cache`: recently kept files, and files needed by path.
  */
 export const openS3Store = async (
   objects: ObjectStore,
@@ -53,7 +53,7 @@ export const openS3Store = async (
     await cache.adopt(sha256, path, size)
   })
 
-  /** A stream whose first bytes have arrived, so that errors of the storage are reported before the response begins. */
+  /** Returns a stream whose first bytes have arrived, so that storage errors are reported before the response begins. */
   const begun = async (source: AsyncGenerator<Uint8Array, void>, sha256: string): Promise<Readable> => {
     const first = await source.next().catch((error: unknown) => {
       throw isNotFound(error) ? gone(sha256, error) : error
@@ -79,7 +79,7 @@ export const openS3Store = async (
       try {
         return await readLocalFile(path, range, chunks)
       } finally {
-        // An open file can be read to its end, also when it has been given up.
+        // An open file can be read to the end even after eviction.
         cache.release(sha256)
       }
     },
@@ -93,7 +93,7 @@ export const openS3Store = async (
           return path
         })
       } finally {
-        // One that failed leaves others on their way.
+        // If one failed, others may still be in progress.
         for (const pinned of await Promise.allSettled(pinning)) if (pinned.status === 'fulfilled') pinned.value()
       }
     },

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { ObjectStore } from './object-store.ts'
 import type { PartialFiles } from './partial-files.ts'
 
-/** A part is stored once it has this many bytes, and the next one begins. */
+/** A part is stored once it has this many bytes. */
 const PART_BYTES = 8 * 1024 * 1024
 const RENEWED_EVERY_MS = 10_000
 
@@ -12,19 +12,19 @@ export interface UploadPart {
   readonly size: number
 }
 
-/** The parts of each file, as rows that all processes see. A `writer` inactive for two minutes loses its lock. */
+/** The parts of each file, as rows visible to all processes. A `writer` inactive for two minutes loses its lock. */
 export interface UploadParts {
   size(name: string): Promise<number>
-  /** False while another writes. */
+  /** False while another writer holds the lock. */
   lock(name: string, writer: string): Promise<boolean>
-  /** Also false if it has changed since `before`: after it was listed, an upload may have continued. */
+  /** Also false if the file has changed since `before`: an upload may have continued after it was listed. */
   lockUntouched(name: string, writer: string, before: Date): Promise<boolean>
-  /** False when another has taken over. */
+  /** False if another writer has taken over. */
   renew(name: string, writer: string): Promise<boolean>
   unlock(name: string, writer: string): Promise<void>
-  /** Before the part is stored, so that it can be found and removed if nothing comes of it. */
+  /** Called before the part is stored, so that it can be found and removed if storing fails. */
   announce(name: string, start: number): Promise<void>
-  /** When it is stored. False when another has taken over. */
+  /** Called when the part is stored. False if another writer has taken over. */
   record(name: string, writer: string, part: UploadPart): Promise<boolean>
   /** In order, including announced ones, which have size 0. */
   of(name: string): Promise<readonly UploadPart[]>
@@ -33,7 +33,7 @@ export interface UploadParts {
   unlockAll(): Promise<void>
 }
 
-/** Files that are received in pieces, as objects `partial/<name>/<start>`: any process can continue any file. */
+/** Files received in pieces, as objects `partial/<name>/<start>`: any process can continue any file. */
 export const createSharedPartialFiles = (objects: ObjectStore, parts: UploadParts): PartialFiles => {
   const keyOf = (name: string, start: number): string => `partial/${name}/${start}`
 
@@ -48,7 +48,7 @@ export const createSharedPartialFiles = (objects: ObjectStore, parts: UploadPart
     }
   }
 
-  /** Stores what the source brings in parts; what came before it fails stays. Null when another has taken over. */
+  /** Stores the source in parts; if it fails, the bytes before that stay. Null if another writer has taken over. */
   const store = async (
     name: string,
     writer: string,

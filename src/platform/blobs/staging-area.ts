@@ -17,8 +17,8 @@ const tooLarge = (maxBytes: number): ServiceError =>
   )
 
 /**
- * Writes the source to a new file and syncs it; `chunkBytes` are held in memory. When it throws, a partial file may
- * exist, but nothing writes to it anymore.
+ * Writes the source to a new file and syncs it; buffers up to `chunkBytes`. After an error, a partial file may exist, but
+ * nothing writes to it anymore.
  */
 export const writeSynced = async (
   path: string,
@@ -29,7 +29,7 @@ export const writeSynced = async (
   const beginning: Uint8Array[] = []
   for (let held = 0; held < chunkBytes; ) {
     const { value, done } = await source.next()
-    // A small file, as most updates of small devices are: streams would cost more than the writing.
+    // A small file, like most updates of small devices: a stream would cost more than writing it.
     if (done === true) return writeFile(path, Buffer.concat(beginning), options)
     beginning.push(value)
     held += value.byteLength
@@ -41,19 +41,19 @@ export const writeSynced = async (
       yield* source
     }, file)
   } catch (error) {
-    // The file may still be opening: removing it before that has ended would leave it behind.
+    // The file may still be opening; removing it earlier would leave it behind.
     if (!file.closed) await finished(file).catch(() => undefined)
     await source.return()
     throw error
   }
 }
 
-/** Files that are received in the folder `staging`, until `store` moves them away. */
+/** Receives files in the folder `staging`, until `store` moves them elsewhere. */
 export const createStagingArea = (
   staging: string,
   store: (path: string, sha256: string, size: number) => Promise<void>,
 ): Pick<BlobStore, 'stage' | 'scratchPath' | 'adopt' | 'sweep'> => {
-  // Files of this process that `sweep` must leave alone however old they are.
+  // This process's files, which `sweep` must not delete, however old they are.
   const inUse = new Set<string>()
 
   const stagedPath = (path: string): string => {

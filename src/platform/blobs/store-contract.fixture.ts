@@ -18,7 +18,7 @@ const keep = async (blobs: BlobStore, content: string | Uint8Array): Promise<str
   return staged.sha256
 }
 
-/** What every store must do, whatever the files lie on. */
+/** The behavior required of every store, whatever the storage. */
 export const STORE_CONTRACT: readonly (readonly [name: string, check: Check])[] = [
   [
     'a staged file is hashed and measured, and is not in the store until it is kept',

@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the access module's tables, as rows.ts says.
+// Rows of the access module's tables; see rows.ts.
 
 export interface OrgRow {
   id: string
@@ -16,7 +16,7 @@ export interface OrgSettingsRow {
   require_mfa: Generated<string>
   session_hours: Generated<number>
   reauthenticate_minutes: number | null
-  /** From here on added by 0029-compliance. */
+  /** This and the next four columns were added by 0029-compliance. */
   audit_retention_days: number | null
   key_lifetime_days: number | null
   update_retention_days: number | null

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the analytics module's tables, as rows.ts says.
+// Rows of the analytics module's tables; see rows.ts.
 
 export interface AnalyticsQueryRow {
   id: string

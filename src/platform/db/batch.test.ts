@@ -4,7 +4,7 @@ import { eachDatabase, hasPostgres, openTestDatabase } from '../../../test/datab
 import { createBatcher } from './batch.ts'
 import type { Database } from './open.ts'
 
-/** A `run` that is told when to end, and remembers what it was given. */
+/** Returns a `run` whose batches end when released, and that records its items. */
 const heldBatches = () => {
   const batches: (readonly number[])[] = []
   const releases: (() => void)[] = []
@@ -18,7 +18,7 @@ const heldBatches = () => {
 const nextRound = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 describe('a batcher', () => {
-  test('runs calls of one moment together and answers each with its own result', async () => {
+  test('runs concurrent calls together and returns each its own result', async () => {
     const batches: (readonly number[])[] = []
     const submit = createBatcher<number, string>({
       maxBatch: 100,
@@ -31,7 +31,7 @@ describe('a batcher', () => {
     expect(batches).toEqual([[3, 1, 2]])
   })
 
-  test('collects what arrives during a batch into the next one, which starts when that has ended', async () => {
+  test('collects calls that arrive during a batch into the next one, which starts when that has ended', async () => {
     const { batches, run, release } = heldBatches()
     const submit = createBatcher({ run, maxBatch: 2 })
     const first = submit(1)
@@ -54,7 +54,7 @@ describe('a batcher', () => {
     expect(await idle).toBe(50)
   })
 
-  test('lets one bad item fail alone, whatever else is in its batch', async () => {
+  test('fails only the bad item, whatever else is in its batch', async () => {
     const submit = createBatcher<number, number>({
       maxBatch: 100,
       run: async (items) => {
@@ -68,7 +68,7 @@ describe('a batcher', () => {
     expect(results[13]).toMatchObject({ reason: new Error('13 is bad') })
   })
 
-  test('fails a whole batch at once, asking once, when the connection is gone', async () => {
+  test('fails a whole batch after one attempt if the connection is gone', async () => {
     let runs = 0
     const submit = createBatcher<number, number>({
       maxBatch: 100,
@@ -118,7 +118,7 @@ const orgWriter = (db: Database, batches: number[] = []) =>
   })
 
 eachDatabase('a batcher on a database', (open) => {
-  test('writes hundreds of concurrent rows in few statements, all there when they are answered', async () => {
+  test('writes hundreds of concurrent rows in few statements, all stored when the calls return', async () => {
     const db = await open()
     const batches: number[] = []
     const write = orgWriter(db, batches)
@@ -130,7 +130,7 @@ eachDatabase('a batcher on a database', (open) => {
     })
   })
 
-  test('fails only the row that the database refuses', async () => {
+  test('fails only the row that the database rejects', async () => {
     const db = await open()
     const write = orgWriter(db)
     await write({ id: 'taken', name: 'first' })
@@ -148,7 +148,7 @@ eachDatabase('a batcher on a database', (open) => {
     ])
   })
 
-  test('refuses to be waited for inside a transaction, whose connection it may need', async () => {
+  test('throws if awaited inside a transaction, whose connection it may need', async () => {
     const db = await open()
     const write = orgWriter(db)
     const inside = db.transaction(() => write({ id: 'a', name: 'a' }))
@@ -157,7 +157,7 @@ eachDatabase('a batcher on a database', (open) => {
 })
 
 describe.skipIf(!hasPostgres())('two batchers on one PostgreSQL server', () => {
-  test('get through their deadlocks, although they update the same rows in opposite orders', async () => {
+  test('recover from deadlocks when they update the same rows in opposite orders', async () => {
     const db = await openTestDatabase('postgres')
     const ids = Array.from({ length: 20 }, (_, index) => `org-${index}`)
     const write = orgWriter(db)

@@ -2,8 +2,8 @@ import { isOutage, refuseInsideTransaction, retrying, witnessed } from './transa
 
 export interface BatcherOptions<In, Out> {
   /**
-   * Does the work of all items in one statement or transaction (all of it or none) and returns one result per item, in
-   * their order. It must sort its rows by key: two unsorted batches deadlock.
+   * Processes all items in one statement or transaction (all or none) and returns one result per item, in order. Must sort its
+   * rows by key: two unsorted batches deadlock.
    */
   readonly run: (items: readonly In[]) => Promise<readonly Out[]>
   readonly maxBatch: number
@@ -16,9 +16,9 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Group commit: calls that arrive while a batch is being committed wait and go together in the next one, which starts
- * as soon as that has ended; a caller is answered after its commit. No caller waits for a timer. One failing item fails
- * alone: a batch that fails is halved until the items that fail are found.
+ * Group commit: calls that arrive while a batch is being committed are collected for the next one, which starts as soon as that
+ * has ended; each call returns after its commit. There are no timers. One failing item fails alone: a failed batch is halved
+ * until the failing items are found.
  */
 export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out>): ((item: In) => Promise<Out>) => {
   let queue: Waiting<In, Out>[] = []
@@ -27,7 +27,7 @@ export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out
   const attempt = async (batch: readonly Waiting<In, Out>[]): Promise<void> => {
     let results: readonly Out[]
     try {
-      // The batch belongs to all its callers, not to the request that happens to begin it.
+      // A batch belongs to all its callers, not to the request that happens to start it.
       results = await witnessed(null, () => retrying(() => run(batch.map(({ item }) => item))))
     } catch (error) {
       if (batch.length === 1 || isOutage(error)) {
@@ -61,7 +61,7 @@ export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out
       queue.push({ item, resolve, reject })
       if (running) return
       running = true
-      // After this round of I/O events, so that requests that arrived together are written together.
+      // After this round of I/O events, so that requests that arrive together are written together.
       setImmediate(() => void flush())
     })
 }

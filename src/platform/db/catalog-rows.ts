@@ -1,13 +1,13 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the catalog module's tables, as rows.ts says.
+// Rows of the catalog module's tables; see rows.ts.
 
 export interface BlobRow {
   sha256: string
   size: number
   touched_at: Date
-  /** The rest was added by 0031-backups. */
+  /** This and the next two columns were added by 0031-backups. */
   checked_at: Generated<Date>
   damaged_at: Date | null
   damage: string | null
@@ -96,7 +96,7 @@ export interface ModelAliasMoveRow {
   moved_by: string | null
 }
 
-/** An anonymous benchmark result: no column says who sent it or from where. */
+/** An anonymous benchmark result: no column identifies the sender. */
 export interface BenchmarkRow {
   id: string
   ordinal: Generated<number>

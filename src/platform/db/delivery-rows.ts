@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the delivery module's tables, as rows.ts says.
+// Rows of the delivery module's tables; see rows.ts.
 
 export interface DeliveryRevisionRow {
   only_row: Generated<boolean>
@@ -28,6 +28,7 @@ export interface PlanReportRow {
   reason: string | null
   metrics: Json<Record<string, number>> | null
   reported_at: Date
+  measured_at: Generated<Date | null>
 }
 
 export interface RolloutRow {
@@ -36,6 +37,7 @@ export interface RolloutRow {
   org_id: string | null
   model_id: string
   version: string
+  version_number: Generated<number | null>
   status: string
   percentage: number
   initial_percentage: number
@@ -61,6 +63,7 @@ export interface DeploymentRow {
   model_name: string
   model_version: string
   model_id: string | null
+  version_number: Generated<number | null>
   status: string
   strategy: string
   percentage: number
@@ -102,6 +105,7 @@ export interface ExperimentVariantRow {
   name: string
   model_id: string
   version: string
+  version_number: Generated<number | null>
   allocation: number
 }
 

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-// Rows of the federations module's tables, as rows.ts says.
+// Rows of the federations module's tables; see rows.ts.
 
 export interface FederationRow {
   id: string

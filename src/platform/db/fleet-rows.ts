@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the fleet module's tables, as rows.ts says.
+// Rows of the fleet module's tables; see rows.ts.
 
 export interface DeviceRow {
   id: string
@@ -14,7 +14,7 @@ export interface DeviceRow {
   trains: Generated<boolean>
   heartbeat_seconds: number | null
   missed_at: Date | null
-  /** Added by 0037-heartbeat-counts, with the next one. */
+  /** This and the next column were added by 0037-heartbeat-counts. */
   heartbeat_counts: number[] | null
   heartbeat_slot: number | null
   metrics: Json<Record<string, unknown>> | null

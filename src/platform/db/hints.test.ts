@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { createServerHints } from './hints.ts'
 
-it.skipIf(!hasPostgres())('hints reach other processes with all their ids, and the own listeners once', async () => {
+it.skipIf(!hasPostgres())('hints reach other processes with all their ids, and local listeners once', async () => {
   const url = await freshPostgresUrl()
   const [a, b] = [createServerHints(url), createServerHints(url)]
   const own: string[] = []
@@ -16,7 +16,7 @@ it.skipIf(!hasPostgres())('hints reach other processes with all their ids, and t
       if (received.includes('last')) resolve()
     })
   })
-  // The listening connection of the other is opened meanwhile; what is sent before is lost.
+  // The other process's listening connection is opened meanwhile; hints sent before that are lost.
   const listening = new Promise<void>((resolve) => void b.listen('rounds', () => resolve()))
   const knock = setInterval(() => a.send('rounds'), 20)
   await listening

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { ignoreBroken } from './pool.ts'
 
 /**
- * What changed: the outbox of events, keys (whose hashes are sent), delivery plans, rounds that devices may take part in, or
- * the ends of rounds.
+ * What changed: the outbox of events, keys (sent as hashes), delivery plans, rounds that devices may take part in, or the ends
+ * of rounds.
  */
 const HINT_TOPICS = ['events', 'keys', 'plans', 'rounds', 'endings'] as const
 export type HintTopic = (typeof HINT_TOPICS)[number]
@@ -11,19 +11,19 @@ export type HintTopic = (typeof HINT_TOPICS)[number]
 type Handler = (ids: readonly string[]) => void
 
 /**
- * Tells every process that works on this database that something changed. A hint says only "look again", several may become
- * one, and some are lost while a connection is broken: listeners must also check from time to time.
+ * Notifies every process on this database that something changed. A hint only means "check again". Several may be merged, and
+ * some are lost while a connection is broken, so listeners must also check periodically.
  */
 export interface Hints {
-  /** Wakes those who listen in this process at once, and in others right after. `ids` have no spaces and at most 64 characters. */
+  /** Wakes listeners in this process at once, and others shortly after. `ids` have no spaces and at most 64 characters. */
   send(topic: HintTopic, ids?: readonly string[]): void
-  /** Returns how to stop. */
+  /** Returns a function that stops listening. */
   listen(topic: HintTopic, handler: Handler): () => void
   close(): Promise<void>
 }
 
 const CHANNEL = 'tributary_changes'
-/** The first hint is sent at once, and one statement for all that follow closely. */
+/** The first hint is sent at once; hints that follow closely share one statement. */
 const MIN_INTERVAL_MS = 100
 const RETRY_MS = 2000
 /** A notification has at most 8000 bytes. */
@@ -48,7 +48,7 @@ const createHandlers = () => {
   }
 }
 
-/** For the embedded database, which one process has open. */
+/** Hints for the embedded database, which only one process opens. */
 export const createLocalHints = (): Hints => {
   const { wake, add } = createHandlers()
   return { send: wake, listen: add, close: async () => undefined }
@@ -79,8 +79,8 @@ const createOutgoing = () => {
 }
 
 /**
- * Hints by NOTIFY, on one connection of its own: a pool's connection would lose its LISTEN, and NOTIFY inside a transaction
- * makes all that use it commit one after another. It is opened when it is first needed, and again when it breaks.
+ * Hints by NOTIFY, on a separate connection: a pool's connection would lose its LISTEN, and NOTIFY inside a transaction
+ * serializes the commits of all that use it. Connects on first use, and again after a failure.
  */
 export const createServerHints = (url: string): Hints => {
   const { wake, wakeAll, add, isEmpty } = createHandlers()
@@ -91,7 +91,7 @@ export const createServerHints = (url: string): Hints => {
   let pause: NodeJS.Timeout | undefined
 
   const receive = (payload: string): void => {
-    // Processes of earlier versions name no topic.
+    // Earlier versions send no topic.
     const [topic, ...ids] = (payload || 'events').split(' ')
     const known = HINT_TOPICS.find((each) => each === topic)
     if (known !== undefined) wake(known, ids)

@@ -1,4 +1,4 @@
 import type { ColumnType } from 'kysely'
 
-/** A jsonb column: parsed when it is read, written as JSON text. */
+/** A jsonb column: parsed when read, written as JSON text. */
 export type Json<T> = ColumnType<T, string, string>

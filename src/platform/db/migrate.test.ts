@@ -26,7 +26,7 @@ const openMigrated = {
 
 for (const [kind, open] of Object.entries(openMigrated)) {
   describe.skipIf(kind === 'PostgreSQL' && !hasPostgres())(`migrating (${kind})`, () => {
-    test('goes forward once, keeps nothing of a migration that fails, and refuses a database of a newer program', async () => {
+    test('applies each migration once, rolls back one that fails, and refuses a database of a newer program', async () => {
       const db = await open()
       expect(await migrate(db, MIGRATIONS)).toEqual([])
 
@@ -66,7 +66,7 @@ const MIGRATING_PROCESS = `
 `
 
 describe.skipIf(!hasPostgres())('several processes', () => {
-  test('that migrate an empty database at the same moment apply everything exactly once', async () => {
+  test('that migrate an empty database at the same time apply each migration exactly once', async () => {
     const url = await freshPostgresUrl('template0')
     const script = join(await emptyFolder(), 'migrate.mts')
     await writeFile(script, MIGRATING_PROCESS)
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres())('several processes', () => {
   }, 60_000)
 })
 
-test.skipIf(!hasPostgres())('a new database must hold every text', async () => {
+test.skipIf(!hasPostgres())('a new database must be able to store any text', async () => {
   const open = async (encoding: string) =>
     openDatabase({
       url: await freshPostgresUrl(`template0 encoding '${encoding}' locale 'C'`),

@@ -3,20 +3,20 @@ import type { Database, Executor } from './open.ts'
 import { StartError } from './start-error.ts'
 
 export interface Migration {
-  /** Unique, and sorting in the order of application: `0001-foundation`. */
+  /** Unique, and sorted in the order of application: `0001-foundation`. */
   readonly name: string
   readonly statements: readonly string[]
 }
 
-// Any number will do, as long as nothing else in this database uses it and it never changes.
+// An arbitrary number that nothing else in this database uses, and that never changes.
 const ADVISORY_LOCK = 7_274_651_823_001
 
 /**
- * Brings the tables up to date: forward only, each migration in one transaction together with the row that remembers
- * it. Processes that start together wait for each other; the second finds the work done.
- * @returns the names of those applied by this call.
- * @throws StartError when the database has migrations this program does not know: a newer one wrote it; or when it is empty and
- * cannot hold every text.
+ * Updates the tables: forward only, each migration in one transaction together with its record. Processes that start
+ * together wait for each other; the second finds the work done.
+ * @returns the names of the migrations applied by this call.
+ * @throws StartError if the database has migrations unknown to this program (a newer one wrote it), or if it is empty and
+ * cannot store every text.
  */
 export const migrate = async (db: Database, migrations: readonly Migration[]): Promise<readonly string[]> => {
   const applied: string[] = []
@@ -28,7 +28,7 @@ export const migrate = async (db: Database, migrations: readonly Migration[]): P
 }
 
 const applyNext = async (tx: Executor, migrations: readonly Migration[]): Promise<string | undefined> => {
-  // Building an index on a large table, or waiting for the process that does, may take longer than a request may.
+  // Indexing a large table, or waiting for a process that does, may take longer than a request is allowed to.
   await sql`set local statement_timeout = 0`.execute(tx)
   await sql`set local lock_timeout = 0`.execute(tx)
   await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx)
@@ -51,7 +51,7 @@ const applyNext = async (tx: Executor, migrations: readonly Migration[]): Promis
   return next.name
 }
 
-/** One with SQL_ASCII keeps the bytes of every text. */
+/** SQL_ASCII stores the bytes of any text unchanged. */
 const requireUnicode = async (tx: Executor): Promise<void> => {
   const { rows } = await sql<{ name: string; encoding: string }>`
     select current_database() as name, current_setting('server_encoding') as encoding`.execute(tx)

@@ -2,14 +2,14 @@ import pg from 'pg'
 import { ignoreBrokenConnections, parseValue } from './pool.ts'
 import { StartError } from './start-error.ts'
 
-/** The settings of every session: limits, and what an administrator may have set differently for the database or the role. */
+/** The settings of every session: limits, and settings that an administrator may have changed for the database or the role. */
 export const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';
   set idle_in_transaction_session_timeout = '60s'; set datestyle = 'ISO, MDY'; set intervalstyle = 'postgres';
   set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;
   set transform_null_equals = off; set default_transaction_isolation = 'read committed'`
 
 /**
- * A pool of connections to a PostgreSQL server, which is asked at once whether it is there.
+ * Opens a pool of connections to a PostgreSQL server, and tests it at once.
  * @throws StartError naming SERVICE_DATABASE_URL and the server, never the password.
  */
 export const openServer = async (url: string): Promise<pg.Pool> => {
@@ -21,7 +21,7 @@ export const openServer = async (url: string): Promise<pg.Pool> => {
     keepAlive: true,
     application_name: 'tributary',
     types: { getTypeParser: parseValue },
-    // As a statement and not as connection options, which PgBouncer refuses.
+    // As a statement, not as connection options, which PgBouncer refuses.
     onConnect: async (client) => void (await client.query(SESSION)),
   })
   ignoreBrokenConnections(pool)
@@ -38,7 +38,7 @@ export const openServer = async (url: string): Promise<pg.Pool> => {
 }
 
 const reason = (error: unknown): string => {
-  // Node tries every address of a host name and reports them together, with an empty message.
+  // Node tries every address of a host name and reports all failures together, with an empty message.
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message.replace(/\.$/, '') : String(first)
 }

@@ -8,12 +8,12 @@ import type { Tables } from './rows.ts'
 import { StorableDialect } from './storable-parameters.ts'
 import { insideTransaction, refuseInsideTransaction, retrying, witnessHere } from './transactions.ts'
 
-/** What this process has asked of the database since it started. */
+/** This process's use of the database since it started. */
 export interface DatabaseLoad {
   statements: number
-  /** Until each was answered. */
+  /** Total time until results. */
   statementSeconds: number
-  /** Until each had a connection. */
+  /** Total time until a connection was available. */
   waitSeconds: number
 }
 
@@ -21,20 +21,20 @@ export interface DatabaseLoad {
 export type Executor = Kysely<Tables>
 
 export interface Database {
-  /** The pool. Inside a transaction's body it throws: use the executor the body was given. */
+  /** The pool. Throws inside a transaction's body: use the executor passed to the body. */
   readonly sql: Executor
   readonly kind: 'embedded' | 'postgres'
-  /** Tells this and other processes on the same database that there is something to read. */
+  /** Notifies this and other processes on the same database of changes. */
   readonly hints: Hints
   readonly load: Readonly<DatabaseLoad>
   /**
-   * Runs `work` in one transaction. It is run again, from the beginning, after a deadlock or a serialization failure,
-   * so it must have no effects but on its executor.
+   * Runs `work` in one transaction. Repeats it from the beginning after a deadlock or a serialization failure, so its only side
+   * effects must be on its executor.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>
   /**
-   * The embedded database alone: copies its folder to `target`, which must not exist, as of one moment between two transactions,
-   * and says how many rows each table has in it. Statements wait meanwhile. Null on a server.
+   * For the embedded database: copies its folder to `target`, which must not exist, at a point between two transactions, and
+   * returns each table's row count at that point. Statements wait meanwhile. Null for a server.
    */
   readonly copyFolder: ((target: string) => Promise<RowCounts>) | null
   close(): Promise<void>
@@ -49,16 +49,16 @@ interface Log {
 export interface OpenOptions {
   /** postgres://…, or null for the embedded database. */
   readonly url: string | null
-  /** The embedded database lives in its subfolder `database`. */
+  /** The embedded database is in its subfolder `database`. */
   readonly dataDir: string
   readonly log: Log
-  /** The embedded database has stopped and every query will fail: end the process. Already logged. */
+  /** Called, after logging, if the embedded database has stopped and every query will fail: end the process. */
   readonly onFatal?: (error: Error) => void
 }
 
 /**
  * Opens the database; it has no tables before `migrate`.
- * @throws StartError when it cannot be reached or opened, or another process holds the data folder.
+ * @throws StartError if it cannot be reached or opened, or another process holds the data folder.
  */
 export const openDatabase = async (options: OpenOptions): Promise<Database> => {
   const { url, dataDir, log } = options

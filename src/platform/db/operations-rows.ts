@@ -1,11 +1,11 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the operations module's tables, as rows.ts says.
+// Rows of the operations module's tables; see rows.ts.
 
 export interface OutboxRow {
   id: Generated<number>
-  /** The transaction that wrote it, as text: it has 64 bits. */
+  /** The 64-bit id of the transaction that wrote it, as text. */
   tx: Generated<string>
   org_id: string | null
   type: string
@@ -13,7 +13,7 @@ export interface OutboxRow {
   subject_id: string | null
   payload: Json<Record<string, unknown>>
   at: Date
-  /** Added by 0019b-federation-events: its active members may see it too. */
+  /** Added by 0019b-federation-events: the federation whose active members may also see it. */
   federation_id: string | null
 }
 
@@ -37,7 +37,7 @@ export interface IntegrationRow {
   last_error_at: Date | null
   delivered_at: Date | null
   created_at: Date
-  /** Added by 0035-integration-topics. */
+  /** This and the next column were added by 0035-integration-topics. */
   topics: string[] | null
   audit_cursor: ColumnType<Record<string, number>, string, string> | null
 }
@@ -48,6 +48,7 @@ export interface IntegrationDeadLetterRow {
   event: ColumnType<Record<string, unknown>, string, string>
   reason: string
   at: Date
+  lease_until: Generated<Date | null>
 }
 
 export interface IntegrationRunRow {

@@ -8,9 +8,9 @@ import type { OperationsTables } from './operations-rows.ts'
 import type { TrainingTables } from './training-rows.ts'
 
 /**
- * Every table. The row types, a file for each module of the control plane that owns the tables, are as the driver returns them:
- * bigint columns are read as numbers (all sizes and sample counts fit 2^53), timestamps as Date, jsonb as parsed values. Written
- * values of jsonb columns are JSON text.
+ * All tables. The row types, in one file per module of the control plane that owns the tables, match what the driver returns:
+ * bigint columns are read as numbers (all sizes and sample counts are below 2^53), timestamps as Date, jsonb as parsed values.
+ * Written values of jsonb columns are JSON text.
  */
 export interface Tables
   extends AccessTables,

@@ -1,4 +1,4 @@
-/** The database cannot be opened: the program prints the message and does not start. */
+/** The database cannot be opened; the program prints the message and does not start. */
 export class StartError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause })

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Rows of the training module's tables, as rows.ts says.
+// Rows of the training module's tables; see rows.ts.
 
 export interface RoundRow {
   id: string
@@ -45,24 +45,24 @@ export interface RoundRow {
   control_sha256: string | null
   privacy: Json<Record<string, unknown>> | null
   noise_seed: string | null
-  /** What 0007-private-rounds adds. */
+  /** Added by 0007-private-rounds. */
   closes_at: Date | null
   accuracy: number | null
   loss: number | null
   screening: Json<readonly Record<string, unknown>[]> | null
   secure: Json<Record<string, unknown>> | null
-  /** What 0016-metrics adds. */
+  /** This and the next two columns were added by 0016-metrics. */
   metrics: Json<Record<string, unknown>> | null
   global_evaluation: Json<Record<string, unknown>> | null
   evaluation: Json<Record<string, unknown>> | null
-  /** What 0017-evaluation-step adds. */
+  /** Added by 0017-evaluation-step. */
   evaluation_until: Date | null
 }
 
 export interface RoundParticipantRow {
   round_id: string
   device_id: string
-  /** selected, delivered, failed, or absent: selected, did not come, and its place is open to others */
+  /** selected, delivered, failed, or absent: was selected, did not fetch the plan in time, and its place is free */
   state: string
   /** drawn, starter or joined */
   chosen: string
@@ -92,7 +92,7 @@ export interface UpdateRow {
   staleness: number | null
   /** Added by 0009-raw-vectors. */
   raw_vector: Generated<boolean>
-  /** Added by 0016-metrics. */
+  /** This and the next column were added by 0016-metrics. */
   metrics: Json<Record<string, number>> | null
   evaluation: Json<Record<string, unknown>> | null
 }
@@ -123,7 +123,7 @@ export interface TrainingJobRow {
   created_at: Date
   started_at: Date | null
   ended_at: Date | null
-  /** Added by 0018-resumed-jobs. */
+  /** This and the next column were added by 0018-resumed-jobs. */
   resumed_at: Date | null
   state_deleted_at: Date | null
 }

@@ -5,7 +5,7 @@ import { insideTransaction, onCommit, refuseInsideTransaction, witnessed, witnes
 const witness = () => ({ begun: () => undefined, ending: async () => undefined, committed: () => undefined })
 const ask = () => refuseInsideTransaction('A query')
 
-it('is known inside a transaction to its end, whatever others begin and end meanwhile', async () => {
+it('is detected inside a transaction until it ends, whatever others begin and end meanwhile', async () => {
   const afterwards: (() => Promise<void>)[] = []
   let end = (): void => undefined
   const ended = new Promise<void>((resolve) => {
@@ -26,7 +26,7 @@ it('is known inside a transaction to its end, whatever others begin and end mean
   expect(ask).not.toThrow()
 })
 
-it('finds the witness in all that its work awaits, also where it begins in work that was under way before', async () => {
+it('finds the witness in everything its work awaits, even if the work starts in work that was already running', async () => {
   const [one, two] = [witness(), witness()]
   const under = sleep(5)
   const seen = async (): Promise<unknown> => {
@@ -43,7 +43,7 @@ it('finds the witness in all that its work awaits, also where it begins in work 
   expect(await witnessed(one, seen)).toBe(one)
 })
 
-it('lets go of work that fails', async () => {
+it('is reset after work that fails', async () => {
   const refused = async () => Promise.reject(new Error('refused'))
   await expect(witnessed(witness(), () => insideTransaction(refused, []))).rejects.toThrow('refused')
   expect(witnessHere()).toBeNull()

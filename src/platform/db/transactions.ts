@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The SQLSTATE of an error that came from the database, else undefined. */
+/** Returns the SQLSTATE of a database error; undefined for other errors. */
 export const sqlState = (error: unknown): string | undefined => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** 40001 (serialization failure) and 40P01 (deadlock): the same work, done again, is expected to succeed. */
+/** 40001 (serialization failure) and 40P01 (deadlock): repeating the same work is expected to succeed. */
 const mayRetry = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /**
- * The database did not judge the statement: the connection broke (no SQLSTATE, or class 08), or the server is stopping,
- * full or failing (classes 53, 57, 58). Asking again for each item would only ask a dead server more often.
+ * True if the failure was not caused by the statement: the connection broke (no SQLSTATE, or class 08), or the server is
+ * stopping, full or failing (classes 53, 57, 58). Retrying each item would only add load.
  */
 export const isOutage = (error: unknown): boolean => {
   const state = sqlState(error)
@@ -24,20 +24,20 @@ export const isOutage = (error: unknown): boolean => {
 
 const ATTEMPTS = 6
 
-/** Runs `work`, and again while it fails with a deadlock or a serialization failure, at most 6 times in all. */
+/** Runs `work`; repeats it after a deadlock or a serialization failure, up to 6 attempts in all. */
 export const retrying = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
       if (attempt === ATTEMPTS || !mayRetry(error)) throw error
-      // Random waits, so that the two sides of a deadlock do not meet again.
+      // Random delays, so that the two sides of a deadlock do not collide again.
       await sleep(Math.random() * 5 * 2 ** attempt)
     }
   }
 }
 
-// The embedded database has one connection. Code that holds it in a transaction and asks the pool for another deadlocks;
+// The embedded database has one connection. Code that holds it in a transaction and requests another from the pool deadlocks;
 // on a server the same mistake hangs once ten requests make it together. So it is rejected at once.
 const current = new AsyncLocalStorage<Scope>()
 
@@ -51,9 +51,9 @@ interface Scope {
 
 /** Observes the transactions of one request, for the audit log. */
 export interface TransactionWitness<Tx> {
-  /** A transaction begins, perhaps again after a deadlock. */
+  /** A transaction begins, possibly again after a deadlock. */
   begun(): void
-  /** Its last statements, after all others. Throwing rolls it back. */
+  /** Runs the last statements, after all others. Throwing rolls the transaction back. */
   ending(tx: Tx): Promise<void>
   committed(): void
 }
@@ -64,8 +64,8 @@ const witnesses = new AsyncLocalStorage<TransactionWitness<never> | null>()
 let followed = 0
 
 /**
- * Runs `work` with this value in `storage`. Node 20 follows every promise of the process from the first such run on, a fifteenth of a
- * heartbeat's time: so it stops while no such work is under way.
+ * Runs `work` with this value in `storage`. From the first such run on, Node 20 tracks every promise in the process, which
+ * costs a fifteenth of a heartbeat's time, so the storages are disabled while no such work is running.
  */
 const follow = async <Value, T>(
   storage: AsyncLocalStorage<Value>,
@@ -85,16 +85,16 @@ const follow = async <Value, T>(
 export const witnessed = <Tx, T>(witness: TransactionWitness<Tx> | null, work: () => Promise<T>): Promise<T> =>
   witness === null && witnessHere() === null ? work() : follow(witnesses, witness, work)
 
-/** The witness of the transactions that are begun here. */
+/** Returns the witness of transactions that are started here. */
 export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
   (witnesses.getStore() ?? null) as TransactionWitness<Tx> | null
 
 /**
- * Runs the body of a transaction, then what it handed to `beforeCommit`; until that settles, `refuseInsideTransaction` throws
- * for everything it starts. What the body passes to `onCommit` is added to `afterwards`.
+ * Runs the body of a transaction, then the work passed to `beforeCommit`; until that settles, `refuseInsideTransaction` throws
+ * for everything it starts. Work passed to `onCommit` is added to `afterwards`.
  */
 export const insideTransaction = <T>(work: () => Promise<T>, afterwards: Work[]): Promise<T> => {
-  // Work that was started inside and outlives the transaction still sees this object, hence a flag and not its presence.
+  // A flag, because work that was started inside and outlives the transaction still sees this object.
   const scope: Scope = { open: true, beforehand: [], afterwards }
   return follow(current, scope, async () => {
     try {
@@ -107,7 +107,7 @@ export const insideTransaction = <T>(work: () => Promise<T>, afterwards: Work[])
   })
 }
 
-/** Throws when called from within a transaction's body. `what` completes "… inside a transaction". */
+/** Throws if called inside a transaction's body. `what` completes "… inside a transaction". */
 export const refuseInsideTransaction = (what: string): void => {
   if (current.getStore()?.open) {
     throw new Error(`${what} inside a transaction would wait for itself: use the executor the transaction was given.`)

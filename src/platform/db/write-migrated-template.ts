@@ -1,4 +1,4 @@
-// The build makes template.bin anew with all tables in it: node write-migrated-template.js <built template.bin>
+// The build recreates template.bin with all tables: node write-migrated-template.js <built template.bin>
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,16 +1,16 @@
 import type { Hints, HintTopic } from '../db/hints.ts'
 
-/** Wakes long polls and other waiters when something of their topic has changed. */
+/** Wakes long polls and other waiters when something in their topic has changed. */
 export interface ChangeNotifier<Topic extends string> {
   notify(topic: Topic): void
-  /** Call it before reading; `changedSince` then returns at once if something changed after the read. */
+  /** Call this before reading; `changedSince` then returns at once if something changed after the read. */
   version(): number
   versionOf(topic: Topic): number
   /** The service is stopping: all current and later waiters are released. */
   close(): void
   isClosed(): boolean
   isAwaited(): boolean
-  /** Resolves when something changed since `seen`, after `ms`, or when `gone` aborts: whichever is first. */
+  /** Resolves when something has changed since `seen`, after `ms`, or when `gone` aborts, whichever comes first. */
   changedSince(seen: number, ms: number, gone: AbortSignal): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export const createChangeNotifier = <Topic extends string>(): ChangeNotifier<Top
   }
 }
 
-/** A notifier of which the `shared` topics wake waiters in every process that works on the database. */
+/** A notifier whose `shared` topics wake waiters in all processes on the database. */
 export const createSharedChanges = <Topic extends string>(
   hints: Pick<Hints, 'send' | 'listen'>,
   shared: readonly (Topic & HintTopic)[],

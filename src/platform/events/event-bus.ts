@@ -4,17 +4,16 @@ type InTransaction<Tx, Event> = (tx: Tx, event: Event) => Promise<void>
 type AfterCommit<Event> = (event: Event) => Promise<unknown> | unknown
 
 /**
- * Tells other modules what happened. Handlers are called in the order in which they were registered.
- * `Events` maps each type to its payload.
+ * Notifies other modules of events. Handlers are called in the order of registration. `Events` maps each type to its payload.
  */
 export interface EventBus<Tx, Events> {
   /** Runs in the publishing transaction: SQL only, since it must not wait for computations. Throwing rolls it back. */
   inTransaction<Type extends keyof Events>(type: Type, handler: InTransaction<Tx, Events[Type]>): void
-  /** Runs once the publishing transaction has committed, which waits for it; what it throws is logged. */
+  /** Runs once the publishing transaction has committed; its caller waits for the handler. Errors are logged. */
   afterCommit<Type extends keyof Events>(type: Type, handler: AfterCommit<Events[Type]>): void
-  /** Inside a transaction: runs its handlers now, and the others after the commit. */
+  /** Inside a transaction: runs the in-transaction handlers now, and the others after the commit. */
   publish<Type extends keyof Events>(tx: Tx, type: Type, event: Events[Type]): Promise<void>
-  /** Outside a transaction, for what is already committed: runs the handlers for after the commit. */
+  /** Outside a transaction, for changes already committed: runs the after-commit handlers. */
   announce<Type extends keyof Events>(type: Type, event: Events[Type]): Promise<void>
 }
 

@@ -35,7 +35,7 @@ test.each([
   ['a key without a scheme', KEYS.reader, MALFORMED],
   ['an unknown key', 'Bearer sk_live_unknown', INVALID],
   ['an expired key', `Bearer ${KEYS.expired}`, 'This API key expired on 2026-01-01.'],
-])('a request with %s is 401 and says what to send', async (_name, authorization, message) => {
+])('a request with %s is answered with 401, saying what to send', async (_name, authorization, message) => {
   const { app } = await start()
   const headers = authorization === undefined ? {} : { authorization }
   const answer = await app.inject({ url: '/any', headers })
@@ -86,7 +86,7 @@ test.each([
   expect(answer.json()).toEqual(message === null ? {} : { error: 'forbidden', message, status_code: 403 })
 })
 
-test('a public route needs no key, knows the caller of a valid one and refuses a bad one if it asks', async () => {
+test('a public route needs no key, knows the caller of a valid one, and rejects an invalid one if it checks the caller', async () => {
   const { app } = await start()
   expect((await app.inject('/public')).json()).toEqual({ caller: null })
   expect((await app.inject({ url: '/public', headers: bearer('reader') })).json()).toEqual({ caller: 'reader' })
@@ -105,7 +105,7 @@ test.each([
   ['an unknown scope', { access: 'devices:delete' }],
   ['an empty list', { access: [] }],
   ['public in a list', { access: ['public', 'devices:read'] }],
-])('a route with %s is refused when it is registered', async (_name, config) => {
+])('registering a route with %s is refused', async (_name, config) => {
   const { app } = await start()
   expect(() => app.get('/careless', { config: config as object }, async () => ({}))).toThrow(
     'GET /careless must declare who may call it',

@@ -14,22 +14,24 @@ import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
 import { isSameOrigin, sessionTokenIn } from './session-cookie.ts'
 
 /**
- * Looks up who a key belongs to; null when it is unknown, expired or revoked. May throw a more specific 401. Calls
- * `onCacheMiss` before it looks up a key that it has not seen valid before; an error thrown there is the response.
+ * Looks up the owner of a key; null if it is unknown, expired or revoked. May throw a more specific 401. Calls `onCacheMiss`
+ * before looking up a key that has not been valid before; an error thrown there becomes the response.
  */
 export type Authenticate = (bearerToken: string, onCacheMiss: () => void) => Promise<Caller | null>
 
-/** Counts a request against its caller's (or, on public routes, its address's) share; throws rate_limited. */
+/** Counts a request toward its caller's rate limit (on public routes, its address's); throws rate_limited. */
 export type Admit = (caller: Caller | null, request: FastifyRequest, reply: FastifyReply) => void
 
-/** Limits guessing of keys. Keys that were valid before bypass it, so an attacker cannot lock anybody out. */
+/** Limits key guessing. Keys that were valid before are exempt, so an attacker cannot lock anyone out. */
 export interface GuessLimit {
-  /** Throws rate_limited when this address has sent too many keys that are not valid. */
+  /** Throws rate_limited if this address has sent too many invalid keys. */
   assertLeft(address: string): void
-  /** Counts one more such key; throws rate_limited when it is too many. */
+  /** Counts one more invalid key; throws rate_limited if there are too many. */
   count(address: string): void
 }
 
+/** Sent by pages with requests that the user did not cause, such as refreshing what is shown. */
+const BACKGROUND = 'x-service-background'
 const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
 const WORDS: ReadonlySet<string> = new Set<string>(['public', 'any-key', ...SCOPES, ...DEVICE_GRANTS])
 
@@ -52,10 +54,11 @@ interface Called {
   [CALLER]: Caller | null
 }
 
-/** Sessions of browsers: a cookie that stands for a key, and counts only for pages of this origin. */
+/** Browser sessions: a cookie that takes the place of a key, and is valid only for pages of this origin. */
 export interface SessionRules {
-  readonly authenticate: Authenticate
-  /** SERVICE_PUBLIC_URL: where the pages are, when not under the name that requests ask for. */
+  /** As `Authenticate`, and whether a page sent the request by itself: then it does not count as use of the session. */
+  readonly authenticate: (token: string, onCacheMiss: () => void, isBackground: boolean) => Promise<Caller | null>
+  /** SERVICE_PUBLIC_URL: the address of the pages, if it differs from the Host header. */
   readonly publicUrl: string | null
 }
 
@@ -69,7 +72,7 @@ const DOORKEEPER = 'doorkeeper'
 
 const doorkeeperOf = (request: FastifyRequest): Doorkeeper => request.server.getDecorator<Doorkeeper>(DOORKEEPER)
 
-/** The result of `find`, unless this address has sent too many invalid credentials. @throws 401, or 429 */
+/** Returns the result of `find`, unless this address has sent too many invalid credentials. @throws 401, or 429 */
 const identify = async (
   request: FastifyRequest,
   find: (onCacheMiss: () => void) => Promise<Caller>,
@@ -83,7 +86,7 @@ const identify = async (
   }
 }
 
-/** The caller whose key this is. @throws 401, or 429 when this address has sent too many invalid keys. */
+/** Returns the key's owner. @throws 401, or 429 if this address has sent too many invalid keys. */
 export const callerOfKey = (request: FastifyRequest, key: string): Promise<Caller> =>
   identify(request, async (onCacheMiss) => known(await doorkeeperOf(request).authenticate(key, onCacheMiss)))
 
@@ -99,12 +102,13 @@ const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller
         'A session is valid only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
       )
     }
-    const caller = (await sessions?.authenticate(token, onCacheMiss)) ?? null
+    const isBackground = request.headers[BACKGROUND] === '1'
+    const caller = (await sessions?.authenticate(token, onCacheMiss, isBackground)) ?? null
     if (caller === null) throw unauthorized('This session has ended. Sign in again.')
     return caller
   })
 
-/** The caller of the request, by its key or else by its session. Null when it has neither. */
+/** Returns the caller of the request, by its key, otherwise by its session. Null without either. */
 const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
   const { authorization } = request.headers
   if (authorization !== undefined) {
@@ -138,7 +142,7 @@ const RESTRICTED: Record<Restriction, string> = {
   confirm: 'This session was inactive for a while. Confirm your identity first, with your password or a passkey.',
 }
 
-/** A restricted session counts only where the route says so. @throws forbidden */
+/** Restricted sessions may only call routes that allow it. @throws forbidden */
 const assertUnrestricted = (caller: Caller, request: FastifyRequest): void => {
   if (caller.restriction === undefined || routeConfigOf(request).whileRestricted) return
   throw forbidden(RESTRICTED[caller.restriction])
@@ -159,7 +163,7 @@ const assertDeclared = ({ method, url, config }: RouteOptions): void => {
 /** CORS preflights, which a plugin answers and which cannot have a config. */
 const isPreflight = ({ method }: RouteOptions): boolean => method === 'OPTIONS'
 
-/** Requires the key and the grant that each route's config asks for. */
+/** Requires the key and the grant that each route's config specifies. */
 export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { readonly admit: Admit }): void => {
   app.decorate(DOORKEEPER, doorkeeper)
   app.decorateRequest(CALLER, null)
@@ -191,7 +195,7 @@ export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { r
   })
 }
 
-/** Whether this request has been authenticated, and by whom. For logs. */
+/** Returns the authenticated caller of this request, or null. For logs. */
 export const knownCallerOf = (request: FastifyRequest): Caller | null => calledBy(request)[CALLER]
 
 /** The caller of a route that is not public. */
@@ -201,7 +205,7 @@ export const callerOf = (request: FastifyRequest): Caller => {
   return caller
 }
 
-/** The caller of a public route, where a key may be given: null without one, 401 (or 429) when it is not valid. */
+/** Returns the caller of a public route with an optional key: null without one. Throws 401 (or 429) if it is invalid. */
 export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
   const before = knownCallerOf(request)
   if (before !== null) return before
@@ -212,7 +216,7 @@ export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller 
   return caller
 }
 
-/** As `optionalCallerOf`, where a session that has ended is no session: what a page asks first must say so instead of failing. */
+/** Like `optionalCallerOf`, but returns null if the session has ended, so that a page's first request does not fail. */
 export const validCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
   try {
     return await optionalCallerOf(request)

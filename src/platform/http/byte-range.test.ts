@@ -20,7 +20,7 @@ test.each([
   ['bytes=a-b', 'whole'],
   ['items=0-1', 'whole'],
   ['', 'whole'],
-])('of 100 bytes, %j asks for %j', (header, expected) => {
+])('for 100 bytes, %j requests %j', (header, expected) => {
   expect(parseRange(header, 100)).toEqual(expected)
 })
 

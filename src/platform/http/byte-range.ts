@@ -1,4 +1,4 @@
-/** First and last byte, both included. */
+/** First and last byte, both inclusive. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
@@ -7,8 +7,8 @@ export interface ByteRange {
 const SINGLE = /^bytes=\s*(?:(\d+)-(\d*)|-(\d+))\s*$/i
 
 /**
- * The bytes that a Range header asks for (RFC 9110, section 14.2): 'whole' when it asks for several ranges or is not
- * valid, which a server may or must ignore; 'unsatisfiable' when no part of it is within the file.
+ * Parses a Range header (RFC 9110, section 14.2): 'whole' if it requests several ranges or is invalid, which a server may or
+ * must ignore; 'unsatisfiable' if it is entirely outside the file.
  */
 export const parseRange = (header: string, size: number): ByteRange | 'whole' | 'unsatisfiable' => {
   const match = SINGLE.exec(header)

@@ -21,7 +21,7 @@ const folderWith = async (name: string) => {
   return { files, put }
 }
 
-/** The name in the certificate of whoever answers, and the answer. */
+/** Sends a request; returns the name in the server's certificate, and the response. */
 const ask = (port: number) =>
   new Promise<{ name: string; body: string; protocol: string }>((resolve, reject) => {
     const asked = request(
@@ -39,7 +39,7 @@ const ask = (port: number) =>
     asked.end()
   })
 
-test('a service with a certificate answers by https, takes up a renewed one, and keeps it when the next cannot be used', async () => {
+test('a service with a certificate uses https, reloads a renewed one, and keeps it if the next one is unusable', async () => {
   const { files, put } = await folderWith('first')
   const { app, lines } = await buildTestServer(
     (routes) => {
@@ -68,7 +68,7 @@ test.each([
   ['first.pem', 'second.key', 'the key does not belong to the certificate'],
   ['first.key', 'first.key', 'PEM files'],
   ['first.pem', 'missing.key', 'SERVICE_TLS_KEY cannot be read'],
-])('%s with %s stops the start', async (cert, key, reason) => {
+])('%s with %s prevents the start', async (cert, key, reason) => {
   const found = await readCertificate({ cert: fixture(cert), key: fixture(key) }).catch((error) => error)
   expect(found).toBeInstanceOf(CertificateError)
   expect(found.message).toContain(reason)

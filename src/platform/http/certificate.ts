@@ -8,7 +8,7 @@ export interface CertificateFiles {
   readonly key: string
 }
 
-/** A certificate that cannot be used: the service does not start, and prints this message. */
+/** An unusable certificate: the service prints this message and does not start. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
 }
@@ -18,7 +18,7 @@ interface Pair {
   readonly key: Buffer
 }
 
-/** Interval of the check for replaced files. Certificates are often replaced by changing a symbolic link. */
+/** How often the files are checked for changes. Certificates are often replaced by changing a symbolic link. */
 const LOOK_EVERY_MS = 5000
 
 const read = (setting: string, path: string): Promise<Buffer> =>
@@ -26,7 +26,7 @@ const read = (setting: string, path: string): Promise<Buffer> =>
     throw new CertificateError(`${setting} cannot be read: ${error.message}.`)
   })
 
-/** @throws CertificateError when a file cannot be read, or the files are not a certificate and its key */
+/** @throws CertificateError if a file cannot be read, or the files are not a certificate and its key */
 export const readCertificate = async ({ cert, key }: CertificateFiles): Promise<Pair> => {
   const pair = { cert: await read('SERVICE_TLS_CERT', cert), key: await read('SERVICE_TLS_KEY', key) }
   try {
@@ -43,8 +43,8 @@ export const readCertificate = async ({ cert, key }: CertificateFiles): Promise<
 }
 
 /**
- * Uses a changed certificate for new connections when its files change or the program gets SIGHUP. If the new one
- * cannot be used, this is logged and the previous one stays in use. Returns a function that stops it.
+ * Reloads the certificate for new connections when its files change or the process receives SIGHUP. If the new one is unusable,
+ * logs this and keeps the previous one. Returns a function that stops it.
  */
 export const renewCertificate = (
   server: Server,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../../domain/errors.ts'
 
-/** Aborts when the client has disconnected. The request's own 'close' event comes as soon as its body is read. */
+/** Aborts when the client disconnects. The request's own 'close' event fires as soon as its body is read. */
 export const abortOnDisconnect = (answer: ServerResponse): AbortSignal => {
   const gone = new AbortController()
   answer.once('close', () => {
@@ -11,7 +11,7 @@ export const abortOnDisconnect = (answer: ServerResponse): AbortSignal => {
   return gone.signal
 }
 
-/** Why the work for a request ended: its client has disconnected. */
+/** The abort reason: the client has disconnected. */
 class ClientGone extends Error {
   override readonly name = 'ClientGone'
 
@@ -21,8 +21,8 @@ class ClientGone extends Error {
 }
 
 /**
- * Runs `work` with a signal that is aborted when the client goes away. The socket is watched, not the answer: that of a
- * pipelined request is not told of a socket which it was never given.
+ * Runs `work` with a signal that aborts when the client disconnects. Watches the socket, not the response: that of a pipelined
+ * request is not notified, since it was never given the socket.
  */
 export const whilePresent = async (
   request: FastifyRequest,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { limitConnections } from './connections.ts'
 
-test('many connections end with their answers, and a limited number that asks again stays', async () => {
+test('connections above the threshold end with their responses, and a limited number stays open', async () => {
   const server = createServer((_request, response) => response.end('ok'))
   limitConnections(server, 10)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -2,13 +2,13 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App } from './app.ts'
 
-/** From this share of the limit on, connections end with their answer. */
+/** Above this share of the limit, connections end with their response. */
 const BUSY = 0.8
 const SWEEP_MS = 50
 
 /**
- * Node drops connections beyond `most` without a word. Before it comes to that, clients are no longer let keep theirs between two
- * requests, so that those without one get through.
+ * Node silently drops connections beyond `most`. Before that happens, stops keeping connections alive between requests, so that
+ * new clients get through.
  */
 export const limitConnections = (server: Server, most: number): void => {
   let open = 0
@@ -23,8 +23,8 @@ export const limitConnections = (server: Server, most: number): void => {
 }
 
 /**
- * `app.close()` refuses new connections, lets what is in flight finish, and cuts off what has not finished after the
- * deadline. Kept-alive connections count as idle the moment their last answer is out.
+ * `app.close()` refuses new connections, lets running requests finish, and cuts off those that exceed the deadline. Kept-alive
+ * connections count as idle as soon as their last response is sent.
  */
 export const closeGracefully = (app: App, deadlineMs: number): void => {
   const sockets = new Set<Socket>()
@@ -34,9 +34,9 @@ export const closeGracefully = (app: App, deadlineMs: number): void => {
   })
   app.addHook('preClose', async () => {
     const { server } = app
-    // Browsers and probes open connections ahead of need; those that never sent a byte are not idle to Node.
+    // Browsers and probes open connections in advance; Node does not consider those idle until they have sent a byte.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-    // A connection that falls idle only after close() has looked would otherwise be kept for its whole keep-alive time.
+    // A connection that becomes idle only after close() has checked would otherwise stay open for its whole keep-alive time.
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
     const deadline = setTimeout(() => {
       app.log.warn(`requests were still running after ${deadlineMs} ms; closing their connections`)

@@ -9,28 +9,31 @@ const FULL = {
   status_code: 507,
 }
 
-it.skipIf(process.platform !== 'linux')('a write that finds the disk full is answered with 507', async () => {
-  const { app } = await buildTestServer((server) => {
-    server.put('/thing', { config: { access: 'public' } }, async () => {
-      await writeFile('/dev/full', 'x')
-      return {}
+it.skipIf(process.platform !== 'linux')(
+  'a write that fails because the disk is full is answered with 507',
+  async () => {
+    const { app } = await buildTestServer((server) => {
+      server.put('/thing', { config: { access: 'public' } }, async () => {
+        await writeFile('/dev/full', 'x')
+        return {}
+      })
     })
-  })
-  const answer = await app.inject({ method: 'PUT', url: '/thing' })
-  expect([answer.statusCode, answer.json()]).toEqual([507, FULL])
-  await app.close()
-})
+    const answer = await app.inject({ method: 'PUT', url: '/thing' })
+    expect([answer.statusCode, answer.json()]).toEqual([507, FULL])
+    await app.close()
+  },
+)
 
 it.each([
   Object.assign(new Error('EDQUOT: disk quota exceeded, write'), { code: 'EDQUOT' }),
   Object.assign(new Error('could not extend file "base/5/16384": No space left on device'), { code: '53100' }),
   new Error('could not write to file "pg_wal/xlogtemp.7": No space left on device'),
   new Error('staging failed', { cause: Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }) }),
-])('the disk is full where the error is %s', (error) => {
+])('the error %s means that the disk is full', (error) => {
   expect(asDiskFull(error)?.toJSON()).toEqual(FULL)
 })
 
-it('other errors are no full disk', () => {
+it('other errors do not mean that the disk is full', () => {
   expect([asDiskFull(new Error('EACCES')), asDiskFull('ENOSPC'), asDiskFull(null)]).toEqual([
     undefined,
     undefined,
@@ -38,7 +41,7 @@ it('other errors are no full disk', () => {
   ])
 })
 
-it('an expectation that is not 100-continue is answered with 417 and the error body', async () => {
+it('an expectation other than 100-continue is answered with 417 and the error body', async () => {
   const { app } = await buildTestServer((server) => {
     server.get('/thing', { config: { access: 'public' } }, async () => ({}))
   })

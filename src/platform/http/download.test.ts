@@ -82,7 +82,7 @@ const FILE_HEADERS = {
   'content-disposition': 'attachment; filename="net v1.pt"',
 }
 
-test('a whole file comes with its length, name and hash', async () => {
+test('a whole file is sent with its length, name and hash', async () => {
   expect(await get()).toEqual({
     status: 200,
     body: CONTENT,
@@ -91,7 +91,7 @@ test('a whole file comes with its length, name and hash', async () => {
   })
 })
 
-test('HEAD tells the same without opening the file', async () => {
+test('HEAD returns the same headers without opening the file', async () => {
   expect(await get({}, 'HEAD')).toEqual({
     status: 200,
     body: '',
@@ -105,7 +105,7 @@ test.each([
   ['bytes=7-', '789', 'bytes 7-9/10'],
   ['bytes=-2', '89', 'bytes 8-9/10'],
   ['bytes=9-100', '9', 'bytes 9-9/10'],
-])('the range %s is 206 with just these bytes', async (range, body, contentRange) => {
+])('the range %s is 206 with exactly these bytes', async (range, body, contentRange) => {
   expect(await get({ range })).toEqual({
     status: 206,
     body,
@@ -135,7 +135,7 @@ test.each([
   expect(await get(headers)).toMatchObject({ status: 200, body: CONTENT })
 })
 
-test('a range of this very copy is 206', async () => {
+test('a range of this exact copy is 206', async () => {
   expect(await get({ range: 'bytes=0-1', 'if-range': `"${HASH}"` })).toMatchObject({ status: 206, body: '01' })
 })
 
@@ -154,7 +154,7 @@ test('an empty file is sent', async () => {
   expect([answer.status, answer.headers.get('content-length'), await answer.text()]).toEqual([200, '0', ''])
 })
 
-test('a file that is gone is a plain 404', async () => {
+test('a file that no longer exists is a plain 404', async () => {
   const answer = await fetch(`${url}/files/${'0'.repeat(64)}/10`)
   expect([answer.status, answer.headers.get('etag'), answer.headers.get('content-disposition')]).toEqual([
     404,
@@ -175,18 +175,18 @@ test.each([
   ["ü'(*).pt", `attachment; filename="_'(*).pt"; filename*=UTF-8''%C3%BC%27%28%2A%29.pt`],
   ['a\r\nSet-Cookie: x', `attachment; filename="a__Set-Cookie: x"; filename*=UTF-8''a%0D%0ASet-Cookie%3A%20x`],
   ['\ud800.pt', `attachment; filename="_.pt"; filename*=UTF-8''_.pt`],
-])('the file name %j travels as %s', (name, header) => {
+])('the file name %j is sent as %s', (name, header) => {
   expect(attachment(name)).toBe(header)
 })
 
-/** How often this process has the kept file open. */
+/** Returns how often this process has the stored file open. */
 const timesOpen = async (sha256: string): Promise<number> => {
   const links = (await readdir('/proc/self/fd')).map((descriptor) => readlink(`/proc/self/fd/${descriptor}`))
   const paths = (await Promise.allSettled(links)).map((link) => (link.status === 'fulfilled' ? link.value : ''))
   return paths.filter((path) => path.endsWith(sha256)).length
 }
 
-test.runIf(process.platform === 'linux')('a client that goes away closes the file', async () => {
+test.runIf(process.platform === 'linux')('a client that disconnects closes the file', async () => {
   const size = 32 << 20
   const sha256 = await keep(randomBytes(size))
   const clients = await Promise.all(Array.from({ length: 5 }, () => openRaw(port)))
@@ -200,14 +200,14 @@ test.runIf(process.platform === 'linux')('a client that goes away closes the fil
   await eventually(async () => (await timesOpen(sha256)) === 0)
 })
 
-/** The body of the `index`-th of several answers on one connection. */
+/** Returns the body of the `index`-th of several responses on one connection. */
 const bodyOf = (text: string, index: number, size: number): Buffer => {
   let at = 0
   for (let answer = 0; answer <= index; answer++) at = text.indexOf('\r\n\r\n', at) + 4 + (answer < index ? size : 0)
   return Buffer.from(text.slice(at, at + size), 'latin1')
 }
 
-test('a client that reads in fits and starts gets every byte, and so do several answers asked for at once', async () => {
+test('a client that reads intermittently gets every byte, as do pipelined requests', async () => {
   const size = 3 * 1024 * 1024 + 12_345
   const bytes = randomBytes(size)
   const sha256 = await keep(bytes)
@@ -227,7 +227,7 @@ test('a client that reads in fits and starts gets every byte, and so do several 
   for (const index of [0, 1, 2]) expect(bodyOf(client.received(), index, size).equals(bytes)).toBe(true)
 })
 
-test('a part in the middle of a large file is that part', async () => {
+test('a range in the middle of a large file has the right bytes', async () => {
   const bytes = randomBytes(2 * 1024 * 1024 + 77)
   const sha256 = await keep(bytes)
   const [start, end] = [262_143, 1_600_001]

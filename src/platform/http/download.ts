@@ -5,10 +5,18 @@ import { Type } from 'typebox'
 import { type ByteRange, parseRange } from './byte-range.ts'
 import { Binary } from './wire.schema.ts'
 
-/** The answers of `sendBlob`, for the API document. */
+const header = (type: string, description: string) => ({ schema: { type }, description })
+const HEADERS = {
+  'Content-Disposition': header('string', 'attachment, with the name of the file'),
+  'Content-Length': header('integer', 'Bytes of the body'),
+  'X-Model-Hash': header('string', 'sha256:<hex> of the whole file'),
+  ETag: header('string', 'The SHA-256 of the whole file, for If-None-Match and If-Range'),
+}
+
+/** The responses of `sendBlob`, for the API document. */
 export const DOWNLOADED = {
-  200: Binary,
-  206: Type.Unsafe<unknown>({ ...Binary, description: 'The requested range of the file' }),
+  200: Type.Unsafe<unknown>({ ...Binary, description: 'The file', headers: HEADERS }),
+  206: Type.Unsafe<unknown>({ ...Binary, description: 'The requested range of the file', headers: HEADERS }),
   304: Type.Null({ description: 'If-None-Match names the file that it is' }),
   307: Type.Null({ description: 'With Prefer: redirect, where the files are in S3: the address of the file there' }),
   416: Type.Null({ description: 'The requested range is outside the file' }),
@@ -16,21 +24,21 @@ export const DOWNLOADED = {
 
 export interface Download {
   readonly size: number
-  /** 64 lower-case hex digits. */
+  /** 64 lowercase hex digits. */
   readonly sha256: string
   readonly fileName: string
-  /** Opens the bytes; called at most once, and not at all for HEAD, 304 and 416. */
+  /** Opens the file; called at most once, and never for HEAD, 304 and 416. */
   open(range: ByteRange | undefined, chunks: 'kept' | 'reused'): Promise<Readable>
-  /** Another address of the bytes, for clients that send `Prefer: redirect`. */
+  /** Returns another address of the file, for clients that send `Prefer: redirect`. */
   readonly redirect?: () => Promise<string>
-  /** Under which an nginx in front has the file, where it says so with `X-Sendfile-Type: X-Accel-Redirect`. */
+  /** The file's path in an nginx in front of the service, if it sends `X-Sendfile-Type: X-Accel-Redirect`. */
   readonly internalPath?: string
 }
 
 const prefersRedirect = (header: string | undefined): boolean =>
   header?.split(/[,;]/).some((word) => word.trim().toLowerCase() === 'redirect') === true
 
-/** Lets nginx or the file storage send the file; null when the service does so itself. */
+/** Has nginx or the file storage send the file; null if the service sends it. */
 const handOver = async (
   { headers: { prefer, 'x-sendfile-type': sendfile } }: FastifyRequest,
   reply: FastifyReply,
@@ -45,7 +53,7 @@ const handOver = async (
       .send()
   }
   if (internalPath === undefined || String(sendfile).toLowerCase() !== 'x-accel-redirect') return null
-  // Headers that nginx sends itself.
+  // nginx sends these headers itself.
   const { 'content-length': _size, 'accept-ranges': _ranges, ...rest } = whole
   return reply.headers({ ...rest, 'x-accel-redirect': internalPath }).send('')
 }
@@ -62,11 +70,11 @@ export const attachment = (fileName: string): string => {
   return `${header}; filename*=UTF-8''${encoded}`
 }
 
-/** If-None-Match compares weakly (RFC 9110, section 13.1.2): W/"x" is as good as "x". */
+/** If-None-Match compares weakly (RFC 9110, section 13.1.2): W/"x" equals "x". */
 export const matchesTag = (header: string, etag: string): boolean =>
   header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 
-/** Sends a stored file, or the part of it that was asked for, straight from the store. */
+/** Streams a stored file, or the requested range of it, directly from the store. */
 export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, file: Download): Promise<FastifyReply> => {
   const { size, sha256 } = file
   const { 'if-none-match': ifNoneMatch, 'if-range': ifRange, range } = request.headers
@@ -88,7 +96,7 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
   // An empty stream, because Fastify gives an absent body the length 0.
   if (request.method === 'HEAD') return reply.headers(whole).send(Readable.from([]))
 
-  // A copy that has changed since must be sent whole; we give out no dates, so only our ETag can match.
+  // A copy that has changed must be sent whole. We send no dates, so only our ETag can match.
   const requested =
     range === undefined || (ifRange !== undefined && ifRange !== etag) ? 'whole' : parseRange(range, size)
   if (requested === 'unsatisfiable') {
@@ -103,8 +111,8 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
     const elsewhere = await handOver(request, reply, file, { headers, whole })
     if (elsewhere !== null) return elsewhere
   }
-  // Opened before a header is set: a file that is gone is a plain 404.
-  // A socket takes each chunk before the next is asked for; what stands in for one in a test may keep them all.
+  // Opened before any header is set, so that a missing file is a plain 404. A socket consumes each chunk before the next is
+  // read; a substitute in tests may keep them all.
   const chunks = request.raw.socket instanceof Socket ? 'reused' : 'kept'
   const stream = await file.open(requested === 'whole' ? undefined : requested, chunks)
   if (requested === 'whole') return reply.headers(whole).send(stream)

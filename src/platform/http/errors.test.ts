@@ -78,7 +78,7 @@ test.each([
   expect(await answer.json()).toEqual(body)
 })
 
-test('a method that is not offered comes with an Allow header', async () => {
+test('an unsupported method is answered with an Allow header', async () => {
   const { app } = await start()
   const answer = await app.inject({ method: 'PATCH', url: '/things/7' })
   expect(answer.headers.allow).toBe('DELETE, GET, HEAD')
@@ -112,7 +112,7 @@ test.each([
   ],
   ['a value too small', JSON_TYPE, '{"min_devices":0}', 'min_devices must be an integer of at least 1, got 0.'],
   ['a text for a number', JSON_TYPE, '{"min_devices":"5"}', "min_devices must be an integer of at least 1, got '5'."],
-] as const)('a POST with %s is 400 and says why', async (_name, headers, payload, message) => {
+] as const)('a POST with %s is 400 with the reason', async (_name, headers, payload, message) => {
   const { app } = await start()
   const answer = await app.inject({
     method: 'POST',
@@ -134,7 +134,7 @@ test('a body without a Content-Type is 400', async () => {
   client.socket.destroy()
 })
 
-test('a body over the limit is 400, and the client gets to read that', async () => {
+test('a body over the limit is 400, and the client can read the response', async () => {
   const { app } = await start()
   const { url } = await listen(app)
   const body = JSON.stringify({ min_devices: 1, padding: 'x'.repeat(4 << 20) })
@@ -145,7 +145,7 @@ test('a body over the limit is 400, and the client gets to read that', async () 
   ])
 })
 
-test('an optional body may be absent, or empty although it is announced as JSON, but not wrong', async () => {
+test('an optional body may be absent, or empty despite a JSON content type, but not invalid', async () => {
   const { app } = await start()
   const beat = (payload?: string, headers: Record<string, string> = {}) =>
     app.inject({ method: 'PUT', url: '/things/1/beat', headers, ...(payload !== undefined && { payload }) })
@@ -155,7 +155,7 @@ test('an optional body may be absent, or empty although it is announced as JSON,
   expect((await beat('{}', JSON_TYPE)).json()).toEqual(bad('min_devices is required: an integer of at least 1.'))
 })
 
-test('what does not exist is 404 before its body is looked at', async () => {
+test('a missing resource is 404 before its body is validated', async () => {
   const { app } = await start()
   const put = async (id: string, payload: string, type = 'application/json') => {
     const answer = await app.inject({
@@ -174,7 +174,7 @@ test('what does not exist is 404 before its body is looked at', async () => {
   expect(await put('known', '{"min_devices":1}')).toEqual({})
 })
 
-test('a service error travels under its own code, with Retry-After where it has one', async () => {
+test('a service error is sent with its own code, and Retry-After if it has one', async () => {
   const { app } = await start()
   const taken = await app.inject('/conflict')
   expect([taken.statusCode, taken.json()]).toEqual([
@@ -190,7 +190,7 @@ test('a service error travels under its own code, with Retry-After where it has 
 })
 
 test.each(['/database', '/database-reset', '/database-locked'])(
-  '%s, which does not respond, is 503 with a time to wait, and a log line',
+  '%s, which does not respond, is 503 with a time to wait, and is logged',
   async (url) => {
     const { app, lines } = await start()
     const answer = await app.inject({ url })
@@ -207,7 +207,7 @@ test.each(['/database', '/database-reset', '/database-locked'])(
   },
 )
 
-test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, tells nothing and is logged', async (url) => {
+test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, reveals nothing, and is logged', async (url) => {
   const { app, lines } = await start()
   const answer = await app.inject({ url, headers: { 'x-request-id': 'case-17' } })
   expect([answer.statusCode, answer.json()]).toEqual([
@@ -229,7 +229,7 @@ test.each([
     `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'y'.repeat(20_000)}\r\n\r\n`,
     'The request line and headers are larger than 16 KiB.',
   ],
-])('a client that sends %s is answered and disconnected', async (_name, text, message) => {
+])('a client that sends %s gets a response and is disconnected', async (_name, text, message) => {
   const { app } = await start()
   const { port } = await listen(app)
   const client = await openRaw(port)
@@ -239,7 +239,7 @@ test.each([
   expect(answer.endsWith(`\r\n\r\n${JSON.stringify(bad(message))}`)).toBe(true)
 })
 
-test('garbage in place of a chunked body is answered and disconnected', async () => {
+test('garbage instead of a chunked body gets a response and is disconnected', async () => {
   const { app } = await start()
   const { port } = await listen(app)
   const client = await openRaw(port)
@@ -258,7 +258,7 @@ test('a request without a Host header is served', async () => {
   client.socket.destroy()
 })
 
-test('a protected path that does not exist is 404, key or not', async () => {
+test('a protected path that does not exist is 404, with or without a key', async () => {
   const { app } = await start()
   expect((await app.inject('/nowhere')).statusCode).toBe(404)
   expect((await app.inject({ url: '/nowhere', headers: bearer('reader') })).statusCode).toBe(404)

@@ -9,7 +9,7 @@ import type { AnswerPage } from './web-app.ts'
 
 const EXPECTED_BODY = { true: 'multipart/form-data or application/json', false: 'application/json' } as const
 
-/** Fastify's own errors about a request, reworded; undefined for errors that the request did not cause. */
+/** Rewords Fastify's own errors about a request; undefined for errors that the request did not cause. */
 const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError | undefined => {
   const type = request.headers['content-type']
   switch (error.code) {
@@ -30,11 +30,11 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return badRequest('A part of the path is too long.')
     case 'ECONNRESET':
-      // Or it was the connection to the database.
+      // Otherwise it was the database connection.
       if (!request.raw.destroyed || request.raw.complete) return undefined
       return badRequest('The connection was closed before the body had arrived.')
     default:
-      // Static files outside their folder: there is nothing there to forbid.
+      // Static files outside their folder: reported as missing rather than forbidden.
       if (error.name === 'ForbiddenError') return new ServiceError('not_found', 'There is no such page.')
       if (!error.code?.startsWith('FST_') || error.statusCode === undefined) return undefined
       return error.statusCode >= 400 && error.statusCode < 500 ? badRequest(`${error.message}.`) : undefined
@@ -57,12 +57,12 @@ const asServiceError = (error: unknown, request: FastifyRequest): ServiceError =
   )
 }
 
-/** True for a 400 that was found before the route's own code ran. */
+/** True for a 400 that was raised before the route's own code ran. */
 const isBeforeHandler = (error: unknown): boolean =>
   error instanceof InvalidRequest ||
   (error instanceof Error && String((error as FastifyError).code).startsWith('FST_ERR_CTP_'))
 
-/** Errors of the service, with their log messages. */
+/** Errors of the service itself, with their log messages. */
 const LOGGED: Partial<Record<ErrorCode, string>> = {
   internal_error: 'unexpected error',
   insufficient_storage: 'the disk is full',
@@ -75,12 +75,12 @@ const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyR
   else if (fault.cause !== undefined) request.log.warn({ err: fault.cause }, fault.message)
   if (fault.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="api"')
   if (fault.retryAfterSeconds !== undefined) reply.header('retry-after', String(fault.retryAfterSeconds))
-  // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.
+  // Fastify closes the connection after refusing a body, which can cut off the response that explains it.
   reply.removeHeader('connection')
   return reply.code(fault.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(fault.toJSON()))
 }
 
-/** Paths that cannot be decoded skip all hooks: what those would have added is added here. */
+/** Paths that cannot be decoded skip all hooks, so this adds what the hooks would have added. */
 export const sendUnroutable = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const fault = asServiceError(error, request)
   request.log.info({ method: request.method, route: 'unmatched', status: fault.statusCode }, 'request')

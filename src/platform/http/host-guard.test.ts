@@ -31,7 +31,7 @@ const get = (world: World, path: string, headers: Record<string, string>) =>
   world.service.app.inject({ method: 'GET', url: path, headers })
 
 describe('a service with open enrollment', () => {
-  it('does not answer to a name that a page of the web had resolved to it, and names the setting', async () => {
+  it('refuses a name that a web page had resolved to it, and names the setting', async () => {
     const world = await startWorld()
     expect(await register(world, { host: 'evil.example:8000' })).toEqual({
       status: 403,
@@ -45,7 +45,7 @@ describe('a service with open enrollment', () => {
     })
   })
 
-  it('is not called by pages of foreign origins', async () => {
+  it('refuses pages of foreign origins', async () => {
     const world = await startWorld()
     for (const origin of ['http://evil.example', 'null']) {
       const refused = await register(world, { origin })
@@ -54,7 +54,7 @@ describe('a service with open enrollment', () => {
     }
   })
 
-  it('answers to addresses, local names, its public address and the pages that were allowed', async () => {
+  it('accepts addresses, local names, its public address and the allowed pages', async () => {
     const world = await startWorld({
       config: { publicUrl: 'https://fleet.example.org/svc', corsOrigins: ['https://app.example.org'] },
     })
@@ -73,7 +73,7 @@ describe('a service with open enrollment', () => {
     for (const headers of sent) expect([headers, (await register(world, headers)).status]).toEqual([headers, 201])
   })
 
-  it('tells everybody whether it is healthy, and nobody else what there is', async () => {
+  it('reports its health to anyone, but reveals nothing else', async () => {
     const world = await startWorld()
     const statuses = []
     for (const path of ['/api/v1/health', '/docs', '/openapi.json', '/metrics', '/nothing']) {
@@ -83,7 +83,7 @@ describe('a service with open enrollment', () => {
   })
 })
 
-it('a service that asks for keys answers to any name', async () => {
+it('a service that requires keys accepts any host name', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   expect((await register(world, { host: 'evil.example' })).status).toBe(401)
 })

@@ -11,7 +11,7 @@ export interface HostSettings {
   readonly corsOrigins: readonly string[]
 }
 
-/** Probes may use any host name; their responses reveal nothing. */
+/** Probes may use any host name; these responses reveal nothing. */
 const ALWAYS = new Set(['/health', '/api/v1/health'])
 
 const ownHostsOf = ({ host, publicUrl, corsOrigins }: HostSettings): OwnHosts => ({
@@ -21,7 +21,7 @@ const ownHostsOf = ({ host, publicUrl, corsOrigins }: HostSettings): OwnHosts =>
 
 const ADVICE = 'set SERVICE_PUBLIC_URL to the address that this server is known by, such as'
 
-/** For servers that need no key: rejects other host names and pages of other origins. See `isOwnHost`. */
+/** For servers that do not require a key: refuses other host names and pages of other origins. See `isOwnHost`. */
 export const refuseForeignHosts = (app: App, settings: HostSettings, refusal: (message: string) => Error): void => {
   const own = ownHostsOf(settings)
   app.addHook('onRequest', (request, _reply, done) => {

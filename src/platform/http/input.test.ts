@@ -15,7 +15,7 @@ const post = async (payload: string): Promise<{ got?: unknown; message?: string 
   return (await server.app.inject({ method: 'POST', url: '/echo', headers, payload })).json()
 }
 
-test('JSON arrives as it was sent, with or without a byte order mark', async () => {
+test('JSON is received unchanged, with or without a byte order mark', async () => {
   expect(await post('{"a":[1,"2",null]}')).toEqual({ got: { a: [1, '2', null] } })
   expect(await post('\uFEFF{"a":1}')).toEqual({ got: { a: 1 } })
 })
@@ -31,11 +31,11 @@ test.each([
   )
 })
 
-test('characters beyond the basic plane are taken, escaped or not', async () => {
+test('characters outside the basic plane are accepted, escaped or not', async () => {
   expect(await post('{"a":"\\ud83d\\ude00 😀"}')).toEqual({ got: { a: '😀 😀' } })
 })
 
-test('a body that its header calls compressed is refused by that name', async () => {
+test('a body with a Content-Encoding is refused, naming it', async () => {
   const sent = (encoding: string) =>
     server.app.inject({ method: 'POST', url: '/echo', headers: { 'content-encoding': encoding }, payload: { a: 1 } })
   expect((await sent('gzip')).json()).toEqual({
@@ -54,11 +54,11 @@ test.each(['/echo/a%00b', '/echo?org_id=%00'])('U+0000 in the URL %s is refused'
   })
 })
 
-test('a text that merely looks like U+0000, an escaped backslash before u0000, is taken', async () => {
+test('text that only looks like U+0000, an escaped backslash before u0000, is accepted', async () => {
   expect(await post('{"a":"\\\\u0000"}')).toEqual({ got: { a: '\\u0000' } })
 })
 
-test('nesting is taken up to 100 levels and refused beyond', async () => {
+test('nesting is accepted up to 100 levels', async () => {
   const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
   expect((await post(nested(100))).got).toEqual(JSON.parse(nested(100)))
   const refused = { error: 'bad_request', message: 'The JSON body is nested deeper than 100 levels.', status_code: 400 }

@@ -7,11 +7,11 @@ import { InvalidRequest } from './validation.ts'
 const MAX_DEPTH = 100
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Nesting of n levels takes at least 2n characters; bad characters need an escape, __proto__ that or to be there. */
+/** A nesting of n levels takes at least 2n characters. Bad characters must be escaped; __proto__ is escaped or literal. */
 const isSuspect = (text: string): boolean =>
   text.length > 2 * MAX_DEPTH || text.includes('\\u') || text.includes('__proto__')
 
-/** PostgreSQL cannot store such characters or unlimited nesting, so they are rejected here. */
+/** Rejects characters that PostgreSQL cannot store, nesting that is too deep, and the key __proto__. */
 const assertStorable = (body: unknown): void => {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth++) {
@@ -42,11 +42,11 @@ const parse = (text: string): unknown => {
 }
 
 /**
- * Reads JSON bodies and rejects characters that cannot be stored, in bodies and in URLs. An empty body counts as no
- * body, because many clients send the JSON content type without one.
+ * Parses JSON bodies, and rejects characters that cannot be stored, in bodies and in URLs. An empty body counts as no body,
+ * because many clients send the JSON content type without one.
  */
 export const readInput = (app: App): void => {
-  // After the key has been looked at, and before a path parameter reaches anybody.
+  // After authentication, and before any code uses a path parameter.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     done(request.url.includes('%00') ? badRequest('The URL contains the character U+0000.') : null)
   })

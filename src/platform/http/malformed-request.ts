@@ -9,13 +9,13 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 interface Answering {
-  /** Whether a response to an earlier request is being written to this socket: then nothing else may be written. */
+  /** Whether a response to an earlier request is being written to this socket; if so, nothing else may be written. */
   readonly isAnswering: boolean
   /** The response body, in this server's error format. */
   readonly bodyOf: (message: string) => object
 }
 
-/** Requests that are not valid HTTP have no route and no reply object: the response is written to the socket. */
+/** Invalid HTTP requests have no route and no reply object, so the response is written to the socket. */
 export const answerMalformed = (
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -32,7 +32,7 @@ export const answerMalformed = (
   )
 }
 
-/** `Expect: 100-continue` is the only expectation there is (RFC 9110, section 10.1.1); others are 417. */
+/** `Expect: 100-continue` is the only expectation defined (RFC 9110, section 10.1.1); others get 417. */
 export const refuseExpectations = (server: Server, bodyOf: (message: string) => object): void => {
   server.on('checkExpectation', (request, reply) => {
     const expected = `${request.headers.expect}`.slice(0, 100)
@@ -40,14 +40,14 @@ export const refuseExpectations = (server: Server, bodyOf: (message: string) => 
     reply.writeHead(417, {
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
-      // What follows the headers is not read.
+      // The body is not read.
       connection: 'close',
     })
     reply.end(body)
   })
 }
 
-/** Bodies are never decompressed: one with a `Content-Encoding` is rejected. */
+/** Bodies are never decompressed; those with a `Content-Encoding` are rejected. */
 export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'

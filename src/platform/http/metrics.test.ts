@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
 
-test('requests are counted, and their durations put under every bound they do not exceed', async () => {
+test('counts requests, and puts their durations into every bucket whose bound they do not exceed', async () => {
   const { registry, countRequest } = createMetrics()
   for (const seconds of [0.0005, 0.0006, 0.3, 1000]) countRequest('GET', '/models', 200, seconds)
   countRequest('GET', '/models', 404, 0.002)

@@ -5,12 +5,12 @@ import type { RouteConfig } from './route-config.ts'
 export interface Metrics {
   /** Modules register their own gauges and counters here. */
   readonly registry: Registry
-  /** Further metrics, in the Prometheus text format: read for every answer. */
+  /** Further metrics, in the Prometheus text format; called for every response. */
   readonly texts: (() => Promise<string>)[]
   countRequest(method: string, route: string, status: number, seconds: number): void
 }
 
-// From a heartbeat's half millisecond to the minutes of an upload.
+// From half a millisecond for a heartbeat to minutes for an upload.
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120, 600]
 
 interface Sample {
@@ -66,8 +66,8 @@ const histogramOf = ({ labels, places, seconds }: Series): Sample[] => {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 /**
- * Counts and durations of requests by method, route pattern and status. Kept by hand because prom-client's own
- * counters hash their labels on every call, which costs a heartbeat more than its validation.
+ * Counts requests and their durations by method, route pattern and status. Implemented here because prom-client's own counters
+ * hash their labels on every call, which costs a heartbeat more than its validation.
  */
 const createRequestCounts = () => {
   const routes = new Map<string, Map<string, Series>>()
@@ -107,12 +107,12 @@ const createRequestCounts = () => {
   }
 }
 
-/** Delays of a monitor that wakes the process at an interval; they include that interval. */
+/** Delays from a monitor that wakes the process at an interval; they include that interval. */
 const DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
   (part) => `nodejs_eventloop_lag_${part}_seconds`,
 )
 
-// Of the process, however many servers it runs: prom-client's monitors have no end.
+// One set per process, however many servers it runs: prom-client's monitors cannot be stopped.
 const ofProcess = new Map<boolean, readonly Metric[]>()
 
 const processMetrics = (monitors: boolean): readonly Metric[] => {
@@ -121,25 +121,25 @@ const processMetrics = (monitors: boolean): readonly Metric[] => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, ...(!monitors && { eventLoopMonitoringPrecision: 1000 }) })
   if (!monitors) for (const name of DELAYS) registry.removeSingleMetric(name)
-  // The type leaves out that these are the metrics themselves.
+  // The type does not show that these are the metrics themselves.
   const metrics = registry.getMetricsAsArray() as unknown as readonly Metric[]
   ofProcess.set(monitors, metrics)
   return metrics
 }
 
-/** @param monitors false where waking up 100 times a second costs too much: event loop lag then has no percentiles */
+/** @param monitors false if waking 100 times a second costs too much; event loop lag then has no percentiles */
 export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean } = {}): Metrics => {
   const registry = new Registry()
   for (const metric of processMetrics(monitors)) registry.registerMetric(metric)
   const requests = createRequestCounts()
   for (const metric of requests.metrics) {
-    // The registry only ever asks a metric for `name` and `get()`; its type demands prom-client's own classes.
+    // The registry only uses a metric's `name` and `get()`; its type demands prom-client's own classes.
     registry.registerMetric(metric as unknown as Metric)
   }
   return { registry, texts: [], countRequest: requests.count }
 }
 
-/** GET /metrics in the Prometheus text form. */
+/** GET /metrics in the Prometheus text format. */
 export const serveMetrics = (app: App, { registry, texts }: Metrics, access: 'public' | 'metrics:read'): void => {
   const config: RouteConfig = { access, rateLimit: false }
   app.get('/metrics', { config, schema: { hide: true } }, async (_request, reply) => {

@@ -1,7 +1,7 @@
 import type { FastifySchema, RouteOptions } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { type ErrorCode, STATUS_OF } from '../../domain/errors.ts'
-import type { Components } from './openapi-components.ts'
+import { type Components, EXTENSION } from './openapi-components.ts'
 import type { RouteConfig } from './route-config.ts'
 import { OPTIONAL_BODY } from './validation.ts'
 import { Body } from './wire.schema.ts'
@@ -31,7 +31,11 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
 const ErrorBody = Body(
   'Error',
   'What went wrong, and what to do about it',
-  { error: 'not_found', message: "There is no device 'pixel-8-0043'.", status_code: 404 },
+  {
+    error: 'not_found',
+    message: "Device 'pixel-8-0043' does not exist, or this key may not see it.",
+    status_code: 404,
+  },
   {
     error: { type: 'string', enum: Object.keys(STATUS_OF), description: 'Machine-readable code' },
     message: { type: 'string', description: 'Human-readable message' },
@@ -42,7 +46,7 @@ const ErrorBody = Body(
 const takesInput = (schema: FastifySchema, { form }: RouteConfig): boolean =>
   form !== undefined || schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
 
-/** The errors that a route may answer with, in the order of their status. */
+/** Returns the errors that a route may respond with, ordered by status. */
 const errorsOf = ({ schema = {}, method }: RouteOptions, config: RouteConfig): ErrorCode[] => {
   const { access, errors = [], rateLimit } = config
   const codes = new Set<ErrorCode>([...errors, 'internal_error'])
@@ -52,7 +56,7 @@ const errorsOf = ({ schema = {}, method }: RouteOptions, config: RouteConfig): E
   }
   if (takesInput(schema, config)) codes.add('bad_request')
   if (access !== 'public') codes.add('unauthorized')
-  // With any key too: a session that must first enroll a second factor, or confirm who it is.
+  // Even with any key: sessions that must first enroll a second factor or confirm their identity are refused.
   if (access !== 'public' && (access !== 'any-key' || !config.whileRestricted)) codes.add('forbidden')
   if (rateLimit !== false) codes.add('rate_limited')
   return [...codes].sort((a, b) => STATUS_OF[a] - STATUS_OF[b])
@@ -72,19 +76,23 @@ const errorResponse = (code: ErrorCode, components: Components): unknown =>
     content: { 'application/json': { schema: components.schema(ErrorBody) } },
   })
 
-const parametersOf = (place: string, declared: unknown, components: Components): unknown[] => {
+const parametersOf = (place: string, declared: unknown, components: Components, known?: string): unknown[] => {
   const { properties = {}, required = [] } = (declared ?? {}) as Partial<TObject>
   return Object.entries(properties).map(([name, schema]) =>
-    components.parameter(schema as never, {
-      name,
-      in: place,
-      // A field with a default always exists for the route, but need not be sent.
-      required: (required as readonly string[]).includes(name) && !Object.hasOwn(schema, 'default'),
-    }),
+    components.parameter(
+      schema as never,
+      {
+        name,
+        in: place,
+        // A field with a default always exists for the route, but clients need not send it.
+        required: (required as readonly string[]).includes(name) && !Object.hasOwn(schema, 'default'),
+      },
+      known?.split(' ').includes(name) === false,
+    ),
   )
 }
 
-/** A multipart body: one file, further ones where the route takes them, and the form's text fields. */
+/** A multipart body: one file, further files if the route accepts them, and the form's text fields. */
 const formBody = (form: TObject, { fileIsOptional, furtherFiles = {} }: RouteConfig): object => {
   const binary = { type: 'string', format: 'binary' }
   const further = Object.entries(furtherFiles).map(([name, description]) => [name, { ...binary, description }])
@@ -105,7 +113,7 @@ const requestBodyOf = (schema: FastifySchema, config: RouteConfig, components: C
   return { requestBody: { required: !(OPTIONAL_BODY in body), content } }
 }
 
-/** A successful response; of type null if it has only headers. */
+/** A successful response; its type is null if it has only headers. */
 const responseOf = (
   [status, answer]: [string, TSchema],
   produces: readonly string[] | undefined,
@@ -119,20 +127,27 @@ const responseOf = (
   }
 }
 
-/** One route as an operation of the API document; its schemas, parameters and errors go to `components`. */
-export const operationOf = (options: RouteOptions, components: Components): object => {
+/**
+ * Describes one route as an operation of the API document; adds its schemas, parameters and errors to `components`. `known`
+ * contains the contract's operations with their query parameters.
+ */
+export const operationOf = (
+  options: RouteOptions,
+  components: Components,
+  known?: Readonly<Record<string, string>>,
+): object => {
   const { schema = {}, config } = options
   const route = config as unknown as RouteConfig
   const { operationId, summary, description, tags } = schema
   const parameters = [
     ...parametersOf('path', schema.params, components),
-    ...parametersOf('query', schema.querystring, components),
+    ...parametersOf('query', schema.querystring, components, known?.[operationId ?? '']),
     ...parametersOf('header', schema.headers, components),
   ]
   const answers = Object.entries((schema.response ?? {}) as Readonly<Record<string, TSchema>>)
   return {
     ...{ operationId, summary, description, tags },
-    ...(schema['x-extension'] && { 'x-extension': true }),
+    ...(known !== undefined && known[operationId ?? ''] === undefined && EXTENSION),
     ...(route.access === 'public' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(schema, route, components),

@@ -68,7 +68,7 @@ beforeAll(async () => {
 
 afterAll(() => server.app.close())
 
-test('the document is OpenAPI 3.1 with the bearer scheme and the one error body', () => {
+test('the document is OpenAPI 3.1 with the bearer scheme and one error body', () => {
   expect(document.openapi).toBe('3.1.0')
   expect(document.info).toMatchObject({ title: 'Tributary', version: '1.0.0' })
   expect(document.components.securitySchemes).toMatchObject({
@@ -77,11 +77,11 @@ test('the document is OpenAPI 3.1 with the bearer scheme and the one error body'
   expect(document.components.schemas!.Error).toMatchObject({ required: ['error', 'message', 'status_code'] })
 })
 
-test('it holds the routes that are not hidden, and none of the documentation itself', () => {
+test("it contains the routes that are not hidden, and none of the documentation's own", () => {
   expect(Object.keys(document.paths)).toEqual(['/open', '/things/{id}', '/beat', '/jobs', '/upload'])
 })
 
-test('security and error answers follow from what a route says about itself', () => {
+test("security and error responses are derived from a route's declarations", () => {
   const summary = (path: string, method: string) => {
     const { security, responses } = document.paths[path]![method]!
     return { security, statuses: Object.keys(responses) }
@@ -103,7 +103,7 @@ test('security and error answers follow from what a route says about itself', ()
   })
 })
 
-test('a body, a part and a parameter with a name are components, which the operations refer to', () => {
+test('a named body, part or parameter becomes a component that operations refer to', () => {
   const { parameters, requestBody, responses } = document.paths['/things/{id}']!.post!
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Thing' } } }
   expect({ parameters, requestBody, created: responses['201'] }).toEqual({
@@ -129,7 +129,7 @@ test('a body, a part and a parameter with a name are components, which the opera
   })
 })
 
-test('two different components of one name are refused', () => {
+test('two different components with one name are refused', () => {
   const components = createComponents()
   components.schema(Thing)
   components.schema(Thing)
@@ -150,7 +150,7 @@ test('an upload is a form with its file and its fields', () => {
   })
 })
 
-test('what is checked by more than its schema is documented in a form of its own', () => {
+test('a field with additional checks has a separate schema for the documentation', () => {
   const { content } = document.paths['/jobs']!.post!.requestBody!
   expect(content['application/json']?.schema).toMatchObject({
     properties: { options: { anyOf: [{ type: 'object', maxProperties: 2 }] } },

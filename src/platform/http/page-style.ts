@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The style of the pages that are not part of the dashboard. */
+/** The style of pages outside the dashboard. */
 export const STYLE = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
   body { background: light-dark(#fff, #16181d); color: light-dark(#1b1d22, #e8eaee); display: grid; place-items: center; min-height: 90vh; margin: 0; }
@@ -13,5 +13,5 @@ export const STYLE = `
   #problem { color: light-dark(#b03020, #ff9a8f); min-height: 1.5em; }
 `
 
-/** The hash with which a Content-Security-Policy allows this inline style or script. */
+/** Returns the hash with which a Content-Security-Policy allows this inline style or script. */
 export const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`

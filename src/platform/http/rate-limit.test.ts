@@ -4,7 +4,7 @@ import type { RouteConfig } from './route-config.ts'
 import { bearer, buildTestServer } from './test-server.fixture.ts'
 
 const MINUTE = 60_000
-/** A moment at which a minute of the clock begins. */
+/** The beginning of a clock minute. */
 const START = 29_000_000 * MINUTE
 
 const take = (limiter: RateLimiter, key: string, times: number): number => {
@@ -17,7 +17,7 @@ const limiterAt = (clock: { now: number }, perMinute = 100, more: object = {}): 
   createRateLimiter({ perMinute, now: () => clock.now, ...more })
 
 describe('one process', () => {
-  test('allows exactly the limit, and says what is left, when the minute ends and when to come back', () => {
+  test('allows exactly the limit, and reports the remainder, the end of the minute, and when to retry', () => {
     const clock = { now: START + 15_000 }
     const limiter = limiterAt(clock, 3)
     expect([1, 2, 3, 4].map(() => limiter.take('a'))).toEqual([
@@ -28,12 +28,12 @@ describe('one process', () => {
     ])
   })
 
-  test('keys do not share', () => {
+  test('counts keys separately', () => {
     const limiter = limiterAt({ now: START }, 2)
     expect([take(limiter, 'a', 5), take(limiter, 'b', 1)]).toEqual([2, 1])
   })
 
-  test('a burst across the turn of a minute is still limited', () => {
+  test('limits a burst across the turn of a minute', () => {
     const clock = { now: START + MINUTE - 100 }
     const limiter = limiterAt(clock)
     expect(take(limiter, 'a', 60)).toBe(60)
@@ -41,7 +41,7 @@ describe('one process', () => {
     expect(take(limiter, 'a', 60)).toBe(40)
   })
 
-  test('what was used fades over the next minute and is forgotten after it', () => {
+  test('counts the last minute with decreasing weight, and then forgets it', () => {
     const clock = { now: START }
     const limiter = limiterAt(clock)
     expect(take(limiter, 'a', 200)).toBe(100)
@@ -51,7 +51,7 @@ describe('one process', () => {
     expect(take(limiter, 'a', 200)).toBe(100)
   })
 
-  test('whoever waits as long as Retry-After says gets through, and a second earlier does not', () => {
+  test('accepts a request after exactly the time in Retry-After, and none a second earlier', () => {
     for (const [used, first, second] of [
       [0, 100, 0],
       [80, 5, 30],
@@ -74,7 +74,7 @@ describe('one process', () => {
     }
   })
 
-  test('the number of keys held is bounded; the longest unused go first', () => {
+  test('bounds the number of keys held, evicting the least recently used', () => {
     const limiter = limiterAt({ now: START }, 1, { maxKeys: 2 })
     take(limiter, 'a', 1)
     take(limiter, 'b', 1)
@@ -85,7 +85,7 @@ describe('one process', () => {
 })
 
 describe('several processes', () => {
-  /** What a shared table does. */
+  /** Behaves like a shared table. */
   const sharedCounts = (): RateLimitSync & { readonly totals: Map<string, number>; calls: number } => {
     const totals = new Map<string, number>()
     return {
@@ -99,7 +99,7 @@ describe('several processes', () => {
     }
   }
 
-  test('a busy key is limited over all of them', async () => {
+  test('limit a busy key across all of them', async () => {
     const clock = { now: START }
     const sync = sharedCounts()
     const [one, two] = [limiterAt(clock, 100, { sync }), limiterAt(clock, 100, { sync })]
@@ -114,7 +114,7 @@ describe('several processes', () => {
     expect(take(one, 'a', 50)).toBe(0)
   })
 
-  test('a key that is hardly used is not spoken of', async () => {
+  test('do not exchange counts of rarely used keys', async () => {
     const sync = sharedCounts()
     const limiter = limiterAt({ now: START }, 100, { sync })
     take(limiter, 'a', 24)
@@ -127,7 +127,7 @@ describe('several processes', () => {
     expect(sync.calls).toBe(1)
   })
 
-  test('counts that could not be exchanged are sent again', async () => {
+  test('send counts that could not be exchanged again', async () => {
     const sync = sharedCounts()
     let broken = true
     const limiter = limiterAt({ now: START }, 100, {
@@ -146,7 +146,7 @@ describe('several processes', () => {
     expect([...sync.totals.values()]).toEqual([42])
   })
 
-  test('requests that arrive while an exchange is under way are counted once', async () => {
+  test('count requests that arrive during an exchange only once', async () => {
     const sync = sharedCounts()
     let answer = (): void => undefined
     const limiter = limiterAt({ now: START }, 100, {
@@ -186,7 +186,7 @@ describe('over HTTP', () => {
       { rateLimit: { perMinute, guessesPerMinute: perMinute }, ...more },
     )
 
-  test('the request after the last is 429 with Retry-After and the RateLimit headers, and others go on', async () => {
+  test('a request over the limit is 429 with Retry-After and the RateLimit headers; other keys are unaffected', async () => {
     const { app, clock } = await start(3)
     const get = (who: 'reader' | 'writer') => app.inject({ url: '/mine', headers: bearer(who) })
     const left = []
@@ -211,7 +211,7 @@ describe('over HTTP', () => {
     await app.close()
   })
 
-  test('public routes are limited per address at ten times the rate, apart from keys; probes are not limited', async () => {
+  test('public routes are limited per address at ten times the rate, separately from keys; probes are not limited', async () => {
     const { app } = await start(1)
     const statuses = async (url: string, times: number) => {
       const seen = []
@@ -231,7 +231,7 @@ describe('over HTTP', () => {
     status_code: 429,
   })
 
-  test('an address that sends too many keys that are not valid is told to wait, and no new key gets in from there', async () => {
+  test('an address that sends too many invalid keys must wait, and no new key is accepted from it', async () => {
     const { app, clock } = await start(3)
     const get = (headers: object) => app.inject({ url: '/mine', headers: { ...headers } })
     const statuses = []
@@ -245,7 +245,7 @@ describe('over HTTP', () => {
     expect([(await get(bearer('reader'))).statusCode, (await get(GUESS)).statusCode]).toEqual([200, 401])
   })
 
-  test('a key that was valid before goes on from an address that guesses; requests without a key do not count', async () => {
+  test('a key that was valid before still works from an address that guesses; requests without a key do not count', async () => {
     const { app } = await start(2)
     const status = async (headers: object) => (await app.inject({ url: '/mine', headers: { ...headers } })).statusCode
     expect(await status(bearer('reader'))).toBe(200)
@@ -254,7 +254,7 @@ describe('over HTTP', () => {
     expect([await status(bearer('reader')), await status({})]).toEqual([200, 401])
   })
 
-  test('behind a proxy that is trusted each client has its own count, and a client cannot name itself', async () => {
+  test('behind a trusted proxy each client is counted separately, and cannot choose its own address', async () => {
     const { app } = await start(1)
     const behind = await start(1, { trustProxy: ['loopback'] })
     const chained = await start(1, { trustProxy: ['127.0.0.0/8', '203.0.113.7'] })
@@ -269,7 +269,7 @@ describe('over HTTP', () => {
     expect(beyond).toEqual([401, 401])
   })
 
-  test('requests that are forbidden count too, and those without a key count for nobody', async () => {
+  test('forbidden requests also count, and requests without a key do not count toward any key', async () => {
     const { app } = await start(2)
     const status = async (url: string) => (await app.inject({ url, headers: bearer('reader') })).statusCode
     for (let i = 0; i < 30; i++) expect((await app.inject('/mine')).statusCode).toBe(401)

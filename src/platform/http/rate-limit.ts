@@ -10,13 +10,13 @@ const EXCHANGE_MS = 1000
 const ADDRESS_SHARE = 10
 /** A key's counts are exchanged with other processes once they reach this share of the limit. */
 const HOT = 0.25
-/** About 15 MB. An evicted key starts over, which only a flood of other valid keys can cause. */
+/** About 15 MB. An evicted key's count restarts, which only a flood of other valid keys can cause. */
 const MAX_KEYS = 100_000
 
 /**
- * Lets several processes share one limit without a lookup per request. Called once a second with what this
- * process has counted since its last call, for busy keys only; adds it up and returns the totals over all processes.
- * The names are opaque, `<key>@<minute>`, and may be forgotten after two minutes.
+ * Lets several processes share one limit without a lookup per request. Called once a second with this process's counts since
+ * the last call, for busy keys only; adds them up and returns the totals over all processes. The names are opaque,
+ * `<key>@<minute>`, and may be forgotten after two minutes.
  */
 export interface RateLimitSync {
   exchange(deltas: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>>
@@ -25,7 +25,7 @@ export interface RateLimitSync {
 interface Count {
   minute: number
   previous: number
-  /** Requests of this minute: ours and, after an exchange, those of the other processes. */
+  /** Requests in this minute: our own and, after an exchange, those of the other processes. */
   current: number
   unreported: number
 }
@@ -34,26 +34,26 @@ export interface Verdict {
   readonly allowed: boolean
   readonly limit: number
   readonly remaining: number
-  /** Until the current minute ends. */
+  /** Until the end of the current minute. */
   readonly resetSeconds: number
-  /** Until one more request fits; 0 when this one was allowed. */
+  /** Until one more request is allowed; 0 if this one was. */
   readonly retryAfterSeconds: number
 }
 
 export interface RateLimiter {
-  /** Counts one request; a refused one does not count. */
+  /** Counts one request; refused requests do not count. */
   take(key: string): Verdict
-  /** What `take` would say now, without counting. */
+  /** Returns what `take` would return now, without counting. */
   look(key: string): Verdict
   exchange(): Promise<void>
 }
 
-/** Elapsed part of the minute at which `count` requests of the minute before weigh at most `room`. */
+/** The elapsed part of the minute at which `count` requests of the previous minute weigh at most `room`. */
 const fadedTo = (count: number, room: number): number => WINDOW_MS * (1 - room / count)
 
 /**
- * A sliding window over two counters: the requests of this minute, and those of the last one weighted by how much of
- * it the past 60 seconds still cover. Minutes are the clock's, so that all processes mean the same one.
+ * A sliding window over two counters: the requests of this minute, and those of the last one weighted by how much of it the
+ * past 60 seconds still cover. Uses clock minutes, so that all processes agree on them.
  */
 export const createRateLimiter = (options: {
   readonly perMinute: number
@@ -62,7 +62,7 @@ export const createRateLimiter = (options: {
   readonly maxKeys?: number
 }): RateLimiter => {
   const { perMinute: limit, now, sync = null } = options
-  // Not `max`: it sets aside room for all of them at once, 1.2 MB for each 100,000.
+  // Not `max`, which allocates space for all entries at once, 1.2 MB per 100,000.
   const counts = new LRUCache<string, Count>({ maxSize: options.maxKeys ?? MAX_KEYS, sizeCalculation: () => 1 })
   const hot = new Set<string>()
 
@@ -116,8 +116,8 @@ export const createRateLimiter = (options: {
       const sent = [...hot].flatMap((key) => {
         const count = counts.peek(key)
         if (count === undefined || count.unreported === 0) return []
-        const { minute, unreported: untold } = count
-        return [{ key, count, name: `${key}@${minute}`, minute, delta: untold }]
+        const { minute, unreported: delta } = count
+        return [{ key, count, name: `${key}@${minute}`, minute, delta }]
       })
       hot.clear()
       if (sent.length === 0) return
@@ -139,7 +139,7 @@ export const createRateLimiter = (options: {
   }
 }
 
-/** Counts a request, sets the RateLimit headers, and throws rate_limited when the limit is reached. */
+/** Counts a request, sets the RateLimit headers, and throws rate_limited if the limit is reached. */
 const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply): void => {
   const verdict = limiter.take(key)
   reply.header('ratelimit-limit', String(verdict.limit))
@@ -148,7 +148,7 @@ const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply): void =
   if (!verdict.allowed) throw rateLimited(verdict.retryAfterSeconds)
 }
 
-/** Throws rate_limited for an address that has sent too many invalid keys, as `verdict` says. */
+/** Throws rate_limited if `verdict` shows that the address has sent too many invalid keys. */
 const assertWithinGuessLimit = ({ allowed, retryAfterSeconds }: Verdict): void => {
   if (allowed) return
   throw new ServiceError(
@@ -158,7 +158,7 @@ const assertWithinGuessLimit = ({ allowed, retryAfterSeconds }: Verdict): void =
   )
 }
 
-/** Runs `exchange` once a second, never twice at a time, until the returned function is called. */
+/** Runs `exchange` once a second, never concurrently, until the returned function is called. */
 const keepExchanging = (limiter: RateLimiter, onError: (error: unknown) => void): (() => void) => {
   let busy = false
   const timer = setInterval(() => {
@@ -175,7 +175,7 @@ const keepExchanging = (limiter: RateLimiter, onError: (error: unknown) => void)
   return () => clearInterval(timer)
 }
 
-/** Requests per key and minute, 0 for no limits; and keys that are not valid per address, ten times as many. */
+/** Requests per key and minute, 0 for no limits. Invalid keys are limited per address, ten times as many by default. */
 export interface RateLimits {
   readonly perMinute: number
   readonly guessesPerMinute?: number
@@ -184,7 +184,7 @@ export interface RateLimits {
 
 const nothing = (): void => undefined
 
-/** Who is counted for a request, until the server closes: its key, its session, or its address. */
+/** Counts each request by key, session, or address, until the server closes. */
 export const limitRates = (
   app: App,
   { perMinute, guessesPerMinute, sync = null }: RateLimits,
@@ -205,7 +205,7 @@ export const limitRates = (
     },
     admit: (caller, request, reply) => {
       if (caller === null) admitTo(perAddress, request.ip, reply)
-      // A page asks for many things at once.
+      // A page sends many requests at once.
       else if (caller.sessionId !== undefined) admitTo(perAddress, caller.sessionId, reply)
       else admitTo(perKey, caller.rateKeyId ?? caller.keyId, reply)
     },

@@ -1,7 +1,7 @@
 import type { App } from './app.ts'
 import type { RouteConfig } from './route-config.ts'
 
-/** Each check resolves when its dependency works, and throws or times out when it does not. */
+/** Each check resolves if its dependency works, and throws or times out otherwise. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
 const PATIENCE_MS = 5000
@@ -18,7 +18,7 @@ const passes = async (check: () => Promise<unknown>): Promise<boolean> => {
   return Promise.race([passed, late]).finally(() => clearTimeout(timer))
 }
 
-/** GET /ready for load balancers: 200 while all checks pass and the service is not stopping, else 503. */
+/** GET /ready for load balancers: 200 while all checks pass and the service is not stopping, otherwise 503. */
 export const serveReadiness = (app: App, checks: ReadinessChecks, isStopping: () => boolean): void => {
   const config: RouteConfig = { access: 'public', rateLimit: false }
   app.get('/ready', { config, schema: { hide: true } }, async (_request, reply) => {

@@ -24,7 +24,7 @@ const item = (value: number) => ({
   secret: 1,
 })
 
-it('numbers that JSON has not are null, wherever they stand, and only fields of the schema travel', () => {
+it('numbers that JSON cannot represent are sent as null, at any depth, and only fields of the schema are sent', () => {
   const serialize = serializerOf(List)
   const shown = (value: number | null) => ({
     name: 'a',
@@ -42,7 +42,7 @@ it('numbers that JSON has not are null, wherever they stand, and only fields of 
   }
 })
 
-it('what cannot be written for another reason is an error', () => {
+it('data that cannot be serialized for another reason is an error', () => {
   const serialize = serializerOf(List)
   expect(() => serialize({ items: [{ ...item(1), loss: 'much' }] })).toThrow('does not match schema definition')
 })

@@ -7,9 +7,9 @@ type Serializer = (data: unknown) => string
 const serializers = new WeakMap<TSchema, Serializer>()
 
 /**
- * Serializes responses with the fields that their schema names. Each schema is compiled once per process, on first use:
- * compiling all of them at once took most of the start time. NaN and infinities become null, so that one number never
- * makes a whole list unreadable.
+ * Serializes responses with the fields in their schema. Each schema is compiled once per process, on first use: compiling all
+ * of them at once took most of the start time. NaN and infinities become null, so that one number never makes a whole list
+ * unreadable.
  */
 export const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }) => {
   return (data) => {
@@ -21,7 +21,7 @@ export const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }
     try {
       return serialize(data)
     } catch (error) {
-      // Only what cannot be written is looked through; its other faults are faults.
+      // Only failed data is searched for such numbers; other faults remain errors.
       if (!hasNonFinite(data)) throw error
       return JSON.stringify(named(schema, data))
     }
@@ -33,7 +33,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const hasNonFinite = (value: unknown): boolean =>
   typeof value === 'number' ? !Number.isFinite(value) : isObject(value) && Object.values(value).some(hasNonFinite)
 
-/** The parts of a response's schema that say which fields it has. */
+/** The parts of a response's schema that determine its fields. */
 interface Shape {
   readonly type?: string
   readonly anyOf?: readonly Shape[]
@@ -42,13 +42,13 @@ interface Shape {
   readonly patternProperties?: Readonly<Record<string, Shape>>
 }
 
-/** The part of the data that its schema names; `JSON.stringify` writes null for NaN and infinities. */
+/** Returns the parts of the data that its schema names; `JSON.stringify` writes null for NaN and infinities. */
 const named = (shape: Shape, value: unknown): unknown => {
   if (!isObject(value)) return value
   const one = shape.anyOf?.find(({ type }) => type !== 'null') ?? shape
   if (Array.isArray(value)) return value.map((item) => named(one.items ?? {}, item))
   const { properties, patternProperties } = one
-  // Records and free objects name no fields: all of them travel.
+  // Records and free objects name no fields, so all of theirs are sent.
   const [others] = Object.values(patternProperties ?? {})
   const fields = Object.entries(value).filter(([key]) => properties === undefined || Object.hasOwn(properties, key))
   return Object.fromEntries(fields.map(([key, item]) => [key, named(properties?.[key] ?? others ?? {}, item)]))

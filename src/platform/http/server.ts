@@ -12,7 +12,7 @@ import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
 import { answerMalformed, refuseExpectations } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
-import { serveDocumentation, type Tag } from './openapi.ts'
+import { type Contract, serveDocumentation, type Tag } from './openapi.ts'
 import { limitRates, type RateLimits } from './rate-limit.ts'
 import { type ReadinessChecks, serveReadiness } from './readiness.ts'
 import { createLogger, type LogOptions } from './request-log.ts'
@@ -25,34 +25,36 @@ import { type AnswerPage, serveWebApp } from './web-app.ts'
 
 const JSON_LIMIT = 1024 * 1024
 const MAX_CONNECTIONS = 10_000
-/** A device_id of 255 characters, percent-encoded. */
+/** For a device_id of 255 characters, percent-encoded. */
 const MAX_PARAMETER_LENGTH = 4096
 
 export interface ServerOptions {
   readonly log: LogOptions
-  /** Answers by https; by http without. */
+  /** Serves https; without it, http. */
   readonly certificate?: CertificateFiles | null
   readonly authenticate: Authenticate
-  /** Sessions of browsers; none by default. */
+  /** Browser sessions; none by default. */
   readonly sessions?: SessionRules | null
   readonly metrics: Metrics
-  /** Requests per key and minute, 0 switches the limits off; and keys that are not valid per address, ten times as many. */
+  /** Requests per key and minute, 0 disables the limits. Invalid keys are limited per address, ten times as many by default. */
   readonly rateLimit: RateLimits
   /** Origins of web pages that may call this server; '*' for all; none by default. */
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; none by default. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted; none by default. */
   readonly trustProxy?: readonly string[]
-  /** Where no key is needed: the names and origins it answers to. Null where keys are. */
+  /** The accepted names and origins of a server that does not require keys; null if it does. */
   readonly hostGuard?: Omit<HostSettings, 'corsOrigins'> | null
-  /** The API document needs a key, and /metrics one with metrics:read. */
+  /** Requires a key for the API document, and one with metrics:read for /metrics. */
   readonly closed?: boolean
   readonly version: string
   /** The groups of operations in the API document. */
   readonly tags?: readonly Tag[]
+  /** Absent: the API document marks no extensions. */
+  readonly contract?: Contract
   /** The built web app; none by default. */
   readonly webFolder?: string | null
   readonly readiness: ReadinessChecks
-  /** Whether the service is about to stop but still answers. */
+  /** True while the service is about to stop but still responds. */
   readonly isStopping?: () => boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -73,7 +75,7 @@ const EXPOSED = [
   WARNING_HEADER,
 ]
 
-/** A server without business routes: register those, then `listen`. */
+/** Builds a server without business routes: register those, then call `listen`. */
 export const buildServer = async (options: ServerOptions): Promise<App> => {
   const traffic = createTraffic()
   const { certificate = null } = options
@@ -81,7 +83,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   const transport =
     certificate === null
       ? { http: timeouts }
-      : // The same server to everything here but its sockets.
+      : // Only the sockets differ.
         ({ https: { ...timeouts, ...(await readCertificate(certificate)) } } as unknown as { http: typeof timeouts })
   const app: App = Fastify({
     ...transport,
@@ -133,8 +135,8 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   }
   const { authenticate, sessions = null } = options
   guardAccess(app, { authenticate, sessions, ...limitRates(app, options.rateLimit, options.now) })
-  const { version, tags = [] } = options
-  serveDocumentation(app, { version, tags, access: options.closed ? 'any-key' : 'public' })
+  const { version, tags = [], contract } = options
+  serveDocumentation(app, { version, tags, contract, access: options.closed ? 'any-key' : 'public' })
   answerPage = await serveWebApp(app, options.webFolder ?? null)
   serveReadiness(app, options.readiness, options.isStopping ?? (() => false))
   serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')

@@ -36,7 +36,7 @@ const refuses = async (port: number): Promise<boolean> => {
   }
 }
 
-test('closing refuses new connections, drops idle ones and answers what is in flight', async () => {
+test('closing refuses new connections, drops idle ones and completes running requests', async () => {
   const { app, port, finish, begun } = await start(30_000)
   const [idle, busy] = [await openRaw(port), await openRaw(port)]
   idle.socket.write(GET('/quick'))
@@ -57,7 +57,7 @@ test('closing refuses new connections, drops idle ones and answers what is in fl
   await closing
 })
 
-test('a request that was sent ahead on a busy connection is still answered, and told that the connection closes', async () => {
+test('a pipelined request on a busy connection still gets a response, which announces that the connection closes', async () => {
   const { app, port, finish, begun } = await start(30_000)
   const client = await openRaw(port)
   client.socket.write(GET('/slow'))
@@ -72,7 +72,7 @@ test('a request that was sent ahead on a busy connection is still answered, and 
   await closing
 })
 
-test('what has not finished at the deadline is cut off', async () => {
+test('requests that have not finished by the deadline are cut off', async () => {
   const { app, port, begun, lines, finish } = await start(200)
   const client = await openRaw(port)
   client.socket.write(GET('/slow'))
@@ -84,7 +84,7 @@ test('what has not finished at the deadline is cut off', async () => {
   await closing
 })
 
-test('a server that never listened closes too', async () => {
+test('a server that never listened can also be closed', async () => {
   const { app } = await buildTestServer((instance) => {
     instance.get('/quick', { config: OPEN }, async () => ({}))
   })

@@ -6,12 +6,12 @@ import { buildTestServer, eventually, listen, openRaw, type RawClient, type Test
 import { acceptUploads, readUpload } from './upload.ts'
 
 const OPEN: RouteConfig = { access: 'public' }
-// Long enough that a busy machine, which stops client and server for a while, makes no client slow.
+// Long enough that pauses of client and server on a busy machine do not make a client count as slow.
 const STALL_LIMITS = { bodyStallMs: 2500, minBytes: 100, readStallMs: 2500, lingerMs: 300 }
 
 const servers: TestServer[] = []
 
-/** A server of its own for each test, because they wait side by side. */
+/** Starts a separate server for each test, because they run concurrently. */
 const start = async (): Promise<{ client: RawClient; server: TestServer }> => {
   const server = await buildTestServer(
     async (app) => {
@@ -68,7 +68,7 @@ test.concurrent('a body that trickles in byte by byte ends the connection', asyn
   clearInterval(timer)
 })
 
-test.concurrent('an upload that makes progress lives on for as long as it takes', async () => {
+test.concurrent('an upload that makes progress may take any time', async () => {
   const { client } = await start()
   const piece = 'x'.repeat(500)
   const content = piece.repeat(20)
@@ -87,14 +87,14 @@ test.concurrent('an upload that makes progress lives on for as long as it takes'
   client.socket.destroy()
 })
 
-test.concurrent('a request that waits for our own answer is not the client being slow', async () => {
+test.concurrent('waiting for our own response does not make a client slow', async () => {
   const { client } = await start()
   client.socket.write('GET /wait HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(await client.until('waited')).toContain('200 OK')
   client.socket.destroy()
 })
 
-test.concurrent('a client that stops reading its answer is disconnected', async () => {
+test.concurrent('a client that stops reading its response is disconnected', async () => {
   const { client, server } = await start()
   client.socket.write('GET /endless HTTP/1.1\r\nHost: x\r\n\r\n')
   await client.until('200 OK')
@@ -104,7 +104,7 @@ test.concurrent('a client that stops reading its answer is disconnected', async 
   await client.closed
 })
 
-test.concurrent('after an early answer the rest of the body is read for a while, then the connection ends', async () => {
+test.concurrent('after an early response the rest of the body is read for a while, then the connection ends', async () => {
   const { client } = await start()
   client.socket.write('POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n')
   await client.until('"status_code":401')

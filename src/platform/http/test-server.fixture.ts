@@ -29,15 +29,15 @@ const CALLERS: Readonly<Record<string, Caller>> = {
 export interface TestServer {
   readonly app: App
   readonly metrics: Metrics
-  /** Milliseconds since the epoch, as the server sees it; tests move it. */
+  /** The server's time in milliseconds since the epoch; tests change it. */
   readonly clock: { now: number }
-  /** What has been logged so far, line by line. */
+  /** All lines logged so far. */
   readonly lines: () => string[]
-  /** The lines about requests, parsed. */
+  /** The parsed request lines. */
   readonly requestLines: () => Record<string, unknown>[]
 }
 
-/** A server with the demo keys above and a stopped clock; the routes are the test's. */
+/** Builds a server with the demo keys above, a stopped clock, and the test's routes. */
 export const buildTestServer = async (
   routes: (app: App) => void | Promise<void>,
   options: Partial<ServerOptions> = {},
@@ -88,11 +88,11 @@ export const listen = async (app: App): Promise<{ readonly port: number; readonl
 
 export const bearer = (who: keyof typeof KEYS): { authorization: string } => ({ authorization: `Bearer ${KEYS[who]}` })
 
-/** A client that speaks bytes. `received` grows as the server answers. */
+/** A raw TCP client. `received` grows as the server responds. */
 export interface RawClient {
   readonly socket: Socket
   readonly received: () => string
-  /** Resolves with everything received once the text of the answer contains `expected`. */
+  /** Resolves with everything received once that contains `expected`. */
   readonly until: (expected: string) => Promise<string>
   /** Resolves with everything received once the server has closed the connection. */
   readonly closed: Promise<string>
@@ -106,7 +106,7 @@ export const openRaw = async (port: number): Promise<RawClient> => {
     text += chunk.toString('latin1')
     for (const { expected, resolve } of waiting) if (text.includes(expected)) resolve(text)
   })
-  // A server may cut a connection off: that is what some tests are about.
+  // The server may cut off a connection, as some tests expect.
   socket.on('error', () => undefined)
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)))
   await new Promise<void>((resolve) => socket.once('connect', resolve))

@@ -36,7 +36,7 @@ const start = async (options = {}): Promise<TestServer> => {
 
 afterEach(() => server.app.close())
 
-test('a sane X-Request-Id is kept, echoed and logged', async () => {
+test('a valid X-Request-Id is kept, echoed and logged', async () => {
   const { app, requestLines } = await start()
   const answer = await app.inject({
     url: '/devices/7',
@@ -46,13 +46,16 @@ test('a sane X-Request-Id is kept, echoed and logged', async () => {
   expect(requestLines()).toMatchObject([{ reqId: 'trace-1.b_2' }])
 })
 
-test.each(['', 'a b', 'x'.repeat(129), 'a"b', 'ü'])('the X-Request-Id %j is replaced by ours', async (given) => {
-  const { app } = await start()
-  const answer = await app.inject({ url: '/nowhere', headers: { 'x-request-id': given } })
-  expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-})
+test.each(['', 'a b', 'x'.repeat(129), 'a"b', 'ü'])(
+  'the X-Request-Id %j is replaced by a generated one',
+  async (given) => {
+    const { app } = await start()
+    const answer = await app.inject({ url: '/nowhere', headers: { 'x-request-id': given } })
+    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  },
+)
 
-test('no answer is sniffed for its type, and none is cached by itself, and pages cannot be framed or followed', async () => {
+test('responses forbid content sniffing and caching by default, and pages cannot be framed and send no referrer', async () => {
   const { app } = await start()
   const names = ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cache-control']
   const headers = async (url: string) => {
@@ -64,7 +67,7 @@ test('no answer is sniffed for its type, and none is cached by itself, and pages
   expect(await headers('/nowhere')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
 })
 
-test('a request is one line: what, how it ended, how long it took, and whose key it was', async () => {
+test('a request is logged in one line with its route, outcome, duration, and key', async () => {
   const { app, requestLines } = await start()
   await app.inject({ url: '/devices/7?limit=2', headers: { ...bearer('reader'), 'x-request-id': 'r1' } })
   await app.inject({ method: 'PATCH', url: '/nowhere', headers: { 'x-request-id': 'r2' } })
@@ -89,7 +92,7 @@ test('a request is one line: what, how it ended, how long it took, and whose key
   ])
 })
 
-test('secrets never appear in the log, wherever they were', async () => {
+test('secrets never appear in the log, wherever they were sent', async () => {
   const { app, lines } = await start()
   const secrets = [...Object.values(KEYS), 'hunter2', 'one-time']
   await app.inject({ url: '/devices/7', headers: bearer('reader') })
@@ -112,7 +115,7 @@ test('secret query parameters are redacted, others are not', () => {
   expect(loggableUrl('/models?framework=pytorch&keyword=x')).toBe('/models?framework=pytorch&keyword=x')
 })
 
-test('a program without a log destination writes to standard output, and its last lines are not lost', async () => {
+test('a program without a log destination writes to standard output, and loses no lines at exit', async () => {
   const module = new URL('./request-log.ts', import.meta.url).href
   const program = `const { createLogger } = await import(${JSON.stringify(module)})
     const log = createLogger({ level: 'info' })
@@ -131,7 +134,7 @@ test('a program without a log destination writes to standard output, and its las
   expect(seen).toEqual(Array.from({ length: 500 }, (_, i) => i))
 })
 
-test('a client that does not wait for its answer is logged and counted as 499', async () => {
+test('a client that disconnects before its response is logged and counted as 499', async () => {
   const { app, requestLines, metrics } = await start()
   const client = await openRaw((await listen(app)).port)
   client.socket.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -144,7 +147,7 @@ test('a client that does not wait for its answer is logged and counted as 499', 
   )
 })
 
-test('/metrics counts requests by route pattern, never by path, and shows what others register', async () => {
+test('/metrics counts requests by route pattern, never by path, and includes metrics that others register', async () => {
   const { app, metrics } = await start()
   for (const id of ['1', '2', '3']) await app.inject({ url: `/devices/${id}`, headers: bearer('reader') })
   await app.inject('/nowhere/1')
@@ -163,7 +166,7 @@ test('/metrics counts requests by route pattern, never by path, and shows what o
   expect(answer.body).toContain('process_resident_memory_bytes')
 })
 
-test('/ready is 200 while every check passes and 503 with the failing one named, not explained', async () => {
+test('/ready is 200 while every check passes, otherwise 503 naming the failed check without details', async () => {
   let broken = false
   const { app } = await start({
     readiness: {
@@ -186,7 +189,7 @@ test('/ready is 200 while every check passes and 503 with the failing one named,
   ])
 })
 
-test('web pages of other origins are let in only where they are configured', async () => {
+test('web pages of other origins are allowed only if configured', async () => {
   const origin = 'https://dash.example'
   const { app: closed } = await start()
   expect(

@@ -8,17 +8,17 @@ import { loggableUrl, REQUEST } from './request-log.ts'
 
 const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/
 
-/** The request id from the client or a proxy, if it is safe to log; otherwise a new one. */
+/** Returns the request id from the client or a proxy if it is safe to log; otherwise a new one. */
 export const requestId = (raw: IncomingMessage): string => {
   const given = raw.headers['x-request-id']
   return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID()
 }
 
 export interface StallLimits {
-  /** A request body must bring `minBytes` in each span of this length... */
+  /** A request body must deliver `minBytes` in each span of this length... */
   readonly bodyStallMs: number
   readonly minBytes: number
-  /** ...and a client that is sent an answer must read something in each span of this length. */
+  /** ...and a client that is receiving a response must read something in each span of this length. */
   readonly readStallMs: number
   /** How long the rest of a body is read and discarded after the response, so that the client can receive it. */
   readonly lingerMs: number
@@ -26,7 +26,7 @@ export interface StallLimits {
 
 export const STALL_LIMITS: StallLimits = { bodyStallMs: 30_000, minBytes: 1024, readStallMs: 300_000, lingerMs: 10_000 }
 
-/** Pages need more than answers that no browser shows. */
+/** Headers for pages; other responses are not displayed by browsers. */
 const PAGE_HEADERS = { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' } as const
 
 interface Mark {
@@ -37,8 +37,8 @@ interface Mark {
 }
 
 /**
- * Node's requestTimeout limits a whole request and so would kill long uploads. This limits stalls instead: uploads and
- * downloads may take any time while they make progress. Time spent in our own handler does not count.
+ * Node's requestTimeout limits whole requests and would end long uploads. This limits stalls instead: uploads and downloads may
+ * take any time while they make progress. Time spent in our own handler does not count.
  */
 const dropSlowClients = (app: App, inFlight: ReadonlySet<FastifyReply>, stallLimits: StallLimits): void => {
   const marks = new WeakMap<FastifyReply, Mark>()
@@ -51,7 +51,7 @@ const dropSlowClients = (app: App, inFlight: ReadonlySet<FastifyReply>, stallLim
       return false
     }
     if (now - mark.time >= stallLimits.bodyStallMs) {
-      // Bytes that wait in our buffer mean that we are the slow side.
+      // Bytes waiting in our buffer mean that our side is slow.
       const waiting = !request.complete && request.readableLength === 0
       if (waiting && socket.bytesRead - mark.bytesRead < stallLimits.minBytes) return true
       mark.time = now
@@ -78,9 +78,9 @@ const dropSlowClients = (app: App, inFlight: ReadonlySet<FastifyReply>, stallLim
   app.addHook('onClose', async () => clearInterval(timer))
 }
 
-/** Reads on after an answer that came before the end of its request's body; to be called when the answer is over. */
+/** Reads the rest of a body that was answered early; call it when the response is finished. */
 const linger = ({ raw, socket }: FastifyRequest, ms: number): void => {
-  // A request that came without a connection (`inject`) has a socket that is none.
+  // Requests from `inject` have no real socket.
   if (raw.complete || socket.destroyed || !('destroy' in socket)) return
   raw.unpipe()
   raw.resume()
@@ -90,18 +90,17 @@ const linger = ({ raw, socket }: FastifyRequest, ms: number): void => {
   timer.unref()
 }
 
-/** What arrives at one server, and has not been answered to its end. */
+/** Tracks a server's requests until their responses have ended. */
 export const createTraffic = () => {
   const inFlight = new Set<FastifyReply>()
   return {
-    /** Whether an answer is being sent on this connection. */
+    /** True if a response is being sent on this connection. */
     isAnswering: (socket: Socket): boolean =>
       [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent),
 
     /**
-     * Tracks every request from its arrival to the end of its response: adds its id and the security headers, then counts
-     * it and logs it in one line. Includes aborted requests, for which Fastify does not call onResponse. Drops clients
-     * that stall.
+     * Tracks every request from its arrival to the end of its response: adds its id and the security headers, counts it, and
+     * logs one line. Includes aborted requests, for which Fastify does not call onResponse. Drops clients that stall.
      */
     watch(
       app: App,
@@ -112,7 +111,7 @@ export const createTraffic = () => {
       }: {
         readonly metrics: Metrics
         readonly stallLimits: StallLimits
-        /** The id of the key that a request came with, for the log. */
+        /** Returns the id of the request's key, for the log. */
         readonly keyOf?: (request: FastifyRequest) => string | undefined
       },
     ): void {
@@ -121,19 +120,19 @@ export const createTraffic = () => {
         inFlight.add(reply)
         reply.header('x-request-id', request.id)
         reply.header('x-content-type-options', 'nosniff')
-        // A browser sends its session with a request, not a key: it would keep answers after its user has signed out. And a request
-        // for what it keeps waits up to 20 s for one before it. What may be kept says so itself.
+        // Browsers send a session cookie, not a key, so they would keep cached responses after the user has signed out.
+        // Concurrent requests for a cached resource also wait up to 20 s for each other. Cacheable responses override this.
         reply.header('cache-control', 'no-store')
         if (!request.url.startsWith('/api/')) reply.headers(PAGE_HEADERS)
         reply.raw.on('close', () => {
           inFlight.delete(reply)
           linger(request, stallLimits.lingerMs)
           const ms = performance.now() - started
-          // The pattern, which is bounded, unlike the path.
+          // The pattern: unlike paths, there is a limited number.
           const route = request.routeOptions.url ?? 'unmatched'
           const { method } = request
           const finished = reply.raw.writableEnded
-          // 499 is what nginx calls a client that did not wait for its answer.
+          // 499 is nginx's status for a client that disconnected early.
           const status = finished ? reply.raw.statusCode : 499
           metrics.countRequest(method, route, status, ms / 1000)
           request.log.info(

@@ -71,7 +71,7 @@ test.each([
   [{ samples: [{ weight: 1 }, { wieght: 1 }] }, meant('samples[1].wieght', 'samples[1].weight')],
   [{ by_device: { phone: { weigth: 1 } } }, meant('by_device.phone.weigth', 'by_device.phone.weight')],
   [{ rouns: 'a wrong value is told later' }, meant('rouns', 'rounds')],
-])('%j is refused, and the message names the field that was probably meant', async (body, message) => {
+])('%j is refused, naming the field that was probably meant', async (body, message) => {
   expect(await post(body)).toBe(message)
 })
 
@@ -80,11 +80,11 @@ test.each([
   [{ color: 'red', privacy: { clip_norm: 1, shade: 2 } }, 'unknown fields `color`, `privacy.shade` were ignored'],
   [{ samples: [{ weight: 1, color: 'red' }] }, 'unknown field `samples[0].color` was ignored'],
   [{ target: { device: 'a', color: 'red' } }, 'unknown field `target.color` was ignored'],
-])('%j is accepted, and a warning names what was ignored', async (body, warning) => {
+])('%j is accepted, with a warning about ignored fields', async (body, warning) => {
   expect(await post(body)).toBe(warning)
 })
 
-test('a name near a field that the request has already is not taken for a misspelling of it', async () => {
+test('a name similar to a field that the request already has is not treated as a misspelling', async () => {
   expect(await post({ rounds: 3, round: 3 })).toBe('unknown field `round` was ignored')
   expect(await post({ group_a: 'a', group_b: 'b', group_c: 'c' })).toBe('unknown field `group_c` was ignored')
 })
@@ -94,11 +94,11 @@ test.each([
   { rounds: 3, privacy: null, target: 'x' },
   { target: { device: 'a' }, privacy: { clip_norm: 1 } },
   { capabilities: { round: 1, timout_seconds: 2, nested: { any: 'thing' } } },
-])('%j has no unknown field', async (body) => {
+])('%j has no unknown fields', async (body) => {
   expect(await post(body)).toBe('accepted')
 })
 
-test('queries are checked too, also of routes that take none', async () => {
+test('queries are checked too, even for routes that take none', async () => {
   expect(await post({}, '?limits=5')).toBe('unknown query parameter `limits`; did you mean `limit`?')
   expect(await post({}, '?limit=5&page=2')).toBe('unknown query parameter `page` was ignored')
   const answer = await server.app.inject('/things?page=2')
@@ -108,7 +108,7 @@ test('queries are checked too, also of routes that take none', async () => {
   ])
 })
 
-test('a body may be absent, and one that nobody reads is named', async () => {
+test('a body may be absent, and unused fields are reported', async () => {
   const app = await start()
   const absent = await app.inject({ method: 'PUT', url: '/beat' })
   expect([absent.statusCode, absent.headers['x-service-warning']]).toEqual([200, undefined])
@@ -127,7 +127,7 @@ const form = (...fields: string[]) => ({
     .join('')}--b\r\nContent-Disposition: form-data; name="file"; filename="w"\r\n\r\nbytes\r\n--b--\r\n`,
 })
 
-test("a form's text fields are checked too, and nothing of a refused upload stays", async () => {
+test("a form's text fields are checked too, and a refused upload leaves nothing behind", async () => {
   const app = await start()
   const refused = await app.inject(form('num_sample'))
   expect([refused.statusCode, refused.json()]).toEqual([
@@ -146,7 +146,7 @@ test("a form's text fields are checked too, and nothing of a refused upload stay
   ])
 })
 
-test('a body of a great many unknown names is answered with a short warning', async () => {
+test('a body with very many unknown names gets a short warning', async () => {
   const body = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`q${index}`, 0]))
   const warning = await post(body)
   expect(warning).toBe(

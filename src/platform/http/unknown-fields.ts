@@ -5,7 +5,7 @@ import type { App } from './app.ts'
 import { InvalidRequest } from './validation.ts'
 import { warn } from './warnings.ts'
 
-/** The parts of a JSON schema that say which names an object may have. */
+/** The parts of a JSON schema that determine an object's allowed names. */
 interface Shape {
   readonly properties?: Readonly<Record<string, Shape>>
   readonly patternProperties?: Readonly<Record<string, Shape>>
@@ -16,7 +16,7 @@ interface Shape {
   readonly allOf?: readonly Shape[]
 }
 
-/** A field that no schema knows, by its path (`privacy.clip`), and the known one that was probably meant. */
+/** A field that no schema contains, by its path (`privacy.clip`), and the known one that was probably meant. */
 interface UnknownField {
   readonly path: string
   readonly meant: string | null
@@ -24,7 +24,7 @@ interface UnknownField {
 
 type Find = (value: object, path: string, found: UnknownField[]) => void
 
-/** At most this many are checked, so that a body full of unknown names stays cheap. */
+/** The maximum number checked, so that a body full of unknown names stays cheap. */
 const MAX_EXAMINED = 100
 const MAX_NAMED = 10
 const MAX_NAME_LENGTH = 100
@@ -57,7 +57,7 @@ const inItems =
 
 const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** Objects that may have any names: only their values are checked. */
+/** Objects that allow any name: only their values are checked. */
 const inValues =
   (find: Find): Find =>
   (value, path, found) => {
@@ -86,8 +86,8 @@ const inNames =
 const finders = new WeakMap<Shape, Find | null>()
 
 /**
- * What finds the unknown fields of a value of this schema; null where every name is free. An `anyOf` knows the names of all its branches.
- * Worked out once in a process.
+ * Returns a function that finds unknown fields in a value of this schema; null if all names are allowed. An `anyOf` allows the
+ * names of all its branches. Computed once per process.
  */
 const finderOf = (schema: Shape): Find | null => {
   let find = finders.get(schema)
@@ -120,7 +120,7 @@ const compileFinder = (schema: Shape): Find | null => {
 const NO_FIELDS: Shape = { properties: {} }
 const quoted = (path: string): string => `\`${path}\``
 
-/** @throws InvalidRequest for a probable misspelling; other unknown fields become a warning. */
+/** @throws InvalidRequest for a probable misspelling; adds a warning about other unknown fields. */
 const judge = (request: FastifyRequest, found: readonly UnknownField[], noun: string): void => {
   if (found.length === 0) return
   const misspelled = found.find(({ meant }) => meant !== null)
@@ -140,12 +140,12 @@ const check = (request: FastifyRequest, find: Find | null, value: unknown, noun:
 }
 
 /**
- * Before a request is validated: a field of its body or query that looks like a misspelling of a known one is refused, and
- * any other unknown one is ignored and named in a warning.
+ * Checks names before a request is validated: fields of the body or query that look like misspellings of known ones are
+ * refused; other unknown ones are ignored with a warning.
  */
 export const checkFieldNames = (app: App): void => {
   app.addHook('onRoute', (route) => {
-    // Pages, which are not of the API, read their queries themselves.
+    // Pages are not part of the API, and read their queries themselves.
     if (route.schema?.hide === true) return
     const body = finderOf((route.schema?.body ?? NO_FIELDS) as Shape)
     const query = finderOf((route.schema?.querystring ?? NO_FIELDS) as Shape)
@@ -163,7 +163,7 @@ export const checkFieldNames = (app: App): void => {
   })
 }
 
-/** The same of a multipart form's text fields. */
+/** Checks a multipart form's text fields in the same way. */
 export const checkFormFieldNames = (
   request: FastifyRequest,
   form: TObject,

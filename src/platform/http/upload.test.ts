@@ -67,7 +67,7 @@ const post = async (body: string, path = '/upload', type = 'multipart/form-data;
 
 const bad = (message: string) => ({ status: 400, body: { error: 'bad_request', message, status_code: 400 } })
 
-test('a file arrives with its name and with the fields before and after it', async () => {
+test('a file is received with its name and with the fields before and after it', async () => {
   const answer = await post(form(field('num_samples', '120'), file('the weights'), field('description', 'größer, 2×')))
   expect(answer).toEqual({
     status: 201,
@@ -83,7 +83,7 @@ test('a file arrives with its name and with the fields before and after it', asy
   )
 })
 
-test('forms as browsers and fetch make them are read', async () => {
+test('forms from browsers and fetch are accepted', async () => {
   const data = new FormData()
   data.set('file', new Blob(['from a form']), 'näme.pt')
   data.set('format', 'pytorch')
@@ -96,7 +96,7 @@ test('forms as browsers and fetch make them are read', async () => {
   })
 })
 
-test('an empty file is a file', async () => {
+test('an empty file is accepted', async () => {
   expect((await post(form(file('')))).body).toMatchObject({ sha256: sha256(''), size: 0 })
 })
 
@@ -109,7 +109,7 @@ test.each([
   expect((await post(form(file('x', given)))).body.fileName).toBe(kept)
 })
 
-test('a file of exactly the limit is taken and one of a byte more is refused', async () => {
+test('a file of exactly the limit is accepted and one byte more is refused', async () => {
   expect((await post(form(file('0123456789')), '/small')).status).toBe(201)
   expect(await post(form(file('0123456789!')), '/small')).toEqual(
     bad(
@@ -163,7 +163,7 @@ test('a form without a boundary is 400', async () => {
   expect(answer).toEqual(bad('The form is not valid multipart/form-data: Multipart: Boundary not found.'))
 })
 
-test('JSON in place of a form is 400', async () => {
+test('JSON instead of a form is 400', async () => {
   expect(await post('{}', '/upload', 'application/json')).toEqual(
     bad("The Content-Type must be multipart/form-data with a part named 'file', got application/json."),
   )
@@ -172,7 +172,7 @@ test('JSON in place of a form is 400', async () => {
   )
 })
 
-test('an upload that announces more than the limit is refused before it is sent', async () => {
+test('an upload that announces a size above the limit is refused before it is sent', async () => {
   const client = await openRaw(port)
   client.socket.write(
     'POST /upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 9999999999\r\n\r\n',
@@ -183,7 +183,7 @@ test('an upload that announces more than the limit is refused before it is sent'
   client.socket.destroy()
 })
 
-test('a client that goes away half-way leaves nothing behind, and the server goes on', async () => {
+test('a client that disconnects halfway leaves nothing behind, and the server continues', async () => {
   const client = await openRaw(port)
   client.socket.write(
     'POST /upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 50000000\r\n\r\n',
@@ -196,7 +196,7 @@ test('a client that goes away half-way leaves nothing behind, and the server goe
   expect((await post(form(file('still here')))).status).toBe(201)
 })
 
-test('too large an upload is answered while it is still being sent, on a connection that goes on', async () => {
+test('an oversized upload gets a response while it is being sent, and the connection stays usable', async () => {
   const client = await openRaw(port)
   const body = form(file('y'.repeat(3 << 20)))
   client.socket.write(
@@ -210,7 +210,7 @@ test('too large an upload is answered while it is still being sent, on a connect
   client.socket.destroy()
 })
 
-test('64 MiB are taken without being held in memory', async () => {
+test('64 MiB are received without being held in memory', async () => {
   const chunk = Buffer.alloc(1 << 20, 7)
   const head = Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="big.bin"\r\n\r\n`)
   const tail = Buffer.from('\r\n--b--\r\n')

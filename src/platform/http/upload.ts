@@ -8,14 +8,14 @@ import { checkFormFieldNames } from './unknown-fields.ts'
 const FILE_PART = 'file'
 const MAX_FIELDS = 50
 const MAX_FIELD_LENGTH = 64 * 1024
-/** Upper limit for the headers and fields around a file. */
+/** The maximum size of the headers and fields around a file. */
 const FORM_OVERHEAD = MAX_FIELDS * (MAX_FIELD_LENGTH + 1024)
 
 interface Discardable {
   discard(): Promise<void>
 }
 
-/** The part of a blob store that uploads need. */
+/** The part of a blob store that uploads use. */
 export interface UploadTarget<Staged extends Discardable> {
   stage(source: AsyncIterable<Uint8Array>, limits: { readonly maxBytes: number }): Promise<Staged>
 }
@@ -23,15 +23,15 @@ export interface UploadTarget<Staged extends Discardable> {
 export interface Upload<Staged> {
   /** The caller must keep or discard it. */
   readonly file: Staged & { readonly fileName: string }
-  /** Files in the further parts that were allowed, by their part's name; each is the caller's to keep or discard too. */
+  /** Files in the allowed additional parts, by part name; the caller must keep or discard each of them as well. */
   readonly others: Readonly<Record<string, Staged>>
   readonly fields: Readonly<Record<string, string>>
 }
 
 /**
- * Lets the routes of this scope take multipart/form-data. Call it inside a plugin of its own
- * (`app.register(async (scope) => { await acceptUploads(scope); scope.post(...) })`), because the parser adds hooks that
- * every other request would pay for. Other routes answer a form with 400.
+ * Lets the routes of this scope accept multipart/form-data. Call it inside a separate plugin (`app.register(async (scope) => {
+ * await acceptUploads(scope); scope.post(...) })`), because the parser adds hooks that would slow down every other request.
+ * Other routes answer a form with 400.
  */
 export const acceptUploads = async (scope: App): Promise<void> => {
   await scope.register(multipart, {
@@ -40,7 +40,7 @@ export const acceptUploads = async (scope: App): Promise<void> => {
   })
 }
 
-/** A display name, not a path: no folders, no control characters, and short enough for a header. */
+/** Returns a display name, not a path: no folders or control characters, and short enough for a header. */
 const safeName = (given: string | undefined): string => {
   const base = (given ?? '').split(/[\\/]/).at(-1) ?? ''
   const clean = base.replace(/\p{Cc}/gu, '').trim()
@@ -55,7 +55,7 @@ const FORM_FAULTS: Readonly<Record<string, string>> = {
   FST_MP_PREMATURE_CLOSE: 'The connection was closed before the whole form had arrived.',
 }
 
-/** The parser throws plain errors for malformed forms; whatever the store throws is passed on. */
+/** Turns the parser's plain errors for malformed forms into bad_request; passes on errors of the store. */
 const formFault = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof ServiceError) return error
   const { code } = error as Partial<FastifyError>
@@ -81,10 +81,9 @@ const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<stri
 }
 
 /**
- * Streams the form's one file, named 'file', into the store and collects its fields, which may stand before or after
- * it; files in parts that `also` names are accepted too. If the form has the field of `instead`, that field supplies
- * the file, named by the field `file_name`. Nothing is kept if the form is invalid, the file too large, or the client
- * disconnects.
+ * Streams the form's file, named 'file', into the store and collects its fields, which may precede or follow it. Files in parts
+ * named in `also` are accepted too. If the form has the field of `instead`, that field supplies the file, named by the field
+ * `file_name`. Nothing is kept if the form is invalid, the file too large, or the client disconnects.
  */
 export const readUpload = async <Staged extends Discardable>(
   request: FastifyRequest,

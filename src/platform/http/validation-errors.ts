@@ -2,7 +2,7 @@ import type { TLocalizedValidationError } from 'typebox/error'
 import { Pointer } from 'typebox/value'
 import { MUST_BE } from './wire.schema.ts'
 
-/** Which part of a request an error is about. */
+/** The part of a request that an error refers to. */
 export type Part = 'body' | 'querystring' | 'params' | 'headers' | 'form'
 
 /** The parts of a JSON schema that error messages need. */
@@ -33,7 +33,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uri: 'a URL',
 }
 
-/** `tokens` are counted, not kept secret: max_tokens. */
+/** Not `tokens`, which are counts, as in max_tokens. */
 const SECRET = /key|token(?!s)|secret|code|password/i
 const MAX_ERRORS = 3
 
@@ -91,7 +91,7 @@ const literal = (value: unknown): string => (typeof value === 'string' ? `'${val
 const oneOf = (options: readonly string[]): string =>
   options.length < 2 ? (options[0] ?? 'a value') : `${options.slice(0, -1).join(', ')} or ${options.at(-1)}`
 
-/** What a value of this schema must be, worded to follow 'must be'. */
+/** Describes a valid value of this schema, worded to follow 'must be'. */
 export const describe = (schema: Described): string => {
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return oneOf(schema.enum.map(literal))
@@ -166,8 +166,8 @@ const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedV
 }
 
 /**
- * What is wrong with `data`, as one message: the name of each field, its invalid value, and what it must be.
- * Errors below an anyOf are reported for the anyOf itself, and those of an unknown field for its object.
+ * Formats the errors in `data` as one message: the name of each field, its invalid value, and what it must be. Errors below an
+ * anyOf are reported for the anyOf itself, and those of an unknown field for its object.
  */
 export const formatValidationErrors = (
   part: Part,

@@ -14,7 +14,7 @@ const messageOf = (schema: TSchema, value: unknown, httpPart = 'body'): string |
 const field = (schema: TSchema, value: unknown): string | null =>
   messageOf(Type.Object({ field: schema }), { field: value })
 
-describe('a wrong field is named with its fault and what it has to be', () => {
+describe('an invalid field is reported with its value and what it must be', () => {
   test.each([
     [Type.Integer({ minimum: 60, maximum: 3600 }), 59, 'field must be an integer from 60 to 3600, got 59.'],
     [Type.Integer({ minimum: 60, maximum: 3600 }), 61.5, 'field must be an integer from 60 to 3600, got 61.5.'],
@@ -85,7 +85,7 @@ describe('a wrong field is named with its fault and what it has to be', () => {
   })
 })
 
-test('all missing fields are named at once', () => {
+test('all missing fields are reported at once', () => {
   const schema = Type.Object({
     org_id: Type.String({ minLength: 1 }),
     name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -95,22 +95,22 @@ test('all missing fields are named at once', () => {
   )
 })
 
-test('at most three faults are told', () => {
+test('at most three errors are reported', () => {
   const schema = Type.Object({ a: Type.Integer(), b: Type.Integer(), c: Type.Integer(), d: Type.Integer() })
   expect(messageOf(schema, {})).toBe('a is required: an integer; b is required: an integer; c is required: an integer.')
 })
 
-test('an unknown field of a closed object is named beside the known ones', () => {
+test('an unknown field of a closed object is reported along with the known ones', () => {
   const schema = Type.Object({ status: Type.Optional(Type.String()) }, { additionalProperties: false })
   expect(messageOf(schema, { staus: 'active' })).toBe('staus is not a known field (known here: status).')
 })
 
-test('names with slashes and tildes are shown as they were sent', () => {
+test('names with slashes and tildes are shown as sent', () => {
   const schema = Type.Object({ tags: Type.Record(Type.String(), Type.Integer()) })
   expect(messageOf(schema, { tags: { 'a/b~c': 'x' } })).toBe("tags.a/b~c must be an integer, got 'x'.")
 })
 
-test('the value of a field that may hold a secret is not repeated', () => {
+test('the value of a field that may contain a secret is not repeated', () => {
   const schema = Type.Object({ code_verifier: Type.String({ minLength: 43 }) })
   expect(messageOf(schema, { code_verifier: 'hunter2' })).toBe(
     'code_verifier must be a string of at least 43 characters, got a string of 7 characters, not shown here.',
@@ -119,7 +119,7 @@ test('the value of a field that may hold a secret is not repeated', () => {
   expect(messageOf(counted, { max_tokens: '5' })).toBe("max_tokens must be an integer, got '5'.")
 })
 
-test('bodies are not coerced: a text is no number and a number no text', () => {
+test('bodies are not coerced: a string is not a number, nor a number a string', () => {
   expect(field(Type.Integer(), '5')).toBe("field must be an integer, got '5'.")
   expect(field(Type.String(), 5)).toBe('field must be a string, got 5.')
   expect(field(Type.Boolean(), 1)).toBe('field must be true or false, got 1.')
@@ -139,7 +139,7 @@ const query = (value: Record<string, unknown>): unknown => {
   return error?.message ?? typed
 }
 
-test('query texts become the values that their schema asks for, and defaults are filled in', () => {
+test("query strings are converted to their schema's types, and defaults are filled in", () => {
   expect(query({})).toEqual({ limit: 20 })
   expect(query({ limit: '7', is_baseline: 'false', rate: '-1.5e3', name: '42', ids: ['1', '2'] })).toEqual({
     limit: 7,
@@ -163,7 +163,7 @@ test.each([
   [{ rate: 'NaN' }, "rate must be a finite number, got 'NaN'."],
   [{ rate: 'Infinity' }, "rate must be a finite number, got 'Infinity'."],
   [{ rate: '1e999' }, "rate must be a finite number, got '1e999'."],
-])('the query %j is refused by name', (value, message) => {
+])('the query %j is refused, naming the field', (value, message) => {
   expect(query(value)).toBe(message)
 })
 
@@ -173,7 +173,7 @@ const Fields = Type.Object({
   format: Type.Optional(Type.Union([Type.Literal('pytorch'), Type.Literal('onnx')])),
 })
 
-test('form fields become typed values', () => {
+test('form fields are converted to typed values', () => {
   expect(parseFields(Fields, { num_samples: '120', local_loss: '0.25', format: 'onnx' })).toEqual({
     num_samples: 120,
     local_loss: 0.25,

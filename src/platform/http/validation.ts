@@ -6,17 +6,17 @@ import { Value } from 'typebox/value'
 import { badRequest } from '../../domain/errors.ts'
 import { formatValidationErrors, type Part } from './validation-errors.ts'
 
-// RFC 3339 has leap seconds, and RFC 9557 names of zones behind the time; neither is a time that a Date or the database can hold.
+// RFC 3339 allows leap seconds, and RFC 9557 a zone name after the time; neither a Date nor the database can represent them.
 const isDateTime = Format.IsDateTime
 Format.Set('date-time', (text) => isDateTime(text) && !Number.isNaN(Date.parse(text)))
 
 /** Marks the schema of a body that may be absent; omitted from the API document. */
 export const OPTIONAL_BODY = 'x-optional-body'
 
-/** A request that does not match its route's schema; answered with bad_request and this message. */
+/** A request that does not match its route's schema; sent as bad_request with this message. */
 export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest'
-  // Fastify writes these two.
+  // Set by Fastify.
   statusCode = 400
   validationContext: string | undefined
 }
@@ -28,7 +28,7 @@ type Validator = (data: unknown) => Outcome
 export const optionalBody = <S extends TSchema>(schema: S) =>
   Unsafe<Static<S> | undefined>({ ...schema, [OPTIONAL_BODY]: true })
 
-/** The parts of a JSON schema that say how text becomes a value. */
+/** The parts of a JSON schema that determine how text is converted. */
 interface Typed {
   readonly type?: string | readonly string[]
   readonly const?: unknown
@@ -45,7 +45,7 @@ const toNumber = (text: string): number | string => {
   return Number.isFinite(value) ? value : text
 }
 
-/** An integer beyond 2^53 would silently be rounded, so it stays text and is rejected by the validator. */
+/** Integers beyond 2^53 would be rounded silently, so they stay text and the validator rejects them. */
 const toInteger = (text: string): number | string => {
   const value = toNumber(text)
   return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? text : value
@@ -77,8 +77,8 @@ const coerceValue = (schema: Typed, value: unknown): unknown => {
 }
 
 /**
- * Turns the text of query, path and form fields into the numbers and booleans that their schema asks for. Text that is
- * not such a value ('', 'NaN', '1e999') is left as it is, so that the validator refuses it and shows it.
+ * Converts the text of query, path and form fields to the numbers and booleans in their schema. Text that is not such a value
+ * ('', 'NaN', '1e999') stays as it is, so that the validator reports it.
  */
 const coerceFields = (schema: object, fields: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const { properties = {} } = schema as Typed
@@ -111,8 +111,8 @@ const validatorOf = (part: Part, schema: TSchema): Validator => {
 }
 
 /**
- * Bodies are taken as they are: '5' is not 5. Paths and queries carry only text, so theirs is turned into what the
- * schema asks for. Defaults are filled in everywhere.
+ * Bodies are not converted: '5' is not 5. Paths and queries contain only text, which is converted to the schema's types.
+ * Defaults are filled in everywhere.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const part = (httpPart ?? 'body') as Part
@@ -130,7 +130,7 @@ const validate: (part: Part, schema: TSchema, data: unknown) => Outcome = (part,
   return validator(data)
 }
 
-/** The text fields of a multipart form as the typed values of `schema`; bad_request names what does not fit. */
+/** Converts the text fields of a multipart form to the typed values of `schema`. Throws bad_request naming invalid ones. */
 export const parseFields = <S extends TSchema>(schema: S, fields: Readonly<Record<string, string>>): Static<S> => {
   const outcome = validate('form', schema, fields)
   if ('error' in outcome) throw badRequest(outcome.error.message)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { App } from './app.ts'
 import { sendWarnings, warn } from './warnings.ts'
 
-test('the warnings of a request leave in one header, each once, as plain ASCII', async () => {
+test('the warnings of a request are sent in one header, without duplicates, as plain ASCII', async () => {
   const app = Fastify() as unknown as App
   sendWarnings(app)
   app.get('/', async (request) => {

@@ -7,7 +7,7 @@ import type { RouteConfig } from './route-config.ts'
 
 const YEAR = '365d'
 
-// Nothing inline and nothing from elsewhere: what a name or a reason contains can never run.
+// Nothing inline and nothing from other origins, so text in a name or a reason can never run.
 const PAGE_HEADERS = {
   'content-security-policy':
     "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -24,12 +24,12 @@ const isNavigation = (request: FastifyRequest): boolean =>
   !OF_PROGRAMS.test(request.url.split('?', 1)[0]!) &&
   request.headers.accept?.includes('text/html') === true
 
-/** Answers a request for a page of the web app, whatever its path; null for other requests. */
+/** Responds to a request for a page of the web app, whatever its path; null for other requests. */
 export type AnswerPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null
 
 /**
- * Serves the web app in `folder`: its page at `/`, and under `assets/` files whose names change with their content. If
- * there is none (a service that runs from unbuilt sources), `/` redirects to the documentation.
+ * Serves the web app in `folder`: its page at `/`, and under `assets/` files whose names change with their content. Without it
+ * (a service that runs from unbuilt sources), `/` and `/docs` redirect to /openapi.json.
  */
 export const serveWebApp = async (app: App, folder: string | null): Promise<AnswerPage> => {
   const config: RouteConfig = { access: 'public', rateLimit: false }
@@ -43,7 +43,7 @@ export const serveWebApp = async (app: App, folder: string | null): Promise<Answ
   const sendPage = (reply: FastifyReply): FastifyReply =>
     reply.headers(PAGE_HEADERS).header('cache-control', 'no-cache').sendFile('index.html', { cacheControl: false })
 
-  // The reference is at its address for every client, as it was before it became a page of the app.
+  // /docs works for every client, as it did before the reference became a page of the app.
   for (const path of ['/', '/docs']) app.get(path, hidden, (_request, reply) => sendPage(reply))
   app.get('/assets/*', hidden, (request, reply) => {
     const { '*': name } = request.params as { '*': string }

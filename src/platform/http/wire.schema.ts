@@ -1,14 +1,14 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 
-/** The key of a schema that the API document shows instead of the enclosing one, which is only used to validate. */
+/** The key of a schema shown in the API document in place of the enclosing one, which is only used for validation. */
 export const DOCUMENTED_AS = 'x-documented-as'
-/** The key of keywords that the document puts next to a `$ref`, which OpenAPI 3.1 allows. */
+/** The key of keywords placed next to a `$ref` in the document, which OpenAPI 3.1 allows. */
 export const REF_SIBLINGS = 'x-ref-siblings'
-/** The key of a parameter's name among the document's components. */
+/** The key of a parameter's component name in the document. */
 export const PARAMETER = 'x-parameter'
 
-/** An object of request and response bodies, which is one component of the document; its name is the `title`. */
+/** An object in request and response bodies: one component of the document, named by its `title`. */
 export const Part = <P extends TProperties>(name: string, description: string, properties: P) =>
   Type.Object(properties, { title: name, description })
 
@@ -16,17 +16,15 @@ export const Part = <P extends TProperties>(name: string, description: string, p
 export const Body = <P extends TProperties>(name: string, description: string, example: object, properties: P) =>
   Type.Object(properties, { title: name, description, examples: [example] })
 
-/** A parameter of several operations, which is one component of the document with this name. */
+/** A parameter of several operations: one component of the document with this name. */
 export const Parameter = <Schema extends TSchema>(name: string, schema: Schema): Schema =>
   Object.assign(schema, { [PARAMETER]: name })
 
-/** A named schema with keywords for one place of its use, such as a description; the document puts them next to the reference. */
-export const RefWith = <Schema extends TSchema>(
-  schema: Schema,
-  siblings: { description?: string; 'x-extension'?: true },
-) => Type.Unsafe<Static<Schema>>({ ...schema, [REF_SIBLINGS]: siblings })
+/** A named schema with keywords for one use of it, such as a description; the document puts them next to the reference. */
+export const RefWith = <Schema extends TSchema>(schema: Schema, siblings: { description?: string }) =>
+  Type.Unsafe<Static<Schema>>({ ...schema, [REF_SIBLINGS]: siblings })
 
-/** The key of what a text must be, worded to follow 'must be', because regular expressions are hard to read. */
+/** The key of a text's description, worded to follow 'must be', because regular expressions are hard to read. */
 export const MUST_BE = 'x-must-be'
 
 /** Text that matches a pattern; errors describe it with `mustBe`. */
@@ -41,7 +39,7 @@ export const Line = (maxLength: number, description: string) =>
     description,
   })
 
-/** Types that several resources share. */
+/** Types used by several resources. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
 export const Uuid = Type.String({ format: 'uuid' })
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -66,7 +64,7 @@ export const Page = (limits: { readonly max: number; readonly default: number })
 
 export const Envelope = { total: Count, limit: Type.Integer(), offset: Count }
 
-/** A file as it travels in a multipart body or a download. */
+/** A file in a multipart body or a download. */
 export const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
 /** A body of raw bytes. */

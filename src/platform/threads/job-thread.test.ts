@@ -11,14 +11,14 @@ const echo = (start: () => Worker = () => new Worker(ECHO, { eval: true })): Job
   return thread
 }
 
-test('answers one job after another, and fails only the one during which the thread dies', async () => {
+test('answers one job after another, and fails only the job during which the thread dies', async () => {
   const thread = echo()
   const [first, second, third] = await Promise.allSettled(['a', 'die', 'c'].map((request) => thread.run(request)))
   expect([first, third]).toEqual(['a', 'c'].map((value) => ({ status: 'fulfilled', value })))
   expect(second).toMatchObject({ reason: new Error('The worker thread ended before its job was done: exit code 1.') })
 })
 
-test('a thread that cannot be started fails that job, and the next one tries again', async () => {
+test('a thread that cannot be started fails that job, and the next job tries again', async () => {
   let refusals = 1
   const thread = echo(() => {
     if (refusals-- > 0) throw new Error('no more threads')

@@ -7,8 +7,8 @@ interface Job<Request, Reply> {
 }
 
 /**
- * One worker thread that answers one request after another. It is started by the first, keeps no process alive while it
- * has nothing to do, and is replaced when it dies or is stopped; only the request that it was answering fails then.
+ * One worker thread that handles one request at a time. It is started by the first request, does not keep the process alive
+ * while idle, and is replaced if it dies or is stopped; only the current request then fails.
  */
 export class JobThread<Request, Reply> {
   readonly #start: () => Worker
@@ -21,7 +21,7 @@ export class JobThread<Request, Reply> {
     this.#start = start
   }
 
-  /** Rejects with what `stop` or `close` is given, and when the thread dies. */
+  /** Rejects with the reason passed to `stop` or `close`, or if the thread dies. */
   run(request: Request): Promise<Reply> {
     if (this.#closed !== null) return Promise.reject(this.#closed)
     return new Promise((resolve, reject) => {
@@ -38,7 +38,7 @@ export class JobThread<Request, Reply> {
     await worker?.terminate()
   }
 
-  /** Rejects what is waiting or running, and all that comes later, and ends the thread. */
+  /** Ends the thread, and rejects waiting, running and all later requests. */
   async close(reason: Error): Promise<void> {
     this.#closed = reason
     for (const job of this.#waiting.splice(0)) job.reject(reason)
@@ -56,7 +56,7 @@ export class JobThread<Request, Reply> {
     try {
       this.#worker ??= this.#open()
     } catch (error) {
-      // The operating system gave no thread; the next job tries again.
+      // The operating system could not create a thread; the next job tries again.
       this.#settle(() => job.reject(error as Error))
       return
     }

@@ -8,8 +8,8 @@ const CACHE = new URL('../../../node_modules/.cache/tributary-threads/', import.
 const compiled = new Map<string, URL>()
 
 /**
- * The program of a thread or process, compiled from its .ts source into one JavaScript file: Node 20 does not pass the
- * main thread's loader on, and loading a loader in each thread would take longer than its work. Compiled once per process.
+ * Compiles the program of a thread or process from its .ts source into one JavaScript file: Node 20 does not pass the main
+ * thread's loader on, and loading a loader in each thread would take longer than its work. Compiled once per process.
  */
 const compiledEntry = (source: URL): URL => {
   const earlier = compiled.get(source.href)
@@ -28,7 +28,7 @@ const compiledEntry = (source: URL): URL => {
   const file = new URL(`${createHash('sha256').update(code).digest('hex').slice(0, 16)}.mjs`, CACHE)
   compiled.set(source.href, file)
   if (existsSync(file)) return file
-  // Other processes may be about to start the same program: they must not find half a file.
+  // Other processes may be about to start the same program and must not find an incomplete file.
   const unfinished = new URL(`${process.pid}.mjs`, CACHE)
   mkdirSync(CACHE, { recursive: true })
   writeFileSync(unfinished, code)
@@ -37,9 +37,9 @@ const compiledEntry = (source: URL): URL => {
 }
 
 /**
- * The file a worker thread or child process starts from, beside the module that starts it. Built, that is the .js file
- * of this name. From source (tests, `npm run dev`) it is the .ts file, compiled where the name says that it is a
- * program of its own: `x.worker` or `x.process`.
+ * Returns the file from which a worker thread or child process starts, next to the module that starts it. In a build, that is
+ * the .js file of this name. From source (tests, `npm run dev`) it is the .ts file, compiled if it is a separate program:
+ * `x.worker` or `x.process`.
  */
 export const threadEntry = (importMetaUrl: string, name: string): URL => {
   if (!importMetaUrl.endsWith('.ts')) return new URL(`./${name}.js`, importMetaUrl)
@@ -49,7 +49,7 @@ export const threadEntry = (importMetaUrl: string, name: string): URL => {
 
 /** Starts a worker thread from the file `name` next to the calling module. */
 export const startThread = (importMetaUrl: string, name: string, options: Omit<WorkerOptions, 'eval'> = {}): Worker =>
-  // Without the arguments of the main thread, which from source would load its TypeScript loader here as well.
+  // Without the main thread's arguments, which from source would load its TypeScript loader here as well.
   new Worker(threadEntry(importMetaUrl, name), {
     name,
     ...(importMetaUrl.endsWith('.ts') && { execArgv: [] }),

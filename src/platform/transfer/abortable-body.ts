@@ -1,8 +1,8 @@
 const isNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined
 
 /**
- * The response with a body that ends with the signal, and the connection with it. In Node the signal given to `fetch` may do
- * nothing any more once the headers are there: it is forgotten when the request is collected as garbage. Browsers keep it.
+ * Returns the response with a body that ends when the signal aborts, as does the connection. In Node the signal given to
+ * `fetch` may stop working once the headers are there: it is dropped when the request is garbage-collected. Browsers keep it.
  */
 export const withAbortableBody = (response: Response, signal: AbortSignal): Response => {
   if (!isNode || response.body === null) return response

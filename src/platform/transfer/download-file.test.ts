@@ -10,7 +10,7 @@ import type { RemoteFile } from './remote-file.ts'
 
 const BYTES = randomBytes(100_000)
 
-/** A file whose server sends half of it, and the rest of each answer when the test says so. */
+/** Starts a server that sends half of a file, and the rest of each response when the test requests it. */
 const startHost = async () => {
   const waiting: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -44,7 +44,7 @@ const start = async () => {
   return { ...host, folder, download }
 }
 
-it('a second run that downloads the same file is refused, and the file of the first stays as it was verified', async () => {
+it("a second run that downloads the same file is refused, and the first run's verified file is unchanged", async () => {
   const { folder, waiting, finish, download } = await start()
   let arrived = 0
   const first = download('tiny.gguf', undefined, (received) => {
@@ -56,7 +56,7 @@ it('a second run that downloads the same file is refused, and the file of the fi
     message: `Another run is downloading hf:org/tiny:tiny.gguf (process ${process.pid} on ${hostname()}).`,
     advice: 'Wait for it, or stop it. Then run this again.',
   })
-  // Under another name it is another file.
+  // Under another name it is a different file.
   const other = download('copy.gguf')
   await expect.poll(() => waiting.length).toBe(2)
   finish()
@@ -66,7 +66,7 @@ it('a second run that downloads the same file is refused, and the file of the fi
   expect((await readdir(folder)).sort()).toEqual(['copy.gguf', 'tiny.gguf'])
 })
 
-it('a download that is stopped lets the next run continue it', async () => {
+it('a stopped download is resumed by the next run', async () => {
   const { folder, waiting, finish, download } = await start()
   const stop = new AbortController()
   const stopped = download('tiny.gguf', stop.signal, () => stop.abort(new Error('stopped')))
@@ -93,7 +93,7 @@ it('the lock of a dead process is taken over, and that of a process elsewhere on
   const past = new Date(Date.now() - 121_000)
   const left = [
     ['1 elsewhere.example token', past],
-    // No process has a number as high as this one.
+    // No process id is this high.
     [`99999999 ${hostname()} token`, new Date()],
     [`${process.pid} ${hostname()} of-an-earlier-process-with-this-number`, new Date()],
     ['', past],

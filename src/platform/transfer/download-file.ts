@@ -26,13 +26,13 @@ const STALL_MS = 60_000
 const MAX_BYTES = 1024 ** 4
 const FIRST_WAIT_MS = 500
 
-/** Named after the bytes that it grows into: what was left of other bytes is never continued. */
+/** Named after the digest of the complete file, so that a part of another file is never resumed. */
 const partPath = (target: string, { digest }: RemoteFile): string => {
   const mark = createHash('sha256').update(`${digest.algorithm} ${digest.hex}`).digest('hex').slice(0, 16)
   return join(dirname(target), `.${basename(target).slice(0, 100)}.${mark}.part`)
 }
 
-/** One try at bringing what is there up to the whole file. */
+/** Makes one attempt to complete the file. */
 const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOptions): Promise<void> => {
   const { signal, progress, stallMs = STALL_MS, maxBytes = MAX_BYTES } = options
   const { etag, size } = remote
@@ -45,7 +45,7 @@ const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOpti
     progress: () => progress?.(sink.received(), size),
     send: async (headers, stop) => {
       const own = await remote.ownHeaders()
-      // The host of the bytes may know them under another tag.
+      // The host that serves the file may use another ETag.
       const ifRange = headers.range !== undefined && etag !== null ? { 'if-range': `"${etag}"` } : {}
       const ownHeaders = { ...own, ...ifRange }
       const { response, about } = await follow(remote.url, { headers, ownHeaders, signal: stop })
@@ -60,7 +60,7 @@ const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOpti
   })
 }
 
-/** Under the lock: nobody else writes to the part, which becomes the target. */
+/** Requires the lock: nothing else may write to the part, which becomes the target. */
 const download = async (
   remote: RemoteFile,
   part: string,
@@ -77,7 +77,7 @@ const download = async (
         const digest = await digestOf(part, remote.digest.algorithm)
         if (digest === remote.digest.hex) break
         await sink.reset()
-        // Once may be a part that another run had spoilt; twice is what is offered.
+        // The first mismatch may come from a part that another run corrupted; the second means that the offered file differs.
         if (++mismatches === 2) {
           throw new TransferError(
             `${remote.label} has the ${remote.digest.algorithm} ${digest} instead of ${remote.digest.hex}.`,
@@ -108,9 +108,10 @@ const download = async (
 }
 
 /**
- * Downloads a remote file to `target`, complete and verified or not at all. Resumes what an earlier attempt or run left
- * of the same bytes.
- * @throws TransferError when it cannot be had, or another run is downloading it; the file system's own errors; the signal's reason
+ * Downloads a remote file to `target`, complete and verified or not at all. Resumes an earlier attempt or run for the same
+ * file.
+ * @throws TransferError if it cannot be downloaded, or another run is downloading it; errors of the file system; the signal's
+ * reason
  */
 export const downloadFile = async (
   remote: RemoteFile,
@@ -123,7 +124,7 @@ export const downloadFile = async (
   }
   await mkdir(dirname(target), { recursive: true })
   const part = partPath(target, remote)
-  // Two would write into each other's bytes, also after one of them has verified the file.
+  // Two runs would overwrite each other's bytes, even after one of them has verified the file.
   const lock = await lockFile(
     `${part}.lock`,
     (holder) =>

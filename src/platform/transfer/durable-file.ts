@@ -3,7 +3,7 @@ import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A name is durable only once the folder that holds it is. Windows cannot open folders; it needs none of this. */
+/** A new name is durable only once its folder is synced. Windows cannot open folders, and does not need this. */
 export const syncFolder = async (folder: string): Promise<void> => {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')
@@ -14,7 +14,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
   }
 }
 
-/** What Windows answers while a virus scanner or a reader has the file open for a moment. */
+/** Windows returns these while a virus scanner or a reader briefly has the file open. */
 const PASSING = new Set(['EPERM', 'EACCES', 'EBUSY'])
 const TRIES = process.platform === 'win32' ? 10 : 1
 

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nullIfMissing } from './missing-file.ts'
 
-/** Of a lock of another machine or container, whose processes cannot be looked up: it is renewed while it is held. */
+/** For locks from other machines or containers, whose processes cannot be checked: a lock is renewed while it is held. */
 const DEAD_AFTER_MS = 120_000
 const RENEWED_EVERY_MS = 10_000
 const TAKEOVER_MS = 200
@@ -19,19 +20,13 @@ interface Found {
   readonly changedAt: number
 }
 
-/** Texts of the locks of this process: one that it left in an earlier life with the same number is not among them. */
+/** The texts of this process's locks, to exclude locks left by an earlier process with the same id. */
 const heldHere = new Set<string>()
 
-const orNull = <T>(looking: Promise<T>): Promise<T | null> =>
-  looking.catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
-
-/** Null if there is none. A process that dies while it creates the file leaves it empty. */
+/** Null if there is no lock. A process that dies while creating the file leaves it empty. */
 const find = async (path: string): Promise<Found | null> => {
-  const text = await orNull(readFile(path, 'utf8'))
-  const state = await orNull(stat(path))
+  const text = await nullIfMissing(readFile(path, 'utf8'))
+  const state = await nullIfMissing(stat(path))
   if (text === null || state === null) return null
   const [pid = '', host = ''] = text.split(' ')
   return { text, pid: Number(pid), host, changedAt: state.mtimeMs }
@@ -41,7 +36,7 @@ const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it is another user's.
+    // EPERM: it belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
@@ -49,7 +44,7 @@ const isRunning = (pid: number): boolean => {
 const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
   if (host !== hostname()) return Date.now() - changedAt >= DEAD_AFTER_MS
   if (pid === process.pid) return !heldHere.has(text)
-  // After a restart of the machine another process may have the number.
+  // After a reboot another process may have this id.
   return changedAt < Date.now() - uptime() * 1000 || !isRunning(pid)
 }
 
@@ -63,7 +58,7 @@ const create = async (path: string, text: string): Promise<boolean> => {
   }
 }
 
-/** False while another holds it. */
+/** False while another process holds it. */
 const take = async (path: string, text: string): Promise<boolean> => {
   if (await create(path, text)) return true
   const found = await find(path)
@@ -71,15 +66,15 @@ const take = async (path: string, text: string): Promise<boolean> => {
   if (!isDead(found)) return false
   await rm(path, { force: true })
   if (!(await create(path, text))) return false
-  // Another may have found the same dead lock and replaced ours: the last one stays.
+  // Another process may have found the same dead lock and replaced ours: the last one wins.
   await sleep(TAKEOVER_MS)
-  return (await orNull(readFile(path, 'utf8'))) === text
+  return (await nullIfMissing(readFile(path, 'utf8'))) === text
 }
 
 /**
- * Makes this the only holder of `path`, which is made, among all processes that share its folder. The lock of a dead process
- * is taken over.
- * @throws what `refusal` makes of the holder, such as `process 12 on host`; null: there was none any more
+ * Makes the caller the only holder of `path`, which is created, among all processes that share its folder. Takes over the lock
+ * of a dead process.
+ * @throws the result of `refusal` for the holder, such as `process 12 on host`; null if the holder is unknown
  */
 export const lockFile = async (path: string, refusal: (holder: string | null) => Error): Promise<FileLock> => {
   const text = `${process.pid} ${hostname()} ${randomUUID()}`
@@ -100,7 +95,7 @@ export const lockFile = async (path: string, refusal: (holder: string | null) =>
   return {
     release: async () => {
       clearInterval(renewing)
-      if ((await orNull(readFile(path, 'utf8'))) === text) await rm(path, { force: true })
+      if ((await nullIfMissing(readFile(path, 'utf8'))) === text) await rm(path, { force: true })
       heldHere.delete(text)
     },
   }

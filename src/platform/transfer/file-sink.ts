@@ -12,7 +12,7 @@ export interface FileSink extends Sink {
   close(): Promise<void>
 }
 
-/** The digest of a file on this disk. Git names a blob by the sha1 of its length and its bytes. */
+/** Returns the digest of a local file. Git identifies a blob by the SHA-1 of its length and its bytes. */
 export const digestOf = async (path: string, algorithm: Digest['algorithm']): Promise<string> => {
   const hash = createHash(algorithm === 'sha256' ? 'sha256' : 'sha1')
   if (algorithm === 'git-blob') hash.update(`blob ${(await stat(path)).size}\0`)
@@ -20,7 +20,7 @@ export const digestOf = async (path: string, algorithm: Digest['algorithm']): Pr
   return hash.digest('hex')
 }
 
-/** Collects a download in a file, and resumes what an earlier run left there. Uses constant memory. */
+/** Collects a download in a file, resuming what an earlier run left there. Uses constant memory. */
 export const openFileSink = async (path: string): Promise<FileSink> => {
   const file = await open(path, 'a')
   let size = (await file.stat()).size

@@ -9,16 +9,16 @@ export interface Request {
   readonly method?: 'GET' | 'HEAD'
   /** For every host, including redirect targets. */
   readonly headers?: Readonly<Record<string, string>>
-  /** For the first host only: a key must not travel to wherever a redirect points. */
+  /** For the first host only: keys must not be sent to redirect targets. */
   readonly ownHeaders?: Readonly<Record<string, string>>
-  /** Whether to go where another host has it. When false, the redirect itself is the answer. */
+  /** Whether to follow redirects to other hosts. If false, the redirect itself is returned. */
   readonly leaveHost?: boolean
   readonly signal: AbortSignal
 }
 
 export interface Answered {
   readonly response: Response
-  /** The last answer of the first host: what it says of a file that another host has. */
+  /** The headers of the first host's last response, which describe a file that another host serves. */
   readonly about: Headers
 }
 
@@ -31,7 +31,7 @@ const ask = async (url: URL, headers: Record<string, string>, requested: Request
     requested.signal.throwIfAborted()
     return await fetch(url, {
       method: requested.method ?? 'GET',
-      // Ranges count the bytes of the file, not those of a compressed form of it.
+      // Ranges refer to the bytes of the file, not of a compressed form.
       headers: { 'accept-encoding': 'identity', 'user-agent': 'tributary', ...headers },
       redirect: 'manual',
       signal: AbortSignal.any([requested.signal, stop.signal]),
@@ -52,8 +52,8 @@ const waitAskedFor = (response: Response): number | null => {
 }
 
 /**
- * Asks, and goes where redirects point, at most five times, never from https to http.
- * @throws Interruption when nothing answers, or the answer is 408, 429 or 5xx; TransferError for redirects that lead nowhere
+ * Sends a request and follows redirects, at most five, never from https to http.
+ * @throws Interruption if there is no response, or it is 408, 429 or 5xx; TransferError for invalid redirects
  */
 export const follow = async (start: URL, requested: Request): Promise<Answered> => {
   const { headers = {}, ownHeaders = {}, leaveHost = true } = requested
@@ -86,7 +86,7 @@ export const follow = async (start: URL, requested: Request): Promise<Answered> 
   }
 }
 
-/** What an answer says, where it is JSON of at most so many bytes; else null. @throws TransferError where it is longer */
+/** Returns a response's JSON of at most `maxBytes`; null if it is not JSON. @throws TransferError if it is longer */
 export const jsonOf = async (response: Response, maxBytes: number): Promise<unknown> => {
   const parts: Uint8Array[] = []
   let size = 0

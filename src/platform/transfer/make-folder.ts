@@ -12,10 +12,10 @@ const FAULTS: Readonly<Record<string, string>> = {
 
 export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
 
-/** What kept a file or folder from being made, for people. */
+/** Describes why a file or folder could not be created, for people. */
 export const faultOf = (error: unknown): string => FAULTS[codeOf(error)] ?? codeOf(error)
 
-/** Whether the folder exists; throws if it is not a folder or cannot be checked. */
+/** Returns whether the folder exists; throws if it is not a folder or cannot be checked. */
 const isFolder = async (path: string): Promise<boolean> => {
   const found = await stat(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return null
@@ -26,7 +26,9 @@ const isFolder = async (path: string): Promise<boolean> => {
   return found !== null
 }
 
-/** Like mkdir with `recursive`, which in Node 20 never returns where the kernel answers ENOENT, as below /proc. True where it is new. */
+/**
+ * Like mkdir with `recursive`, which in Node 20 never returns if the kernel answers ENOENT, as below /proc. True if it is new.
+ */
 export const makeFolder = async (path: string): Promise<boolean> => {
   if (await isFolder(path)) return false
   await makeFolder(dirname(path))

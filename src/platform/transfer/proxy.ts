@@ -5,15 +5,15 @@ import { connect as connectTls } from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 
 const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const
-/** Never behind the proxy. */
+/** Always direct, never through the proxy. */
 const THIS_MACHINE = 'localhost,127.0.0.1,[::1]'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The environment names a proxy that cannot be used. */
+/** The environment names an unusable proxy. */
 export class ProxyError extends Error {}
 
-/** An address without a scheme is one of a proxy that is asked over HTTP, as everywhere else. */
+/** An address without a scheme is that of an HTTP proxy, as is customary. */
 const addressIn = (env: Environment, names: readonly (typeof VARIABLES)[number][]): URL | null => {
   const name = names.find((each) => env[each])
   if (name === undefined) return null
@@ -28,15 +28,15 @@ const addressIn = (env: Environment, names: readonly (typeof VARIABLES)[number][
 interface Proxies {
   readonly http: URL | null
   readonly https: URL | null
-  /** Hosts, which stand for their subdomains too, perhaps with a port. */
+  /** Hosts, including their subdomains, optionally with a port. */
   readonly direct: string
 }
 
 let proxies: Proxies = { http: null, https: null, direct: '' }
 
 /**
- * Sends what this thread requests by `fetch` through the proxy that HTTPS_PROXY or HTTP_PROXY names, but to this machine and to the
- * hosts of NO_PROXY, and their subdomains, directly. Names in lower case come first, as in curl. HTTP_PROXY is for https too where
+ * Sends this thread's `fetch` requests through the proxy in HTTPS_PROXY or HTTP_PROXY, except those to this machine and to the
+ * hosts in NO_PROXY and their subdomains. Lowercase names take precedence, as in curl. HTTP_PROXY is also used for https if
  * HTTPS_PROXY is not set.
  * @throws ProxyError
  */
@@ -50,7 +50,7 @@ export const sendThroughProxy = async (env: Environment): Promise<void> => {
   const { EnvHttpProxyAgent, setGlobalDispatcher } = await import('undici')
   setGlobalDispatcher(
     new EnvHttpProxyAgent({
-      // Tunnels are for https: many proxies allow no others.
+      // Tunnels only for https: many proxies allow no others.
       proxyTunnel: false,
       httpProxy: http?.href ?? '',
       httpsProxy: https?.href ?? '',
@@ -59,7 +59,7 @@ export const sendThroughProxy = async (env: Environment): Promise<void> => {
   )
 }
 
-/** By the rules of `EnvHttpProxyAgent`. */
+/** Follows the rules of `EnvHttpProxyAgent`. */
 const isDirect = ({ hostname, protocol, port }: URL): boolean =>
   proxies.direct.split(/[,\s]+/).some((entry) => {
     const [, host = '', ofPort] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase())!
@@ -86,16 +86,16 @@ const openTunnel = (proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> 
     asked.end()
   })
 
-/** The proxy that requests to `url` go through. */
+/** Returns the proxy for requests to `url`. */
 const proxyOf = (url: URL): URL | null => (isDirect(url) ? null : proxies[url.protocol === 'https:' ? 'https' : 'http'])
 
-/** For messages about connections: ` through the proxy …` where there is one. */
+/** For messages about connections: ` through the proxy …` if there is one. */
 export const throughProxy = (url: URL): string => {
   const proxy = proxyOf(url)
   return proxy === null ? '' : ` through the proxy ${proxy.host}`
 }
 
-/** How `request` of `node:http` or `node:https` reaches `url`: as `fetch` does. */
+/** Returns options with which `request` of `node:http` or `node:https` reaches `url` the same way as `fetch`. */
 export const routeTo = async (url: URL, signal: AbortSignal): Promise<RequestOptions> => {
   const proxy = proxyOf(url)
   if (proxy === null) return { agent: false }
@@ -107,7 +107,7 @@ export const routeTo = async (url: URL, signal: AbortSignal): Promise<RequestOpt
   const socket = await openTunnel(proxy, url, signal)
   if (url.protocol === 'http:') return { createConnection: () => socket }
   const host = urlToHttpOptions(url).hostname!
-  // An address without a name has none to ask for; the certificate is then compared with the address.
+  // An IP address has no server name to send; the certificate is then checked against the address.
   const connection = connectTls({ socket, host, servername: isIP(host) === 0 ? host : '' })
   return { createConnection: () => connection }
 }

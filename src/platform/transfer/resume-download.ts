@@ -1,30 +1,30 @@
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 
-/** Where a download is collected; it outlives the connection, so an interrupted download can be resumed. */
+/** Collects a download; it outlives the connection, so an interrupted download can be resumed. */
 export interface Sink {
   /** Bytes received so far. */
   received(): number
   append(bytes: Uint8Array): Promise<void>
-  /** Drops everything received. */
+  /** Discards everything received. */
   reset(): Promise<void>
 }
 
 export interface ResumableDownload {
-  /** Sends the GET with these headers added. Answers 2xx or 416; throws for what is refused, and where no answer comes. */
+  /** Sends the GET with these headers added. Returns 2xx or 416; throws for other responses, or if there is none. */
   readonly send: (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>
   readonly sink: Sink
   /** Size of the whole file; null if unknown. */
   readonly size: number | null
-  /** Bytes at most, where there is no size. */
+  /** The maximum number of bytes if the size is unknown. */
   readonly maxBytes?: number
   /** A connection without data for this long is closed. */
   readonly stallMs: number
   readonly signal: AbortSignal | undefined
-  /** Called whenever more has arrived. */
+  /** Called whenever more bytes have arrived. */
   readonly progress?: () => void
 }
 
-/** A signal that is aborted when `alive` is not called for this long. */
+/** Returns a signal that aborts if `alive` is not called for this long. */
 export const watchStall = (stallMs: number, signal?: AbortSignal) => {
   const stop = new AbortController()
   const stalled = (): void => stop.abort(new Error(`nothing arrived for ${stallMs / 1000} s`))
@@ -40,8 +40,8 @@ export const watchStall = (stallMs: number, signal?: AbortSignal) => {
 }
 
 /**
- * First byte of an answer to a request for `bytes=<asked>-`; NaN when it does not say. A page from another origin may not see
- * Content-Range; a part is then assumed to be the requested one, and the digest shows if it was not.
+ * Returns the first byte of the response to a request for `bytes=<requested>-`; NaN if it is not stated. A page from another
+ * origin may not see Content-Range; a part is then assumed to be the requested one, and the digest would reveal an error.
  */
 const startOf = (response: Response, requested: number): number => {
   if (response.status !== 206) return 0
@@ -52,9 +52,9 @@ const startOf = (response: Response, requested: number): number => {
 }
 
 /**
- * One attempt to complete the download: requests the missing range if the sink already has bytes, and starts over if the
- * response is the whole file anyway.
- * @throws Interruption when the connection breaks, TransferError when more arrives than should; what `send` and the sink throw
+ * Makes one attempt to complete the download: requests the missing range if the sink already has bytes, and starts over if
+ * the response is the whole file anyway.
+ * @throws Interruption if the connection breaks, TransferError if too many bytes arrive; errors of `send` and the sink
  */
 export const resumeDownload = async (download: ResumableDownload): Promise<void> => {
   const { send, sink, size, signal } = download

@@ -1,4 +1,4 @@
-/** Why a file could not be downloaded, and in `advice` what to do about it. */
+/** Why a file could not be downloaded, with `advice` on what to do. */
 export class TransferError extends Error {
   override readonly name = 'TransferError'
   readonly advice: string | undefined
@@ -9,10 +9,10 @@ export class TransferError extends Error {
   }
 }
 
-/** The connection broke, stalled, or the other side is busy: worth another try. */
+/** The connection broke or stalled, or the server is busy: worth retrying. */
 export class Interruption extends Error {
   override readonly name = 'Interruption'
-  /** What the other side asked for in Retry-After. */
+  /** The wait requested by Retry-After. */
   readonly waitMs: number | null
 
   constructor(message: string, options: { readonly waitMs?: number | null; readonly cause?: unknown } = {}) {
@@ -21,10 +21,13 @@ export class Interruption extends Error {
   }
 }
 
-/** Codes that say less than their messages, about a proxy. */
+/** Codes that are less informative than their messages, about a proxy. */
 const UNSPECIFIC = ['UND_ERR_INVALID_ARG', 'UND_ERR_ABORTED']
 
-/** fetch says only "fetch failed"; the reason is one or two causes down. `words` say error codes for people. */
+/**
+ * Returns an error's reason: fetch only says "fetch failed", and the reason is one or two causes down. `words` translates
+ * codes.
+ */
 export const reasonOf = (error: unknown, words: Readonly<Record<string, string>> = {}): string => {
   let reason = ''
   for (let current = error; current instanceof Error; current = current.cause) {

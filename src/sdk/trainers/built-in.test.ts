@@ -25,7 +25,7 @@ test('an update has the names, shapes and types of the model it was trained from
   expect(update.dtypes).toEqual(types)
 })
 
-test('what is reported is about the held-out rows, what is counted are the rows trained on', async () => {
+test('reports the metrics of held-out rows, and the number of rows trained on', async () => {
   const { weights, report, globalModel } = await trainLocally(encodeModel(linear, new Map()), device!, round, {
     deviceId: 'a',
   })
@@ -43,7 +43,7 @@ test('what is reported is about the held-out rows, what is counted are the rows 
   })
 })
 
-test('without held-out rows the rows trained on are reported, and the received model is not judged', async () => {
+test('without held-out rows, the rows trained on are reported, and the received model is not evaluated', async () => {
   const data = { train: device!.train, heldOut: none }
   const { weights, report, globalModel } = await trainLocally(encodeModel(linear, new Map()), data, round, {
     deviceId: 'a',
@@ -52,7 +52,7 @@ test('without held-out rows the rows trained on are reported, and the received m
   expect(report.localAccuracy).toBe(evaluate(decodeModel(weights).tensors, device!.train).accuracy)
 })
 
-test('the same round, device and seed give the same bytes; another device orders its rows otherwise', async () => {
+test('the same round, device and seed give the same bytes; another device uses another order of rows', async () => {
   const run = async (deviceId: string, hyperparameters = {}): Promise<Uint8Array> =>
     (await trainLocally(encodeModel(linear, new Map()), device!, { roundId: 'r-1', hyperparameters }, { deviceId }))
       .weights
@@ -61,7 +61,7 @@ test('the same round, device and seed give the same bytes; another device orders
   expect(await run('a', { seed: 1 })).not.toEqual(await run('a'))
 })
 
-test('a round without a model begins the same on every device, if it names the classes', async () => {
+test('a round without a model starts the same on every device, if it names the classes', async () => {
   const begin = (hyperparameters: Record<string, unknown>) =>
     trainLocally(null, device!, { roundId: 'r-1', hyperparameters }, { deviceId: 'a' })
   const { weights, globalModel } = await begin({ classes: ['a', 'b', 'c'], hidden_layers: [5], learning_rate: 1e-12 })
@@ -76,7 +76,7 @@ test('a round without a model begins the same on every device, if it names the c
   )
 })
 
-test('a model with whole numbers in it is left to other trainers', async () => {
+test('a model with integer tensors is left to other trainers', async () => {
   const model = encodeModel(linear, new Map([['bias', 'i32']]))
   await expect(trainLocally(model, device!, round, { deviceId: 'a' })).rejects.toThrow(
     `Tensor 'bias' has type i32; the built-in trainer trains floating point only. Use --trainer "command" for this model.`,

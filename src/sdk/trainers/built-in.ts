@@ -13,30 +13,30 @@ import { decodeModel, encodeModel, type Model } from './weights-codec.ts'
 export interface LocalRound {
   readonly roundId: string
   readonly hyperparameters: Readonly<Record<string, unknown>>
-  /** `fedavg` when absent. Some need more of a device than training: see `trainLocally`. */
+  /** Default: `fedavg`. Some strategies require more than training from devices: see `trainLocally`. */
   readonly strategy?: string
 }
 
-/** What a device has besides the global model. */
+/** A device's files other than the global model. */
 export interface LocalFiles {
   /** SCAFFOLD: the service's control variate; null while it is zero. */
   readonly control: Uint8Array | null
-  /** What the device kept from its last part in the job: its control variate, or its personal model. */
+  /** What the device kept from its last round in the job: its control variate, or its personal model. */
   readonly memory: Uint8Array | null
 }
 
 export interface LocalUpdate {
   /** A .safetensors file. */
   readonly weights: Uint8Array<ArrayBuffer>
-  /** Loss and accuracy are those of the new weights on the held-out rows; on the trained ones where none are held out. */
+  /** Loss and accuracy of the new weights on the held-out rows, or on the rows trained on if none are held out. */
   readonly report: TrainingReport
-  /** How the model that was received does on the held-out rows; null without model or rows. */
+  /** The received model's evaluation on the held-out rows; null without a model or rows. */
   readonly globalModel: Evaluation | null
-  /** SCAFFOLD: goes with the update. */
+  /** SCAFFOLD: sent with the update. */
   readonly control?: Uint8Array<ArrayBuffer>
-  /** To be kept for the next round of the job, once the update has been taken. Never sent. */
+  /** Kept for the job's next round once the update is accepted. Never sent. */
   readonly memory?: Uint8Array<ArrayBuffer>
-  /** Ditto: how the personal model does on the held-out rows; on the trained ones where none are held out. */
+  /** Ditto: the personal model's evaluation on the held-out rows, or on the rows trained on if none are held out. */
   readonly personal?: Evaluation
 }
 
@@ -55,14 +55,14 @@ const beginning = (settings: TrainingSettings, data: Dataset): Model => {
 }
 
 /**
- * One device's part of a round with the built-in trainer: evaluates the global model on the held-out rows, trains on the
- * others as the hyperparameters say (see `settingsFrom`), and encodes the result. A round without a model begins with
- * `initialModel`. The order of the rows depends on round, device and seed only.
+ * Takes a device's part in a round with the built-in trainer: evaluates the global model on the held-out rows, trains on the
+ * others with the hyperparameters (see `settingsFrom`), and encodes the result. A round without a model starts from
+ * `initialModel`. The order of the rows depends only on round, device and seed.
  *
- * With control variates (SCAFFOLD), training is corrected by the control variates, and the update brings the change of the device's own.
- * With a personal model (Ditto), that is trained as well: v -= lr * (g(v) + lambda * (v - w)) for the same epochs, from the one kept or
- * the global one (Li et al. 2021, "Ditto", algorithm 1). Throws bad_request when model,
- * hyperparameters and data do not fit, and the signal's reason when aborted.
+ * With control variates (SCAFFOLD), they correct the training, and the update includes the change of the device's own.
+ * With a personal model (Ditto), also trains it: v -= lr * (g(v) + lambda * (v - w)) for the same epochs, starting from the
+ * stored one or the global one (Li et al. 2021, "Ditto", algorithm 1). Throws bad_request if model, hyperparameters and data
+ * do not match, and the signal's reason when aborted.
  */
 export const trainLocally = async (
   globalWeights: Uint8Array | null,
@@ -88,7 +88,7 @@ export const trainLocally = async (
     weights: encodeModel(trained.tensors, model.dtypes),
     report: {
       numSamples: trained.numSamples,
-      // A confident miss on a held-out row can overflow to Infinity, which JSON and the service do not know.
+      // A confident miss on a held-out row can overflow to Infinity, which JSON and the service do not support.
       localLoss: Number.isFinite(loss) ? loss : undefined,
       localAccuracy: accuracy,
       trainingTimeSeconds: trained.seconds,
@@ -121,7 +121,7 @@ const trainPersonal = async (
   }
 }
 
-/** An evaluation as it is sent. */
+/** Converts an evaluation to the form that is sent. */
 export const reportOf = ({ count, loss, accuracy }: Evaluation): EvaluationReport => ({
   numSamples: count,
   metrics: { loss, accuracy },

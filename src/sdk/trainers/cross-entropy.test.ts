@@ -40,7 +40,7 @@ test.each([
   expect(gradient.some((slope) => Math.abs(slope) > 0.01)).toBe(true)
 })
 
-test('the loss is that of the softmax, by hand', () => {
+test('the loss is that of the softmax, computed by hand', () => {
   const network = networkOf([{ name: 'weight', shape: [3, 2] }])
   const data = { featureCount: 2, features: Float64Array.of(1, 2), labels: Uint32Array.of(1) }
   const pass = crossEntropyPass(network, data)
@@ -56,7 +56,7 @@ test('scores too large for exp still give a finite loss', () => {
   expect(crossEntropyPass(network, data).forward(Float64Array.of(1, -1), 0)).toBe(2e4)
 })
 
-test('a model with NaN in it has a NaN loss, also behind a ReLU', () => {
+test('a model containing NaN has a NaN loss, even behind a ReLU', () => {
   const model = initialModel({ features: 2, hidden: [3], classes: 2, seed: 1 })
   const network = networkOf(model)
   const parameters = flatten(network, model)

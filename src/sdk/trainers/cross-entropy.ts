@@ -4,9 +4,9 @@ import type { Objective } from './sgd.ts'
 
 /** Runs one network over rows of one data set, with its working memory allocated once. */
 export interface Pass {
-  /** Loss of one row (natural log); the scores are left behind for `backward` and `predicted`. */
+  /** Returns the loss of one row (natural log); stores the scores for `backward` and `predicted`. */
   forward(parameters: Float64Array, row: number): number
-  /** The class with the highest score in the last `forward`; the lowest index wins a tie. */
+  /** Returns the class with the highest score in the last `forward`; the lowest index wins a tie. */
   predicted(): number
   /** Adds `scale` times the gradient of the last `forward`'s loss to `gradient`. */
   backward(parameters: Float64Array, row: number, scale: number, gradient: Float64Array): void
@@ -32,7 +32,7 @@ export const crossEntropyPass = (network: DenseNetwork, data: Dataset): Pass => 
         let sum = layer.biasName === null ? 0 : parameters[layer.biasAt + unit]!
         const weightAt = layer.weightAt + unit * inputs
         for (let index = 0; index < inputs; index++) sum += parameters[weightAt + index]! * input[inputAt + index]!
-        // Not `sum > 0 ? sum : 0`: that would turn NaN into 0 and hide a model that has diverged.
+        // Not `sum > 0 ? sum : 0`: that would turn NaN into 0 and hide a diverged model.
         output[unit] = hidden && sum < 0 ? 0 : sum
       }
       input = output
@@ -82,7 +82,7 @@ export const crossEntropyPass = (network: DenseNetwork, data: Dataset): Pass => 
   return { forward, predicted, backward }
 }
 
-/** The mean cross-entropy of a network over a data set, as something to minimize. */
+/** Returns the mean cross-entropy of a network over a data set, as an objective to minimize. */
 export const crossEntropy = (network: DenseNetwork, data: Dataset): Objective => {
   const pass = crossEntropyPass(network, data)
   return {

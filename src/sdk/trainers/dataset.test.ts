@@ -12,7 +12,7 @@ const sizes = (count: number, fraction: number): number[] => {
   return [train.labels.length, heldOut.labels.length]
 }
 
-test('every row lands on one side, with its own features', () => {
+test('every row is on one side, with its own features', () => {
   const { train, heldOut } = splitDataset(rows(20), 0.25, 5)
   expect([...train.labels, ...heldOut.labels].sort((a, b) => a - b)).toEqual([...rows(20).labels])
   for (const side of [train, heldOut]) {
@@ -20,7 +20,7 @@ test('every row lands on one side, with its own features', () => {
   }
 })
 
-test('the fraction is rounded down, but something is held out where there is something to hold out', () => {
+test('the fraction is rounded down, but at least one row is held out if possible', () => {
   expect([sizes(20, 0.25), sizes(9, 0.1), sizes(19, 0.1), sizes(1, 0.5), sizes(0, 0.5), sizes(5, 0)]).toEqual([
     [15, 5],
     [8, 1],
@@ -31,7 +31,7 @@ test('the fraction is rounded down, but something is held out where there is som
   ])
 })
 
-test('the same seed holds out the same rows, another seed others', () => {
+test('the same seed holds out the same rows, another seed holds out others', () => {
   const held = (seed: number): Uint32Array => splitDataset(rows(100), 0.1, seed).heldOut.labels
   expect(held(1)).toEqual(held(1))
   expect(held(1)).not.toEqual(held(2))

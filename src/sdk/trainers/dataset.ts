@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import { seededRandom } from './random.ts'
 
-/** Labelled rows: `features` is row-major [count, featureCount]; `labels[i]` is the class index of row i. */
+/** Labeled rows: `features` is row-major [count, featureCount]; `labels[i]` is the class index of row i. */
 export interface Dataset {
   readonly featureCount: number
   readonly features: Float64Array
@@ -15,7 +15,7 @@ export interface Split {
 
 export const rowCount = (data: Dataset): number => data.labels.length
 
-/** The rows at these positions, in this order, copied. */
+/** Copies the rows at these positions, in this order. */
 export const pickRows = (data: Dataset, rows: Uint32Array): Dataset => {
   const width = data.featureCount
   const features = new Float64Array(rows.length * width)
@@ -28,9 +28,9 @@ export const pickRows = (data: Dataset, rows: Uint32Array): Dataset => {
 }
 
 /**
- * Holds out floor(count * fraction) rows chosen by the seed, at least one when the fraction is above 0 and there are two
- * rows or more; the rest is for training. The same seed holds out the same rows, so no run ever trains on them.
- * Throws bad_request when the fraction is outside [0, 1).
+ * Holds out floor(count * fraction) rows chosen by the seed, at least one if the fraction is above 0 and there are at least two
+ * rows; the rest is for training. The same seed holds out the same rows, so no run ever trains on them. Throws bad_request if
+ * the fraction is outside [0, 1).
  */
 export const splitDataset = (data: Dataset, fraction: number, seed: number): Split => {
   if (!(fraction >= 0 && fraction < 1)) {

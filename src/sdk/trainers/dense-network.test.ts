@@ -5,7 +5,7 @@ const shapes = (entries: Record<string, number[]>) => Object.entries(entries).ma
 
 const advice = 'The built-in trainer supports fully connected layers only; use --trainer "command" for other models.'
 
-test('weight and bias alone are a logistic regression', () => {
+test('weight and bias alone form a logistic regression', () => {
   expect(networkOf(shapes({ bias: [3], weight: [3, 4] }))).toEqual({
     layers: [{ inputs: 4, outputs: 3, weightName: 'weight', weightAt: 0, biasName: 'bias', biasAt: 12 }],
     inputs: 4,
@@ -14,7 +14,7 @@ test('weight and bias alone are a logistic regression', () => {
   })
 })
 
-test('layers are chained by the numbers in their names, whatever their order in the file and even without biases', () => {
+test('layers are ordered by the numbers in their names, whatever their order in the file and even without biases', () => {
   const network = networkOf(shapes({ 'net.10.weight': [2, 5], 'net.2.bias': [5], 'net.2.weight': [5, 4] }))
   expect(network).toEqual({
     layers: [
@@ -38,11 +38,11 @@ test.each([
   [{ weight: [3, 4], scale: [] }, "Tensor 'scale' [] belongs to no layer."],
   [{ weight: [1, 4] }, "Tensor 'weight' gives 1 output, but a classifier needs one per class."],
   [{}, "The model has no tensor named 'weight' or '<layer>.weight'."],
-])('%j is refused by name', (entries, message) => {
+])('%j is refused, naming the problem', (entries, message) => {
   expect(() => networkOf(shapes(entries))).toThrow(`${message} ${advice}`)
 })
 
-test('flattening and back keeps every value', () => {
+test('flattening and unflattening keeps every value', () => {
   const model = initialModel({ features: 3, hidden: [4], classes: 2, seed: 1 })
   const network = networkOf(model)
   expect(unflatten(network, flatten(network, model))).toEqual(model)
@@ -55,7 +55,7 @@ test('a model without hidden layers starts at zero', () => {
   ])
 })
 
-test('hidden layers start within the bound of He 2015, the same for the same seed', () => {
+test('hidden layers start within the bound of He 2015, with the same values for the same seed', () => {
   const model = initialModel({ features: 24, hidden: [50], classes: 3, seed: 9 })
   expect(model.map(({ name, shape }) => [name, shape])).toEqual([
     ['layers.0.weight', [50, 24]],

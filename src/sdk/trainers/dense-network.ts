@@ -1,14 +1,14 @@
 import { badRequest } from '../../domain/errors.ts'
 import { seededRandom } from './random.ts'
 
-/** A tensor by name with its values, row-major. */
+/** A named tensor with its values, row-major. */
 export interface NamedTensor {
   readonly name: string
   readonly shape: readonly number[]
   readonly data: Float64Array
 }
 
-/** One fully connected layer, as torch.nn.Linear lays it out: y = W x + b, W [outputs, inputs], b [outputs]. */
+/** One fully connected layer, laid out like torch.nn.Linear: y = W x + b, W [outputs, inputs], b [outputs]. */
 export interface DenseLayer {
   readonly inputs: number
   readonly outputs: number
@@ -31,13 +31,13 @@ const ours = 'The built-in trainer supports fully connected layers only; use --t
 
 const show = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 
-/** `layers.10.weight` after `layers.2.weight`. */
+/** Sorts `layers.10.weight` after `layers.2.weight`. */
 const byLayerNumber = new Intl.Collator('en', { numeric: true })
 
 /**
- * The network that these tensors are the weights of. Layers are recognized by shape and name: `<layer>weight` [outputs,
- * inputs] with an optional `<layer>bias` [outputs], in the order of the numbers in their names. Throws bad_request naming
- * the first tensor that does not fit.
+ * Returns the network with these tensors as its weights. Layers are recognized by shape and name: `<layer>weight` [outputs,
+ * inputs] with an optional `<layer>bias` [outputs], ordered by the numbers in their names. Throws bad_request naming the first
+ * tensor that does not match.
  */
 export const networkOf = (tensors: readonly Pick<NamedTensor, 'name' | 'shape'>[]): DenseNetwork => {
   const shapes = new Map(tensors.map((tensor) => [tensor.name, tensor.shape]))
@@ -80,7 +80,7 @@ export const networkOf = (tensors: readonly Pick<NamedTensor, 'name' | 'shape'>[
   return { layers, inputs: first.inputs, classes: last.outputs, parameterCount: at }
 }
 
-/** Copies the tensors into one vector, laid out as the network says. */
+/** Copies the tensors into one vector, in the network's layout. */
 export const flatten = (network: DenseNetwork, tensors: readonly NamedTensor[]): Float64Array => {
   const data = new Map(tensors.map((tensor) => [tensor.name, tensor.data]))
   const parameters = new Float64Array(network.parameterCount)
@@ -101,9 +101,9 @@ export const unflatten = (network: DenseNetwork, parameters: Float64Array): Name
   })
 
 /**
- * A model to start from when the round distributes none. Without hidden sizes: multinomial logistic regression, `weight`
- * [classes, features] and `bias` [classes], all zero. With them: `layers.<n>.weight` and `.bias`, weights uniform within
- * sqrt(6 / inputs) (He 2015), biases zero. Every device that is given the same sizes and seed starts from the same values.
+ * Returns an initial model for a round that distributes none. Without hidden sizes: multinomial logistic regression, `weight`
+ * [classes, features] and `bias` [classes], all zero. With them: `layers.<n>.weight` and `.bias`, weights uniform within sqrt(6
+ * / inputs) (He 2015), biases zero. All devices with the same sizes and seed start from the same values.
  */
 export const initialModel = (sizes: {
   readonly features: number

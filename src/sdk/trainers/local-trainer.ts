@@ -4,13 +4,13 @@ import { rowCount, type Split } from './dataset.ts'
 import { evaluate } from './train.ts'
 import { decodeModel } from './weights-codec.ts'
 
-/** What a device keeps between the rounds of a job: control variates, a personal model. Lost is lost, and starts anew. */
+/** A device's state between the rounds of a job: control variates, a personal model. If lost, it starts over. */
 export interface TrainerMemory {
   read(key: string): Promise<Uint8Array | null>
   write(key: string, bytes: Uint8Array): Promise<void>
 }
 
-/** Kept as long as the page or process lives. */
+/** Keeps state for the lifetime of the page or process. */
 export const inMemory = (): TrainerMemory => {
   const kept = new Map<string, Uint8Array>()
   return {
@@ -19,13 +19,13 @@ export const inMemory = (): TrainerMemory => {
   }
 }
 
-/** How a built-in model does on the held-out rows, for `takePart` and `takeEvaluation`; on all rows where none are held out. */
+/** Evaluates built-in models on the held-out rows, or on all rows if none are held out; for `takePart` and `takeEvaluation`. */
 export const localEvaluator =
   (data: Split): Evaluate =>
   (weights) =>
     reportOf(evaluate(decodeModel(weights).tensors, rowCount(data.heldOut) > 0 ? data.heldOut : data.train))
 
-/** A trainer for `takePart` that trains the built-in models on these rows, with whatever the round's strategy asks of a device. */
+/** A trainer for `takePart` that trains the built-in models on these rows, following the round's strategy. */
 export const localTrainer = (
   data: Split,
   options: { readonly deviceId: string; readonly memory?: TrainerMemory },

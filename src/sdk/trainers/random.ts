@@ -1,4 +1,4 @@
-/** A seeded source of numbers: the same seed gives the same sequence on every machine. Not for secrets. */
+/** A seeded random number generator: the same seed gives the same sequence on every machine. Not for secrets. */
 export interface Random {
   /** Uniform in [0, 1) with 32 random bits. */
   uniform(): number
@@ -8,7 +8,7 @@ export interface Random {
   shuffle(items: Uint32Array): void
 }
 
-/** A 32-bit seed from any text, such as a device id and a round id (FNV-1a over UTF-16 units). */
+/** Returns a 32-bit seed for any text, such as a device id and a round id (FNV-1a over UTF-16 units). */
 export const seedFrom = (text: string): number => {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)

@@ -8,7 +8,7 @@ import { decodeModel, encodeModel } from './weights-codec.ts'
 
 const LEARNING_RATE = 0.1
 
-/** f1 = x^2 + G x and f2 = -G x, whose mean has its minimum at 0 (REFERENCE: client drift). */
+/** f1 = x^2 + G x and f2 = -G x, whose mean has its minimum at 0 (client drift). */
 const drifting = (gap: number): Objective[] => {
   const client = (slope: (x: number) => number): Objective => ({
     sampleCount: 1,
@@ -72,7 +72,7 @@ const model = encodeModel(linear, new Map())
 const hyperparameters = { local_epochs: 1, batch_size: 1000, learning_rate: 0.5 }
 const round = { roundId: 'r-1', hyperparameters, strategy: 'scaffold' }
 
-test('an update brings the change of the control variate in the layout of the model, and keeps what it sent', async () => {
+test("an update includes the change of the control variate in the model's layout, and keeps what it sent", async () => {
   const first = await trainLocally(model, device!, round, { deviceId: 'a' })
   // From zero variates, one full step: c_i+ = (x - y) / lr = the gradient.
   const moved = flat(first.weights).map((y, index) => (flat(model)[index]! - y) / 0.5)
@@ -102,7 +102,7 @@ test('a control variate of another model is refused', async () => {
   ).rejects.toThrow("The round's control variate has 18 values, but the model has 15.")
 })
 
-test('Ditto trains a personal model beside, which stays near the global one as lambda asks, and is not what is sent', async () => {
+test('Ditto also trains a personal model, which stays near the global one according to lambda, and is not sent', async () => {
   const ditto = (lambda: number, memory: Uint8Array | null = null) =>
     trainLocally(
       model,
@@ -120,11 +120,11 @@ test('Ditto trains a personal model beside, which stays near the global one as l
   const [loose, tight] = await Promise.all([ditto(0), ditto(10)])
   expect(loose.weights).toEqual(plain.weights)
   expect(tight.weights).toEqual(plain.weights)
-  // Without lambda it is plain local training; with much it hardly moves.
+  // With lambda 0 it is plain local training; with a large one it hardly moves.
   expect(loose.memory).toEqual(plain.weights)
   const distance = (bytes: Uint8Array) => Math.hypot(...flat(bytes).map((value, index) => value - flat(model)[index]!))
   expect(distance(tight.memory!)).toBeLessThan(distance(loose.memory!) / 5)
-  // The next round goes on from it.
+  // The next round continues from it.
   const next = await ditto(0, loose.memory!)
   expect(distance(next.memory!)).toBeGreaterThan(distance(loose.memory!))
   expect(next.personal!.count).toBe(device!.heldOut.labels.length)

@@ -6,17 +6,17 @@ import { decodeModel, encodeModel, type Model } from './weights-codec.ts'
 export interface Controls {
   /** c, the service's; zero in a job's first round. */
   readonly global: Float64Array
-  /** c_i, the device's own; zero before its first part in the job. */
+  /** c_i, the device's own; zero before its first round in the job. */
   readonly own: Float64Array
 }
 
-/** c - c_i, which is added to every gradient of local training (Karimireddy et al. 2020, algorithm 1, line 10). */
+/** Returns c - c_i, which is added to every gradient of local training (Karimireddy et al. 2020, algorithm 1, line 10). */
 export const correctionOf = ({ global, own }: Controls): Float64Array =>
   global.map((value, index) => value - own[index]!)
 
 /**
- * c_i+ - c_i by option II: c_i+ = c_i - c + (x - y) / (K * lr), where x is the model that training began from, y the one it
- * ended with, K the steps taken and lr their length.
+ * Returns c_i+ - c_i by option II: c_i+ = c_i - c + (x - y) / (K * lr), where x is the model before training, y the one after
+ * it, K the number of steps and lr the learning rate.
  */
 export const controlChange = (
   { global }: Controls,
@@ -41,7 +41,7 @@ const flatFrom = (bytes: Uint8Array | null, network: DenseNetwork, what: string)
   return flatten(network, tensors)
 }
 
-/** The control variates of this round, from the file that the service hands out and the one that the device has kept. */
+/** Returns this round's control variates, from the service's file and the device's stored one. */
 export const readControls = (
   model: readonly NamedTensor[],
   files: { readonly control: Uint8Array | null; readonly memory: Uint8Array | null },
@@ -54,9 +54,9 @@ export const readControls = (
 }
 
 /**
- * What a SCAFFOLD update brings besides its weights: the change of the control variate, laid out as the model, and the new one
- * for the device to keep once the update has been taken. The kept one adds what was really sent, so that the service's mean
- * of changes and the devices' own variates do not drift apart by rounding.
+ * Returns what a SCAFFOLD update includes in addition to its weights: the change of the control variate, in the model's layout,
+ * and the new variate for the device to store once the update is accepted. The stored one adds the values actually sent, so
+ * that rounding does not make the service's mean and the devices' variates drift apart.
  */
 export const writeControls = (
   model: Model,

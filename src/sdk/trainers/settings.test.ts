@@ -14,11 +14,11 @@ const defaults = {
   classes: null,
 }
 
-test('what is not given has a default, and names of other trainers are ignored', () => {
+test('omitted settings have defaults, and names used by other trainers are ignored', () => {
   expect(settingsFrom({ optimizer: 'adam' })).toEqual(defaults)
 })
 
-test('everything can be given', () => {
+test('all settings can be given', () => {
   const given = {
     learning_rate: 0.5,
     batch_size: 32,

@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 
-/** What a round's hyperparameters say to the built-in trainer. */
+/** A round's hyperparameters for the built-in trainer. */
 export interface TrainingSettings {
   readonly learningRate: number
   readonly batchSize: number
@@ -8,14 +8,14 @@ export interface TrainingSettings {
   readonly l2: number
   /** FedProx's mu. */
   readonly proximal: number
-  /** Ditto's lambda: how strongly the personal model is held to the global one. */
+  /** Ditto's lambda: how strongly the personal model is pulled toward the global one. */
   readonly personal: number
-  /** After so long a device delivers what it has; null: all its epochs. */
+  /** After this time a device delivers its current weights; null: it finishes all epochs. */
   readonly maxSeconds: number | null
   readonly seed: number
-  /** Sizes of the hidden layers, where the round distributes no model; none is a logistic regression. */
+  /** Sizes of the hidden layers if the round distributes no model; none: a logistic regression. */
   readonly hidden: readonly number[]
-  /** The class names in the order of their indices, or only how many there are. */
+  /** The class names in the order of their indices, or only their number. */
   readonly classes: readonly string[] | number | null
 }
 
@@ -45,7 +45,7 @@ const positive = (fallback: number): Range => ({
 const atLeastZero: Range = { fallback: 0, min: 0, whole: false, expected: 'a number of at least 0' }
 const count = (fallback: number): Range => ({ fallback, min: 1, whole: true, expected: 'a whole number of at least 1' })
 
-const withheldOf = (value: unknown): readonly number[] => {
+const hiddenLayersOf = (value: unknown): readonly number[] => {
   const sizes: unknown[] = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
   for (const size of sizes) {
     if (!Number.isSafeInteger(size) || (size as number) < 1)
@@ -67,9 +67,9 @@ const classesOf = (value: unknown): readonly string[] | number | null => {
 }
 
 /**
- * Reads learning_rate (.01), batch_size (10), local_epochs (20; these three are the FedProx paper's), weight_decay (0),
- * mu (0; also proximal_mu), lambda (0), max_seconds (none), seed (0), hidden_layers ([]) and classes (none); other names are
- * left to other trainers. Throws bad_request naming the one that makes no sense.
+ * Reads learning_rate (.01), batch_size (10), local_epochs (20; these three defaults are from the FedProx paper), weight_decay
+ * (0), mu (0; also proximal_mu), lambda (0), max_seconds (none), seed (0), hidden_layers ([]) and classes (none); ignores other
+ * names. Throws bad_request naming an invalid one.
  */
 export const settingsFrom = (hyperparameters: Readonly<Record<string, unknown>>): TrainingSettings => ({
   learningRate: number(hyperparameters, 'learning_rate', positive(0.01)),
@@ -80,6 +80,6 @@ export const settingsFrom = (hyperparameters: Readonly<Record<string, unknown>>)
   personal: number(hyperparameters, 'lambda', atLeastZero),
   maxSeconds: hyperparameters.max_seconds == null ? null : number(hyperparameters, 'max_seconds', positive(1)),
   seed: number(hyperparameters, 'seed', { ...atLeastZero, whole: true, expected: 'a whole number of at least 0' }),
-  hidden: withheldOf(hyperparameters.hidden_layers),
+  hidden: hiddenLayersOf(hyperparameters.hidden_layers),
   classes: classesOf(hyperparameters.classes),
 })

@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import { seededRandom } from './random.ts'
 
-/** A mean over samples that has a gradient. */
+/** A mean over samples, with its gradient. */
 export interface Objective {
   readonly sampleCount: number
   /** Overwrites `gradient` with the mean gradient over these samples and returns their mean loss. */
@@ -13,32 +13,32 @@ export interface SgdOptions {
   readonly batchSize: number
   /** Passes over the samples. */
   readonly epochs: number
-  /** Weight decay lambda, in the gradient as lambda * w, of every parameter (as torch.optim.SGD has it). */
+  /** Weight decay lambda, added to the gradient as lambda * w for every parameter (like torch.optim.SGD). */
   readonly l2: number
-  /** FedProx's mu (Li et al. 2020), or Ditto's lambda: pulls towards `anchor`. 0 is FedAvg. */
+  /** FedProx's mu (Li et al. 2020), or Ditto's lambda: pulls toward `anchor`. 0 is FedAvg. */
   readonly proximal: number
-  /** Where training started when absent. */
+  /** Default: the parameters at the start. */
   readonly anchor?: Float64Array | undefined
   /** Added to every gradient: SCAFFOLD's c - c_i. */
   readonly correction?: Float64Array | undefined
-  /** Partial work: after so long training ends where it is, though never before its first step. */
+  /** Partial work: training stops after this time, but not before its first step. */
   readonly maxSeconds?: number | undefined
-  /** Decides the order of the samples. */
+  /** Determines the order of the samples. */
   readonly seed: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** How long arithmetic may hold the thread before timers, the network and the page get a turn. */
+/** How long arithmetic may block the thread before timers, the network and the page get a turn. */
 const TURN_MILLISECONDS = 20
 
-/** Resolves in a later turn of the event loop (a promise alone would not let timers run). */
+/** Resolves in a later turn of the event loop (a resolved promise would not let timers run). */
 const yieldTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /**
  * Minibatch stochastic gradient descent in place: w -= lr * (g + correction + l2 * w + mu * (w - anchor)), where the anchor
- * is the value of `parameters` at the call unless another is given. Samples are reshuffled every epoch; the last batch may
- * be smaller. Gives up the thread every few milliseconds. Returns how many steps it took. Throws bad_request when the loss
- * is no longer finite, and the signal's reason when aborted.
+ * defaults to the value of `parameters` at the call. Samples are reshuffled every epoch; the last batch may be smaller. Yields
+ * the thread every few milliseconds. Returns the number of steps. Throws bad_request if the loss is no longer finite, and the
+ * signal's reason when aborted.
  */
 export const minimize = async (
   objective: Objective,

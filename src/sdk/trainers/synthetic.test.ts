@@ -19,7 +19,7 @@ test('thirty devices have at least 50 rows of 60 features each, a tenth of them 
   expect([...labels].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
-test('the same seed gives the same rows, another seed others, and a device can be capped', () => {
+test("the same seed gives the same rows, another seed gives others, and a device's rows can be capped", () => {
   const inputs = (seed: number): number[] => [...syntheticDevices({ ...options, seed, devices: 3 })[2]!.train.features]
   expect(inputs(1)).toEqual(inputs(1))
   expect(inputs(2)).not.toEqual(inputs(1))
@@ -27,7 +27,7 @@ test('the same seed gives the same rows, another seed others, and a device can b
   expect(Math.max(...capped.map((device) => device.train.labels.length + device.heldOut.labels.length))).toBe(60)
 })
 
-test('inputs vary as the recipe says: variance j^-1.2 around a center of the device', () => {
+test("inputs vary as in the paper: variance j^-1.2 around the device's center", () => {
   const [device] = syntheticDevices({ ...options, devices: 1, seed: 6, features: 4 })
   const { features, labels } = device!.train
   const variances = [0, 1, 2, 3].map((column) => {
@@ -41,13 +41,13 @@ test('inputs vary as the recipe says: variance j^-1.2 around a center of the dev
   })
 })
 
-test('the labels are a linear rule of the inputs: a logistic regression learns them', async () => {
+test('the labels are a linear function of the inputs, which a logistic regression learns', async () => {
   const largest = syntheticDevices(options).sort((a, b) => b.train.labels.length - a.train.labels.length)[0]!
   const some = pickRows(
     largest.train,
     Uint32Array.from({ length: 200 }, (_, row) => row),
   )
-  // A device's inputs lie far from zero and close together, which makes descent slow; moving them keeps the rule linear.
+  // A device's inputs are far from zero and close together, which makes descent slow; centering them keeps the rule linear.
   for (let column = 0; column < 60; column++) {
     let mean = 0
     for (let row = 0; row < 200; row++) mean += some.features[row * 60 + column]! / 200

@@ -2,7 +2,7 @@ import { type Dataset, type Split, splitDataset } from './dataset.ts'
 import { type Random, seededRandom } from './random.ts'
 
 export interface SyntheticOptions {
-  /** How much the devices' true models differ, and how much their inputs differ: both standard deviations. */
+  /** The standard deviations of the devices' true models, and of their inputs. */
   readonly alpha: number
   readonly beta: number
   readonly devices: number
@@ -10,7 +10,7 @@ export interface SyntheticOptions {
   /** 60 and 10 in the paper. */
   readonly features?: number
   readonly classes?: number
-  /** Rows of the largest device are cut to this many; the recipe's lognormal has a very long tail. */
+  /** The maximum number of rows per device; the paper's lognormal distribution has a very long tail. */
   readonly maxRows?: number
 }
 
@@ -26,7 +26,7 @@ const device = (random: Random, shape: Required<SyntheticOptions>): Dataset => {
   const labels = new Uint32Array(count)
   for (let row = 0; row < count; row++) {
     for (let index = 0; index < width; index++) {
-      // Sigma = diag(j^-1.2) is a covariance: the standard deviation is its root, j^-0.6.
+      // Sigma = diag(j^-1.2) is a covariance: the standard deviation is its square root, j^-0.6.
       features[row * width + index] = random.normal(center[index]!, (index + 1) ** -0.6)
     }
     let best = Number.NEGATIVE_INFINITY
@@ -44,9 +44,9 @@ const device = (random: Random, shape: Required<SyntheticOptions>): Dataset => {
 }
 
 /**
- * FedProx's Synthetic(alpha, beta) (Li et al. 2020, section 5.1): every device has its own true model and its own region
- * of inputs. u_k ~ N(0, alpha), B_k ~ N(0, beta), v_k ~ N(B_k, 1), x ~ N(v_k, diag(j^-1.2)), W_k, b_k ~ N(u_k, 1),
- * y = argmax(W_k x + b_k), int(lognormal(4, 2)) + 50 rows, of which a tenth is held out. The same seed gives the same rows.
+ * FedProx's Synthetic(alpha, beta) (Li et al. 2020, section 5.1): every device has its own true model and its own region of
+ * inputs. u_k ~ N(0, alpha), B_k ~ N(0, beta), v_k ~ N(B_k, 1), x ~ N(v_k, diag(j^-1.2)), W_k, b_k ~ N(u_k, 1), y = argmax(W_k
+ * x + b_k), int(lognormal(4, 2)) + 50 rows, a tenth of which are held out. The same seed gives the same rows.
  */
 export const syntheticDevices = (options: SyntheticOptions): Split[] => {
   const shape = { features: 60, classes: 10, maxRows: Number.POSITIVE_INFINITY, ...options }

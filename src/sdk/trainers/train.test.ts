@@ -6,7 +6,7 @@ import { evaluate, train } from './train.ts'
 
 const sgd = { learningRate: 0.1, batchSize: 10, epochs: 30, l2: 0, proximal: 0, seed: 1 }
 
-/** Three well separated clouds in the plane. */
+/** Three well-separated clouds in the plane. */
 const clouds = (rows: number, seed: number): Dataset => {
   const random = seededRandom(seed)
   const labels = Uint32Array.from({ length: rows }, (_, row) => row % 3)
@@ -29,7 +29,7 @@ const crossed = (rows: number): Dataset => {
   return { featureCount: 2, features, labels }
 }
 
-test('logistic regression separates three clouds, also those it has not seen', async () => {
+test('logistic regression separates three clouds, including unseen data', async () => {
   const model = initialModel({ features: 2, hidden: [], classes: 3, seed: 1 })
   expect(evaluate(model, clouds(300, 2))).toEqual({
     count: 300,
@@ -58,7 +58,7 @@ test('a perceptron learns exclusive or, which a logistic regression cannot', asy
   expect(await accuracyOf([])).toBeLessThan(0.7)
 })
 
-test('the same seed trains to the same weights, and the model it started from is left alone', async () => {
+test('the same seed trains to the same weights, and the initial model is unchanged', async () => {
   const model = initialModel({ features: 2, hidden: [8], classes: 3, seed: 1 })
   const before = structuredClone(model)
   const first = await train(model, clouds(60, 1), sgd)
@@ -67,7 +67,7 @@ test('the same seed trains to the same weights, and the model it started from is
   expect((await train(model, clouds(60, 1), { ...sgd, seed: 2 })).tensors).not.toEqual(first.tensors)
 })
 
-test('a larger proximal term ends nearer to where it started', async () => {
+test('a larger proximal term ends nearer to the start', async () => {
   const model = initialModel({ features: 2, hidden: [], classes: 3, seed: 1 })
   const distances: number[] = []
   for (const proximal of [0, 1, 10]) {
@@ -79,7 +79,7 @@ test('a larger proximal term ends nearer to where it started', async () => {
   expect(distances[2]).toBeGreaterThan(0)
 })
 
-test('data that does not fit the model is refused by name', async () => {
+test('data that does not match the model is refused, naming the problem', async () => {
   const model = initialModel({ features: 3, hidden: [], classes: 2, seed: 1 })
   const empty = { featureCount: 3, features: new Float64Array(0), labels: new Uint32Array(0) }
   const strange = { featureCount: 3, features: new Float64Array(6), labels: Uint32Array.of(1, 2) }

@@ -8,20 +8,20 @@ export interface Evaluation {
   readonly count: number
   /** Mean softmax cross-entropy, natural log. */
   readonly loss: number
-  /** Share of rows whose highest score is their label, 0 to 1. */
+  /** The share of rows whose highest score is their label, 0 to 1. */
   readonly accuracy: number
 }
 
 export interface Trained {
-  /** Same names and shapes as the model that was given. */
+  /** The same names and shapes as the given model. */
   readonly tensors: readonly NamedTensor[]
   /** Rows trained on. */
   readonly numSamples: number
-  /** Of the new weights on the rows trained on. */
+  /** Loss of the new weights on the rows trained on. */
   readonly loss: number
   readonly accuracy: number
   readonly seconds: number
-  /** Steps of gradient descent that were taken. */
+  /** The number of gradient descent steps. */
   readonly steps: number
 }
 
@@ -50,7 +50,7 @@ const evaluateFlat = (network: DenseNetwork, parameters: Float64Array, data: Dat
   return { count, loss: loss / count, accuracy: correct / count }
 }
 
-/** Loss and accuracy of a model on labeled rows. Throws bad_request when they do not fit each other. */
+/** Returns the loss and accuracy of a model on labeled rows. Throws bad_request if they do not match. */
 export const evaluate = (model: readonly NamedTensor[], data: Dataset): Evaluation => {
   const network = networkOf(model)
   requireFit(network, data)
@@ -58,9 +58,8 @@ export const evaluate = (model: readonly NamedTensor[], data: Dataset): Evaluati
 }
 
 /**
- * Trains a logistic regression or multilayer perceptron on labeled rows, from `model` on; which of the two it is, and
- * its sizes, are read off the tensors. `model` itself is left as it is. Throws bad_request when data and model do not
- * fit or training diverges.
+ * Trains a logistic regression or multilayer perceptron on labeled rows, starting from `model`, whose tensors determine the
+ * type and sizes. `model` is not modified. Throws bad_request if data and model do not match or training diverges.
  */
 export const train = async (model: readonly NamedTensor[], data: Dataset, options: SgdOptions): Promise<Trained> => {
   const began = performance.now()

@@ -6,7 +6,7 @@ import type { DType } from '../../tensors/weight-file.ts'
 import { writeSafetensors } from '../../tensors/write-safetensors.ts'
 import type { NamedTensor } from './dense-network.ts'
 
-/** A model to train: its values, and the type each tensor has on the wire. */
+/** A model to train: its values, and each tensor's type in files. */
 export interface Model {
   readonly tensors: readonly NamedTensor[]
   readonly dtypes: ReadonlyMap<string, DType>
@@ -15,8 +15,8 @@ export interface Model {
 const FLOATS: readonly DType[] = ['f64', 'f32', 'f16', 'bf16']
 
 /**
- * The tensors of a weight file in any container we read, as numbers. Throws bad_request when the file cannot be read or a
- * tensor is of whole numbers, which cannot be trained.
+ * Decodes a weight file in any supported container. Throws bad_request if the file cannot be read or has an integer tensor,
+ * which cannot be trained.
  */
 export const decodeModel = (bytes: Uint8Array): Model => {
   const source = bytesSource(bytes)
@@ -38,7 +38,7 @@ export const decodeModel = (bytes: Uint8Array): Model => {
   }
 }
 
-/** A .safetensors file with these tensors, each in the type it has in the model trained on; new ones are float32. */
+/** Encodes tensors as a .safetensors file, each with its type in the original model; new ones are float32. */
 export const encodeModel = (tensors: readonly NamedTensor[], dtypes: Model['dtypes']): Uint8Array<ArrayBuffer> => {
   const file = writeSafetensors(
     tensors.map(({ name, shape, data }) => {

@@ -1,17 +1,18 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, createClient, unwrap } from '../../client/client.ts'
+import { backgroundHeaders } from './user-input.ts'
 
-/** The API by the session's cookie, which the browser sends along: no key is ever in this page. */
+/** The API client. The browser sends the session's cookie, so this page never contains a key. */
 export const api = createClient({ baseUrl: window.location.origin })
 
 const SAYS = {
   read: 'The service does not respond. It may be restarting; this page retries automatically.',
   slow: 'The service does not respond within 30 s. It may be overloaded; try again in a moment.',
   write: 'The service did not respond, so it is unknown whether this was done. Check that before you try again.',
-  session: 'The service does not respond. Try again in a moment.',
+  again: 'The service does not respond. Try again in a moment.',
 } as const
 
-/** The service did not answer at all, or not in time: what was asked of it says what to do. */
+/** The service did not respond, or not in time. The message depends on the kind of request. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly asked: keyof typeof SAYS
@@ -26,11 +27,19 @@ const TRY_AGAIN_MS = 5000
 const isFinal = (error: Error): boolean =>
   error instanceof ApiError || (error instanceof Unreachable && error.asked === 'slow')
 
+/** Fetches again at this interval, and sooner while the service does not respond. */
+export const refetchEvery =
+  (everyMs: number | false) =>
+  ({ state: { error } }: { readonly state: { readonly error: Error | null } }): number | false => {
+    if (!(error instanceof Unreachable) || isFinal(error)) return everyMs
+    return everyMs === false ? TRY_AGAIN_MS : Math.min(everyMs, TRY_AGAIN_MS)
+  }
+
 const isGone = (error: Error): boolean => error instanceof ApiError && error.code === 'not_found'
 
 /**
- * Answers stay in view while they are asked for again, except of what is gone; what the service refused is not asked for again
- * by itself.
+ * Keeps data in view while it is fetched again, unless the object no longer exists. Does not repeat requests that the service
+ * refused.
  */
 export const queries = new QueryClient({
   queryCache: new QueryCache({ onError: (error, query) => isGone(error) && query.setState({ data: undefined }) }),
@@ -39,26 +48,49 @@ export const queries = new QueryClient({
       staleTime: 2000,
       refetchOnWindowFocus: true,
       retry: (failures, error) => !isFinal(error) && failures < MAX_RETRIES,
-      refetchInterval: ({ state }) => state.error instanceof Unreachable && TRY_AGAIN_MS,
+      refetchInterval: refetchEvery(false),
+      // The browser may have no network while the service is on the same machine.
+      networkMode: 'always',
     },
+    mutations: { networkMode: 'always' },
   },
 })
 
 export const SESSION_PATH = '/api/v1/session'
 
-/** Asks who is signed in: something was refused for want of a session. */
+/** Fetches the session again after a request was refused for lack of one. */
 export const checkSession = (): Promise<void> => queries.invalidateQueries({ queryKey: [SESSION_PATH] })
 
-/** A refusal may mean that the session is another one by now. Where one is opened, it is of what was typed. */
+/** A refusal may mean that the session has changed. For requests under /session, it concerns the credentials instead. */
 export const noticeStatus = (status: number, path: string): void => {
   if ((status === 401 || status === 403) && !path.startsWith(SESSION_PATH)) void checkSession()
 }
 
-api.use({ onResponse: ({ response, schemaPath }) => noticeStatus(response.status, schemaPath) })
+/** POST requests that change nothing: here, those that the page repeats. */
+const REPEATED = ['/api/v1/models/{model_id}/rollouts/dry-run', '/api/v1/deploy/prepare', '/api/v1/invitations/read']
+/** Path prefixes of requests that the user can safely repeat. */
+const HARMLESS = [SESSION_PATH, '/api/v1/inference/', '/api/v1/audit/verify']
+
+const askedBy = (method: string, path: string): keyof typeof SAYS => {
+  if (HARMLESS.some((beginning) => path.startsWith(beginning))) return 'again'
+  return method === 'GET' || REPEATED.includes(path) ? 'read' : 'write'
+}
+
+api.use({
+  onRequest({ request }) {
+    for (const [name, value] of Object.entries(backgroundHeaders())) request.headers.set(name, value)
+  },
+  onResponse: ({ response, schemaPath }) => noticeStatus(response.status, schemaPath),
+  /** The browser's own message, such as "Failed to fetch", does not say what to do. */
+  onError({ error, request, schemaPath }) {
+    const isAborted = error instanceof DOMException && error.name === 'AbortError'
+    return isAborted ? undefined : new Unreachable(askedBy(request.method, schemaPath), error)
+  },
+})
 
 const WRITE_MS = 60_000
 
-/** @throws Unreachable when nothing is answered in time */
+/** @throws Unreachable if there is no response in time */
 const answered = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
@@ -67,28 +99,28 @@ const answered = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
   try {
     return await Promise.race([answer, late])
   } catch (error) {
-    throw new Unreachable('write', error)
+    throw error instanceof Unreachable ? error : new Unreachable('write', error)
   } finally {
     clearTimeout(timer)
   }
 }
 
 /**
- * One call that changes something: what is in view is asked for anew. `leave` goes to another page before that, where what
- * was in view is no more. @throws ApiError in the service's words, Unreachable
+ * Sends a request that changes something, then refetches the data in view. `leave` navigates to another page first, if the
+ * current page's object no longer exists. @throws ApiError with the service's message, Unreachable
  */
 export const write = async <Data>(
   answer: Parameters<typeof unwrap<Data>>[0],
   leave?: () => void,
 ): Promise<NonNullable<Data>> => {
   const body = await unwrap<Data>(await answered(Promise.resolve(answer)))
-  // The page that is left is still there for a moment: it must not ask again. The next one asks when it is shown.
+  // The page being left stays mounted for a moment and must not fetch. The next page fetches when it is shown.
   leave?.()
   await queries.invalidateQueries(leave === undefined ? {} : { refetchType: 'none' })
   return body
 }
 
-/** As `write`, where success has no body (204). @throws ApiError in the service's words, Unreachable */
+/** Like `write`, for responses without a body (204). @throws ApiError with the service's message, Unreachable */
 export const writeWithoutAnswer = async (
   answer: Promise<{ readonly error?: unknown; readonly response: Response }>,
 ): Promise<void> => {

@@ -1,129 +1,226 @@
 import { type PublicKeyCredentialRequestOptionsJSON, startAuthentication } from '@simplewebauthn/browser'
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { focusManager, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
-import { api, queries, SESSION_PATH, Unreachable } from './client.ts'
+import { api, checkSession, queries, refetchEvery, SESSION_PATH } from './client.ts'
+import { sessionLock } from './session-lock.ts'
 import type { AnswerOf } from './use-api.ts'
 
 export type Session = AnswerOf<'/api/v1/session'>
 
 const KEY = [SESSION_PATH, {}]
 const SIGN_OUT_MS = 15_000
+/** How soon an open page shows a changed role, or that the session has ended. */
+const CHECK_EVERY_MS = 45_000
 
-const unreachable = (error: unknown): never => {
-  throw new Unreachable('session', error)
-}
-
-/** What a session is opened with: a key, the code of a link, or a person's password; nothing where none is needed. */
+/** What a session is opened with: a key, the code of a link, or a password. */
 export type Credentials =
   | { readonly api_key: string }
   | { readonly code: string }
   | { readonly email: string; readonly password: string; readonly org_id?: string }
 
-/** A sign-in that waits for a second factor. */
+/** A sign-in that still needs a second factor. */
 export type SecondFactorStep = components['schemas']['SignInStep']
 
 const isStep = (answer: Session | SecondFactorStep): answer is SecondFactorStep => 'next' in answer
 
 const open = async (body: Credentials | Record<string, never> = {}): Promise<Session | SecondFactorStep> =>
-  unwrap(await api.POST('/api/v1/session', { body }).catch(unreachable))
+  unwrap(await api.POST('/api/v1/session', { body }))
 
-/** The browser's session. Where the service needs no key, there is always one. */
-const load = async (): Promise<Session> => {
-  const session = await unwrap(await api.GET('/api/v1/session').catch(unreachable))
+/** Loads the browser's session. If the service needs no key, opens one. */
+const ask = async (): Promise<Session> => {
+  const session = await unwrap(await api.GET('/api/v1/session'))
   if (session.signed_in || session.enrollment === 'token') return session
   const opened = await open()
   return isStep(opened) ? session : opened
 }
 
-/** Asks once who is signed in, before anything is shown. */
+/** Whether the pages can be shown. */
+export const isOpen = ({ signed_in, person }: Session): boolean => signed_in && person?.restriction == null
+
+const identityOf = ({ person, org_id, key_name }: Session): string => JSON.stringify([person?.id, org_id, key_name])
+const rightsOf = ({ person, scopes }: Session): string => JSON.stringify([person?.role, scopes])
+
+/** The session that the pages show: the last one that was open. */
+const shown = (): Session | null => {
+  const session = queries.getQueryData<Session>(KEY)
+  return session !== undefined && isOpen(session) ? session : null
+}
+
+/** Another user is signed in: nothing that was fetched for the one before may stay in view. */
+const startOver = (): Promise<never> => {
+  queries.clear()
+  document.documentElement.hidden = true
+  window.location.reload()
+  return new Promise(() => undefined)
+}
+
+const refetchPages = (): Promise<void> =>
+  queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
+
+/** Decides what a session that was fetched changes. A page that is shown stays mounted unless the user is another one. */
+const receive = (session: Session): Session | Promise<never> => {
+  const before = shown()
+  if (before === null) return session
+  if (session.signed_in && identityOf(session) !== identityOf(before)) return startOver()
+  const lock = sessionLock.get()
+  if (!isOpen(session)) {
+    sessionLock.set({ session, isRequested: false })
+    return before
+  }
+  if (lock?.isRequested === false) sessionLock.set(null)
+  // After the query has the new session, by which pages decide what they may ask for.
+  if (lock?.isRequested === false || rightsOf(session) !== rightsOf(before)) setTimeout(refetchPages)
+  return session
+}
+
+/** Counts sign-ins and sign-outs: a response to an earlier request may be about the session before. */
+let changes = 0
+
+const load = async (): Promise<Session> => {
+  const asked = changes
+  const session = await ask()
+  return asked === changes ? receive(session) : load()
+}
+
+/** Tells the other tabs of this browser, which have the same cookie, who is signed in now. */
+const channel = new BroadcastChannel('tributary-session')
+channel.addEventListener('message', ({ data }: MessageEvent<string | null>) => {
+  changes++
+  const before = shown()
+  if (before !== null && data !== identityOf(before)) void startOver()
+  else void checkSession()
+})
+
+// The session is checked first: what is fetched after it must be for the user whose name is shown.
+focusManager.setEventListener((onFocus) => {
+  const check = (): void => {
+    if (document.visibilityState === 'visible') void checkSession().then(() => onFocus())
+  }
+  window.addEventListener('focus', check)
+  document.addEventListener('visibilitychange', check)
+  // Back may show a page as it was left.
+  window.addEventListener('pageshow', ({ persisted }) => persisted && check())
+  return () => undefined
+})
+
+/** Fetches the session before anything is rendered. */
 export const preloadSession = (): Promise<void> => queries.prefetchQuery({ queryKey: KEY, queryFn: load })
 
 export const useSession = (): UseQueryResult<Session> =>
-  useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
+  useQuery({
+    queryKey: KEY,
+    queryFn: load,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: true,
+    retryDelay: 1500,
+    refetchInterval: refetchEvery(CHECK_EVERY_MS),
+  })
 
-/** What somebody else may have seen before is asked for anew. */
-const keep = (session: Session): void => {
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
+/** Shows the session that was just opened or confirmed. Over a page, only for the user whose page it is. */
+const keep = async (session: Session): Promise<void> => {
+  changes++
+  channel.postMessage(identityOf(session))
+  const before = shown()
+  if (before === null) {
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
+    queries.setQueryData(KEY, session)
+    return
+  }
+  if (identityOf(session) !== identityOf(before)) return startOver()
+  if (!isOpen(session)) return sessionLock.set({ session, isRequested: false })
   queries.setQueryData(KEY, session)
+  sessionLock.set(null)
+  void refetchPages()
 }
 
-/** Whether who is signed in may do what a scope allows: a page does not ask for what it would be refused. */
+/** Returns whether the session has a scope, so that pages do not send requests that would be refused. */
 export const useMay = (): ((scope: Scope) => boolean) => {
   const scopes = useSession().data?.scopes ?? []
   return (scope) => scopes.includes(scope)
 }
 
-/** The same outside of components; null where nobody may do anything yet. */
+/** The same outside of components; null if nothing is allowed yet. */
 export const mayNow = (): ((scope: Scope) => boolean) | null => {
-  const session = queries.getQueryData<Session>(KEY)
-  if (session === undefined || !session.signed_in || session.person?.restriction != null) return null
-  return (scope) => session.scopes.includes(scope)
+  const session = shown()
+  return session && ((scope) => session.scopes.includes(scope))
 }
 
-/** Null when the browser is signed in; else what it must show before. @throws ApiError when the credentials are not valid */
+/** Returns null if the browser is now signed in, otherwise the next step. @throws ApiError if the credentials are not valid */
 export const signIn = async (by: Credentials): Promise<SecondFactorStep | null> => {
   const answer = await open(by)
   if (isStep(answer)) return answer
-  keep(answer)
+  await keep(answer)
   return null
 }
 
-/** The second step of a sign-in. @throws ApiError when the code is not the one */
+/** The second step of a sign-in. @throws ApiError if the code is wrong */
 export const showSecondFactor = async (
   body: { readonly code: string } | { readonly recovery_code: string },
-): Promise<void> => keep(await unwrap(await api.POST('/api/v1/session/second-factor', { body }).catch(unreachable)))
+): Promise<void> => keep(await unwrap(await api.POST('/api/v1/session/second-factor', { body })))
 
-/** Leaves for the identity provider. @throws ApiError when it cannot be asked */
+/** Redirects to the identity provider. @throws ApiError if it is not available */
 export const leaveForProvider = async (orgId: string): Promise<void> => {
   const body = orgId === '' ? {} : { org_id: orgId }
-  const { redirect_to } = await unwrap(await api.POST('/api/v1/session/oidc', { body }).catch(unreachable))
+  const { redirect_to } = await unwrap(await api.POST('/api/v1/session/oidc', { body }))
   window.location.assign(redirect_to)
 }
 
-/** What the identity provider sent back, as `signIn`. */
+/** Completes a sign-in with the identity provider's response; returns the same as `signIn`. */
 export const finishProviderSignIn = async (query: string): Promise<SecondFactorStep | null> => {
-  const answer = await unwrap(await api.POST('/api/v1/session/oidc/callback', { body: { query } }).catch(unreachable))
+  const answer = await unwrap(await api.POST('/api/v1/session/oidc/callback', { body: { query } }))
   if (isStep(answer)) return answer
-  keep(answer)
+  await keep(answer)
   return null
 }
 
-/** Shows again who is signed in. @throws ApiError when the password, or the passkey, is not theirs */
+/** Confirms the signed-in person's identity. @throws ApiError if the password or passkey is not theirs */
 export const confirmSession = async (
   body: { readonly password: string } | { readonly credential: Record<string, unknown> },
 ): Promise<void> => {
-  keep(await unwrap(await api.POST('/api/v1/session/confirm', { body }).catch(unreachable)))
+  await keep(await unwrap(await api.POST('/api/v1/session/confirm', { body })))
 }
 
-/** Has the page that asks who is there take the place of all others, until they have shown it. */
+/** Shows the confirmation over the page, which the person may also close again. */
 export const askToConfirm = (): void => {
-  queries.setQueryData<Session>(KEY, (session) =>
-    session?.person ? { ...session, person: { ...session.person, restriction: 'confirm' } } : session,
-  )
+  const session = shown()
+  if (session?.person == null) return
+  const restricted = { ...session, person: { ...session.person, restriction: 'confirm' as const } }
+  sessionLock.set({ session: restricted, isRequested: true })
 }
 
-/** What the passkey that somebody chooses answers. @throws ApiError where there can be none; what the browser says */
+/** Returns the response of the chosen passkey. @throws ApiError if passkeys are not available; the browser's own errors */
 export const askPasskey = async (): Promise<Record<string, unknown>> => {
-  const { public_key } = await unwrap(await api.POST('/api/v1/session/passkey/options').catch(unreachable))
+  const { public_key } = await unwrap(await api.POST('/api/v1/session/passkey/options'))
   const optionsJSON = public_key as unknown as PublicKeyCredentialRequestOptionsJSON
   return { ...(await startAuthentication({ optionsJSON })) }
 }
 
-/** Signs in by a passkey alone. @throws ApiError when it is not known */
+/** Signs in with a passkey alone. @throws ApiError if the passkey is unknown */
 export const signInByPasskey = async (): Promise<void> => {
   const body = { credential: await askPasskey() }
-  keep(await unwrap(await api.POST('/api/v1/session/passkey', { body }).catch(unreachable)))
+  await keep(await unwrap(await api.POST('/api/v1/session/passkey', { body })))
 }
 
+/** What the account that must confirm its identity can use for that; `read` would wait until it has. */
+export const accountToConfirm = async () => unwrap(await api.GET('/api/v1/account'))
+
 /**
- * Ends the session, and shows the page that asks for a key.
- * @throws ApiError or Unreachable when the session may not have ended
+ * Ends the session; nothing that was fetched with it is kept.
+ * @throws ApiError or Unreachable if the session may not have ended
  */
-export const signOut = async (): Promise<void> => {
+export const closeSession = async (): Promise<void> => {
   const signal = AbortSignal.timeout(SIGN_OUT_MS)
-  const { response, error } = await api.DELETE('/api/v1/session', { signal }).catch(unreachable)
+  const { response, error } = await api.DELETE('/api/v1/session', { signal })
   if (!response.ok) throw new ApiError(response.status, error)
+  changes++
+  channel.postMessage(null)
   queries.clear()
+  sessionLock.set(null)
+}
+
+/** Ends the session and shows the sign-in page. @throws as `closeSession` */
+export const signOut = async (): Promise<void> => {
+  await closeSession()
   window.location.assign('/')
 }

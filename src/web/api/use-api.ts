@@ -7,7 +7,9 @@ import {
   useQuery,
 } from '@tanstack/react-query'
 import { type paths, unwrap } from '../../client/client.ts'
-import { noticeStatus, queries, Unreachable } from './client.ts'
+import { noticeStatus, queries, refetchEvery, Unreachable } from './client.ts'
+import { whenUnlocked } from './session-lock.ts'
+import { backgroundHeaders } from './user-input.ts'
 
 type JsonOf<Operation> = Operation extends {
   responses: { 200: { content: { 'application/json': infer Body } } }
@@ -15,7 +17,7 @@ type JsonOf<Operation> = Operation extends {
   ? Body
   : never
 
-/** Paths that are read as JSON. */
+/** Paths with JSON responses to GET. */
 type ReadPath = {
   [Path in keyof paths]: paths[Path] extends { get: infer Operation }
     ? [JsonOf<Operation>] extends [never]
@@ -37,12 +39,12 @@ type Part<Operation, Name extends 'path' | 'query'> = Operation extends { parame
 type PathPart<Operation> = [Part<Operation, 'path'>] extends [never] ? object : { path: Part<Operation, 'path'> }
 type QueryPart<Operation> = [Part<Operation, 'query'>] extends [never] ? object : { query?: Part<Operation, 'query'> }
 
-/** What a path is asked with: `{ path: { job_id }, query: { limit } }`, as the API's document has it. */
+/** Parameters of a path: `{ path: { job_id }, query: { limit } }`, as in the API document. */
 type ParamsOf<Path extends ReadPath> = PathPart<OperationOf<Path>> & QueryPart<OperationOf<Path>>
 
 type Values = Readonly<Record<string, unknown>>
 
-/** `/devices/{id}` with `{ path: { id: 'a/b' }, query: { limit: 5, q: '' } }` is `/devices/a%2Fb?limit=5`: an empty filter is none. */
+/** `/devices/{id}`, `{ path: { id: 'a/b' }, query: { limit: 5, q: '' } }` -> `/devices/a%2Fb?limit=5`; omits empty filters. */
 const addressOf = (path: string, { path: names = {}, query = {} }: { path?: Values; query?: Values }): string => {
   const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names[name])))
   const search = new URLSearchParams()
@@ -54,25 +56,27 @@ const addressOf = (path: string, { path: names = {}, query = {} }: { path?: Valu
 const READ_MS = 30_000
 
 /**
- * One read of the API. Not by the generated client, whose Request costs a slow phone as much as the fetch itself.
- * @throws ApiError in the service's words, Unreachable when there is no answer in time
+ * Reads from the API, without the generated client: on a slow phone, its Request costs as much as the fetch itself.
+ * @throws ApiError with the service's message, Unreachable if there is no response in time
  */
 export const read = async <Path extends ReadPath>(
   path: Path,
   params: ParamsOf<Path>,
   signal: AbortSignal,
 ): Promise<AnswerOf<Path>> => {
+  await whenUnlocked(signal)
   const late = AbortSignal.timeout(READ_MS)
   const giveUp = (error: unknown): void => {
     if (signal.aborted) throw error
     if (late.aborted) throw new Unreachable('slow', error)
   }
-  const response = await fetch(addressOf(path, params), { signal: AbortSignal.any([signal, late]) }).catch(
-    (error: unknown) => {
-      giveUp(error)
-      throw new Unreachable('read', error)
-    },
-  )
+  const response = await fetch(addressOf(path, params), {
+    signal: AbortSignal.any([signal, late]),
+    headers: backgroundHeaders(),
+  }).catch((error: unknown) => {
+    giveUp(error)
+    throw new Unreachable('read', error)
+  })
   const body: unknown = await response.json().catch((error: unknown) => {
     giveUp(error)
     return null
@@ -82,31 +86,31 @@ export const read = async <Path extends ReadPath>(
 }
 
 interface ReadOptions {
-  /** False: do not ask yet. */
+  /** false: do not fetch yet. */
   readonly enabled?: boolean
-  /** Ask again so often, beside what the live stream brings. */
+  /** Refetches at this interval, in addition to updates from the live stream. */
   readonly everyMs?: number
 }
 
-/** Asks before a part of a page does, which then finds the answer, or waits for the same one. */
+/** Fetches data ahead of the component that needs it, which then uses the same request. */
 export const prefetch = <Path extends ReadPath>(path: Path, params: ParamsOf<Path>): void =>
   void queries.prefetchQuery({ queryKey: [path, params], queryFn: ({ signal }) => read(path, params, signal) })
 
 type AskedBefore = Pick<Query, 'queryKey'> | undefined
 
-/** The thing that an address is about, where it is about one: organizations may use the same names. */
+/** Identifies the object that a request is about. Includes the organization, because organizations may use the same names. */
 const thingOf = ({ path, query }: { path?: Values; query?: Values }): string =>
   JSON.stringify([path, path && query?.org_id])
 
-/** The former answer stays in view while another part of the same thing is asked for, and not as that of another thing. */
+/** Keeps the previous data in view while another part of the same object loads, but not the data of a different object. */
 const keepOfSame =
   (params: object) =>
   <Data>(before: Data | undefined, asked: AskedBefore): Data | undefined =>
     thingOf((asked?.queryKey[1] ?? {}) as object) === thingOf(params) ? before : undefined
 
 /**
- * What the API answers for a path, kept up to date by the live stream. Other parameters abort the request before, and keep its
- * answer in view until theirs is there, if they are about the same thing.
+ * Returns the API's data for a path, kept up to date by the live stream. New parameters abort the previous request. Its data
+ * stays in view until the new data arrives, if it is about the same object.
  */
 export const useApi = <Path extends ReadPath>(
   path: Path,
@@ -118,10 +122,10 @@ export const useApi = <Path extends ReadPath>(
     queryFn: ({ signal }) => read(path, params, signal),
     enabled,
     placeholderData: keepOfSame(params) as never,
-    ...(everyMs !== undefined && { refetchInterval: everyMs }),
+    ...(everyMs !== undefined && { refetchInterval: refetchEvery(everyMs) }),
   }) as UseQueryResult<AnswerOf<Path>>
 
-/** What the API answers for one path with each of these parameters; undefined until it has. */
+/** Returns the API's data for one path with each of these parameters; undefined while loading. */
 export const useApiAll = <Path extends ReadPath>(
   path: Path,
   each: readonly ParamsOf<Path>[],
@@ -134,13 +138,13 @@ export const useApiAll = <Path extends ReadPath>(
   }).map(({ data }) => data as AnswerOf<Path> | undefined)
 
 interface KeysetPages {
-  /** What `after` asks the next page with; null at the end. */
+  /** The value of `after` for the next page; null at the end. */
   readonly next: string | null
 }
 
 type KeysetPath = { [Path in ReadPath]: AnswerOf<Path> extends KeysetPages ? Path : never }[ReadPath]
 
-/** A list page by page, each asked for with the cursor that the one before ended with. */
+/** Loads a list page by page, each with the previous page's cursor. */
 export const useApiPages = <Path extends KeysetPath>(
   path: Path,
   params: ParamsOf<Path>,

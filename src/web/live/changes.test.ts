@@ -3,7 +3,7 @@ import { isAffected, parseChange } from './changes.ts'
 
 const change = (kind: string) => ({ type: 'x', subject: { kind, id: '1' } })
 
-it('a change affects the answers that show it, an unknown one all, and none affects the session', () => {
+it('a change affects the data that shows it, an unknown change affects all, and none affects the session', () => {
   expect(isAffected('/api/v1/training/jobs/{job_id}', [change('round')])).toBe(true)
   expect(isAffected('/api/v1/devices/{device_id}', [change('round')])).toBe(false)
   expect(isAffected('/api/v1/devices/{device_id}', [change('round'), change('device')])).toBe(true)
@@ -12,7 +12,7 @@ it('a change affects the answers that show it, an unknown one all, and none affe
   expect(isAffected('/api/v1/status', [])).toBe(false)
 })
 
-it('what is no change is ignored', () => {
+it('ignores invalid changes', () => {
   expect(parseChange('a', '{"subject":{"kind":"job","id":"7"},"payload":{}}')).toEqual({
     type: 'a',
     subject: { kind: 'job', id: '7' },

@@ -1,10 +1,10 @@
-/** What an event is about, as `GET /api/v1/events` sends it. */
+/** An event of `GET /api/v1/events`, with its subject. */
 export interface Change {
   readonly type: string
   readonly subject: { readonly kind: string; readonly id: string }
 }
 
-/** By the topics of the stream: beginnings of the paths whose answers may be others after a change. */
+/** By topic of the stream: prefixes of paths with data that a change may affect. */
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   round: ['/api/v1/training', '/api/v1/models', '/api/v1/federations'],
   job: ['/api/v1/training'],
@@ -19,10 +19,10 @@ const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   federation: ['/api/v1/federations'],
 }
 const ALWAYS = ['/api/v1/status', '/api/v1/overview']
-/** What no event is about. */
+/** Not affected by any event. */
 const NEVER = ['/api/v1/session']
 
-/** Whether the answer of `path` may be another one after these changes. A kind that this page does not know affects all. */
+/** True if these changes may affect the data of `path`. An unknown kind affects all. */
 export const isAffected = (path: string, changes: readonly Change[]): boolean => {
   if (NEVER.some((beginning) => path.startsWith(beginning))) return false
   return changes.some(({ subject }) =>
@@ -30,7 +30,7 @@ export const isAffected = (path: string, changes: readonly Change[]): boolean =>
   )
 }
 
-/** @returns null for what is no change */
+/** @returns null if the data is not a change */
 export const parseChange = (type: string, data: string): Change | null => {
   try {
     const { subject } = JSON.parse(data) as Partial<Change>

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-it('a stream that falls silent for three pings is lost, and opened again from where it was', async () => {
+it('treats a stream that is silent for three pings as lost, and reconnects from the last event', async () => {
   vi.useFakeTimers()
   const asked: (string | null)[] = []
   let send = (_text: string): void => undefined

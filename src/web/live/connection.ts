@@ -1,16 +1,17 @@
+import { backgroundHeaders } from '../api/user-input.ts'
 import { newParser, parseChunk } from './sse-parser.ts'
 import { BEGINNING, type Effect, type Input, type StreamState, step } from './stream-state.ts'
 
 export interface Listener {
-  /** Everything that the state asks for but to connect. */
+  /** Called for every effect except `connect`. */
   onEffect(effect: Exclude<Effect, { kind: 'connect' }>): void
   onState(state: StreamState): void
 }
 
-/** Three times as long as the service is ever silent: it pings every 15 s. */
+/** Three ping intervals: the service pings every 15 s. */
 const SILENCE_MS = 45_000
 
-/** Aborts with `signal`, and when it is not told of a sign of life for too long. */
+/** Returns a signal that aborts with `signal`, or if `alive` is not called for SILENCE_MS. */
 const watch = (signal: AbortSignal): { readonly signal: AbortSignal; alive(): void; end(): void } => {
   const silence = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -29,7 +30,11 @@ const read = async (
   take: (input: Input) => void,
 ): Promise<void> => {
   const response = await fetch('/api/v1/events', {
-    headers: { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) },
+    headers: {
+      accept: 'text/event-stream',
+      ...(lastId !== null && { 'last-event-id': lastId }),
+      ...backgroundHeaders(),
+    },
     signal,
   })
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
@@ -50,7 +55,7 @@ const read = async (
   }
 }
 
-/** Keeps one stream of events open until `signal` is aborted; `stream-state.ts` decides what follows from what. */
+/** Keeps one event stream open until `signal` is aborted. The logic is in `stream-state.ts`. */
 export const keepConnected = (listener: Listener, signal: AbortSignal): void => {
   let state = BEGINNING
   let timer: ReturnType<typeof setTimeout> | undefined

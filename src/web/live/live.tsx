@@ -1,30 +1,35 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { checkSession, SESSION_PATH } from '../api/client.ts'
+import { sessionLock } from '../api/session-lock.ts'
 import { type Change, isAffected, parseChange } from './changes.ts'
 import { shareStream } from './shared.ts'
 import type { Mode } from './stream-state.ts'
 
 const LiveMode = createContext<Mode>('connecting')
 
-/** How the page learns of changes at the moment. */
+/** Returns how the page currently receives changes. */
 export const useLiveMode = (): Mode => useContext(LiveMode)
 
-/** Many events in a moment, as a round's updates are, ask for an answer once. */
+/** Combines bursts of events, such as a round's updates, into one refetch. */
 const COALESCE_MS = 250
 
-/** Keeps every answer in view up to date, as long as it is there. */
+/** Keeps all data in view up to date while mounted. */
 export const Live = ({ children }: { readonly children: ReactNode }) => {
   const client = useQueryClient()
   const [mode, setMode] = useState<Mode>('connecting')
   const [pollMs, setPollMs] = useState<number | null>(null)
+  // The service refuses the stream until the user has confirmed their identity or signed in again.
+  const isLocked = sessionLock.use()?.isRequested === false
 
   useEffect(() => {
+    if (isLocked) return
     const controller = new AbortController()
     let changes: Change[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
-    const refetchAll = (): void =>
-      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
+    let checked: Promise<void> = Promise.resolve()
+    const refetchAll = (): Promise<void> =>
+      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
     const flush = (): void => {
       timer = undefined
       const seen = changes
@@ -34,8 +39,8 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
     shareStream(
       setMode,
       (effect) => {
-        if (effect.kind === 'refetch') refetchAll()
-        else if (effect.kind === 'check-session') void checkSession()
+        if (effect.kind === 'refetch') void checked.then(refetchAll)
+        else if (effect.kind === 'check-session') checked = checkSession()
         else if (effect.kind === 'poll') setPollMs(effect.everyMs)
         else {
           const change = parseChange(effect.event.type, effect.event.data)
@@ -50,7 +55,7 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
       clearTimeout(timer)
       controller.abort()
     }
-  }, [client])
+  }, [client, isLocked])
 
   useEffect(() => {
     if (mode !== 'polling' || pollMs === null) return

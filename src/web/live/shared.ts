@@ -1,18 +1,18 @@
 import { keepConnected } from './connection.ts'
 import type { Effect, Mode } from './stream-state.ts'
 
-/** What the tab with the stream tells the others. */
+/** A message between tabs. */
 type Message =
   | { readonly kind: 'mode'; readonly mode: Mode }
   | { readonly kind: 'effect'; readonly effect: Exclude<Effect, { kind: 'connect' }> }
-  /** A tab has just been opened and asks how things stand. */
+  /** A new tab asks for the current mode. */
   | { readonly kind: 'hello' }
 
 const CHANNEL = 'tributary-live'
 
 /**
- * One stream for all tabs of this browser, because it keeps a connection of the six that it has for a host. The tab that gets the
- * lock has the stream; when it is closed, the lock and with it the stream go to another one.
+ * Shares one stream between all tabs, because it occupies one of the browser's six connections per host. The tab that gets the
+ * lock has the stream. When that tab is closed, another one gets the lock.
  */
 export const shareStream = (
   onMode: (mode: Mode) => void,
@@ -53,7 +53,7 @@ export const shareStream = (
   }
 
   tell({ kind: 'hello' })
-  // Browsers have locks only where they trust the connection; on plain http each tab has a stream of its own.
+  // Locks are available in secure contexts only; over plain HTTP, each tab has its own stream.
   if (!('locks' in navigator)) {
     void lead()
     return

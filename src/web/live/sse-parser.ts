@@ -1,6 +1,6 @@
-/** One event of a stream (the HTML standard, section 9.2.6): `id`, `event` and `data` lines, ended by an empty one. */
+/** An event of a stream (HTML standard, section 9.2.6): `id`, `event`, and `data` lines, ended by an empty line. */
 export interface StreamEvent {
-  /** The last id that the stream has named, also by an earlier event. */
+  /** The last id that the stream has sent, possibly with an earlier event. */
   readonly id: string
   readonly type: string
   readonly data: string
@@ -31,12 +31,12 @@ const takeLine = (parser: Parser, line: string, events: StreamEvent[]): Parser =
   const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '')
   if (name === 'event') return { ...parser, type: value }
   if (name === 'data') return { ...parser, data: [...parser.data, value] }
-  // An id with a null character is ignored, and so are unknown fields and comments (an empty name): pings.
+  // Ignores ids with a null character, unknown fields, and comments (with an empty name), which are used for pings.
   if (name === 'id' && !value.includes('\0')) return { ...parser, lastId: value }
   return parser
 }
 
-/** The events that a further piece of text completes. A piece may end anywhere, also between `\r` and `\n`. */
+/** Returns the events completed by the next chunk. A chunk may end anywhere, even between `\r` and `\n`. */
 export const parseChunk = (before: Parser, chunk: string): Parsed => {
   const text = before.rest + chunk
   const events: StreamEvent[] = []

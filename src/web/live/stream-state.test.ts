@@ -20,7 +20,7 @@ describe('a stream of events', () => {
     { id: '8', type: 'message', data: 'x' },
   ]
 
-  it('is read the same however its text is cut, and with any line ends', () => {
+  it('is parsed the same for any chunks and line endings', () => {
     for (const lines of [text, text.replaceAll('\n', '\r\n'), text.replaceAll('\n', '\r')]) {
       for (let cut = 0; cut <= lines.length; cut++) {
         const { events: seen } = read(lines.slice(0, cut), lines.slice(cut), '\n')
@@ -29,7 +29,7 @@ describe('a stream of events', () => {
     }
   })
 
-  it('gives nothing for an event that has not ended, and keeps its id', () => {
+  it('yields nothing for an unfinished event, but keeps its id', () => {
     expect(read('id: 3\ndata: x\n')).toEqual({ events: [], lastId: '3' })
     expect(read('id: 3\n\ndata: y\n\n').events).toEqual([{ id: '3', type: 'message', data: 'y' }])
   })
@@ -43,36 +43,38 @@ const run = (state: StreamState, ...inputs: Input[]) => {
 const event = (id: string, type = 'round.completed'): Input => ({ kind: 'event', event: { id, type, data: '{}' } })
 
 describe('the stream of a page', () => {
-  it('asks for everything again when it opens without knowing what came before, and not when it goes on', () => {
+  it('refetches everything if it opens without a last event; checks the session whenever it reopens', () => {
     expect(run(BEGINNING, { kind: 'opened' })).toEqual({
-      state: { mode: 'live', lastId: null, failures: 0 },
+      state: { mode: 'live', lastId: null, failures: 0, hasOpened: true },
       effects: [{ kind: 'refetch' }],
     })
     const cut = run(BEGINNING, { kind: 'opened' }, event('41'), { kind: 'closed' })
     expect(cut).toEqual({
-      state: { mode: 'connecting', lastId: '41', failures: 0 },
+      state: { mode: 'connecting', lastId: '41', failures: 0, hasOpened: true },
       effects: [{ kind: 'connect', afterMs: 50 }],
     })
-    expect(run(cut.state, { kind: 'opened' }).effects).toEqual([])
+    expect(run(cut.state, { kind: 'opened' }).effects).toEqual([{ kind: 'check-session' }])
+    const silent = run(BEGINNING, { kind: 'opened' }, { kind: 'closed' }, { kind: 'opened' })
+    expect(silent.effects).toEqual([{ kind: 'check-session' }, { kind: 'refetch' }])
   })
 
-  it('announces events, and asks for everything again at a gap', () => {
+  it('announces events, and refetches everything at a gap', () => {
     const live = run(BEGINNING, { kind: 'opened' }).state
     expect(run(live, event('5')).effects).toEqual([
       { kind: 'announce', event: { id: '5', type: 'round.completed', data: '{}' } },
     ])
     expect(run(live, event('9', 'resync'))).toEqual({
-      state: { mode: 'live', lastId: '9', failures: 0 },
+      state: { mode: 'live', lastId: '9', failures: 0, hasOpened: true },
       effects: [{ kind: 'refetch' }],
     })
     expect(run(live, event('')).state.lastId).toBeNull()
   })
 
-  it('waits longer after every attempt in vain, at most 15 s, and at once again after one that worked', () => {
+  it('waits longer after each failed attempt, at most 15 s, and resets the delay after a success', () => {
     const closed: Input = { kind: 'closed' }
     const third = run(BEGINNING, closed, closed, closed)
     expect(third).toEqual({
-      state: { mode: 'offline', lastId: null, failures: 3 },
+      state: { mode: 'offline', lastId: null, failures: 3, hasOpened: false },
       effects: [{ kind: 'connect', afterMs: 2000 }],
     })
     expect(run(third.state, { kind: 'opened' }).state.failures).toBe(0)
@@ -80,9 +82,9 @@ describe('the stream of a page', () => {
     expect(run(BEGINNING, { kind: 'refused', status: 503 }).state.mode).toBe('offline')
   })
 
-  it.each([204, 404, 200])('polls where the answer is %i and no stream, and tries again later', (status) => {
+  it.each([204, 404, 200])('polls if the response is %i without a stream, and tries again later', (status) => {
     expect(run(BEGINNING, { kind: 'refused', status })).toEqual({
-      state: { mode: 'polling', lastId: null, failures: 0 },
+      state: { mode: 'polling', lastId: null, failures: 0, hasOpened: false },
       effects: [
         { kind: 'poll', everyMs: 5000 },
         { kind: 'connect', afterMs: 60_000 },
@@ -90,7 +92,7 @@ describe('the stream of a page', () => {
     })
   })
 
-  it('asks who is signed in when it is refused for want of a session', () => {
+  it('checks the session if the request is refused as unauthorized', () => {
     expect(run(BEGINNING, { kind: 'refused', status: 401 }).effects).toEqual([{ kind: 'check-session' }])
   })
 })

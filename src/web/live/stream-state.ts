@@ -1,31 +1,33 @@
 import type { StreamEvent } from './sse-parser.ts'
 
-/** What the page knows of the world: `live` by the stream, `polling` where the service has none to give, else `offline`. */
+/** How the page receives changes: `live` from the stream, `polling` if the service offers no stream, otherwise `offline`. */
 export type Mode = 'connecting' | 'live' | 'polling' | 'offline'
 
 export interface StreamState {
   readonly mode: Mode
-  /** Of the last event seen; what the next connection asks to go on from. */
+  /** Id of the last event, from which the next connection resumes. */
   readonly lastId: string | null
-  /** Attempts in a row that brought nothing. */
+  /** Consecutive failed attempts. */
   readonly failures: number
+  /** There was a stream before: since then, another user may have signed in. */
+  readonly hasOpened: boolean
 }
 
-export const BEGINNING: StreamState = { mode: 'connecting', lastId: null, failures: 0 }
+export const BEGINNING: StreamState = { mode: 'connecting', lastId: null, failures: 0, hasOpened: false }
 
 export type Input =
   | { readonly kind: 'opened' }
   | { readonly kind: 'event'; readonly event: StreamEvent }
-  /** The answer was no stream, with this status. */
+  /** The response was not a stream, but had this status. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** The stream ended, or the connection broke or was never made. */
+  /** The stream ended, the connection broke, or it could not be made. */
   | { readonly kind: 'closed' }
 
 export type Effect =
   | { readonly kind: 'connect'; readonly afterMs: number }
   | { readonly kind: 'poll'; readonly everyMs: number }
   | { readonly kind: 'announce'; readonly event: StreamEvent }
-  /** Events were missed: everything in view is asked for again. */
+  /** Events were missed: refetch everything in view. */
   | { readonly kind: 'refetch' }
   | { readonly kind: 'check-session' }
 
@@ -37,10 +39,10 @@ export interface Step {
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 15_000
 const POLL_MS = 5000
-/** Somebody may have closed another stream in the meantime. */
+/** Another stream may have been closed in the meantime. */
 const TRY_AGAIN_MS = 60_000
 
-/** Doubling, with up to half of it taken off by chance, so that pages do not come back together after a restart. */
+/** Exponential backoff, reduced randomly by up to half, so that pages do not reconnect simultaneously after a restart. */
 export const delayAfter = (failures: number, random: () => number): number =>
   Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(failures, 10)) * (1 - random() / 2)
 
@@ -49,14 +51,17 @@ const reconnect = (state: StreamState, mode: Mode, random: () => number): Step =
   effects: [{ kind: 'connect', afterMs: delayAfter(state.failures, random) }],
 })
 
-/** What a stream that did something does to the page. The one place where it is decided; all else carries it out. */
+/** Returns the next state and its effects. All decisions are made here; other code only carries them out. */
 export const step = (state: StreamState, input: Input, random: () => number): Step => {
   switch (input.kind) {
     case 'opened':
       return {
-        state: { ...state, mode: 'live', failures: 0 },
-        // Nobody knows what happened before the first event that a stream without a last id sends.
-        effects: state.lastId === null ? [{ kind: 'refetch' }] : [],
+        state: { ...state, mode: 'live', failures: 0, hasOpened: true },
+        // Without a last id, events before the first one may have been missed.
+        effects: [
+          ...(state.hasOpened ? [{ kind: 'check-session' } as const] : []),
+          ...(state.lastId === null ? [{ kind: 'refetch' } as const] : []),
+        ],
       }
     case 'event': {
       const { event } = input
@@ -65,7 +70,7 @@ export const step = (state: StreamState, input: Input, random: () => number): St
       return { state: next, effects: [{ kind: 'announce', event }] }
     }
     case 'refused':
-      // No stream left for this person (204), a service without one (404), or one behind something that has none.
+      // Too many streams are open (204), the service has none (404), or something in front of it does not pass it on.
       if (input.status === 204 || input.status === 404 || input.status === 200) {
         return {
           state: { ...state, mode: 'polling', failures: 0, lastId: null },
@@ -80,7 +85,7 @@ export const step = (state: StreamState, input: Input, random: () => number): St
       }
       return reconnect(state, 'offline', random)
     case 'closed':
-      // A stream that lived ends by the service's rule; the first new attempt is at once and nobody need know.
+      // The service ends every stream after a while: reconnects almost at once, without showing `offline`.
       return state.mode === 'live'
         ? { state: { ...state, mode: 'connecting' }, effects: [{ kind: 'connect', afterMs: 50 + random() * 200 }] }
         : reconnect(state, 'offline', random)

@@ -7,12 +7,12 @@ const loaded = new Map<string, LoadedPage>()
 
 type Default = { readonly default: ComponentType }
 
-/** React renders at once what such a promise has; a real one it awaits first, and shows meanwhile that something loads. */
+/** A thenable that React can render at once. For a real promise, React would first show a loading state. */
 const ready = ({ Area }: LoadedPage): Promise<Default> =>
-  // biome-ignore lint/suspicious/noThenProperty: it is to be taken for a promise
+  // biome-ignore lint/suspicious/noThenProperty: meant to be a thenable
   ({ then: (resolve: (area: Default) => void) => resolve({ default: Area }) }) as unknown as Promise<Default>
 
-/** The areas as components that are loaded when they are first shown. */
+/** The areas as lazily loaded components. */
 export const AREAS = PAGES.map(({ path, load }) => ({
   path,
   Area: lazy(() => {
@@ -21,21 +21,21 @@ export const AREAS = PAGES.map(({ path, load }) => ({
   }),
 }))
 
-/** Safari has no such callback. */
+/** Safari does not support requestIdleCallback. */
 const whenIdle = (work: () => void): unknown =>
   'requestIdleCallback' in window ? requestIdleCallback(work, { timeout: 2000 }) : setTimeout(work, 200)
 
-/** Loads the code of all other areas while the browser has nothing else to do, so that a click on one shows it at once. */
+/** Preloads the code of all other areas while the browser is idle, so that clicks show them at once. */
 export const loadOthers = async (): Promise<void> => {
   for (const { path, load } of PAGES) {
     await new Promise<void>((done) => whenIdle(() => done()))
-    // What cannot be loaded now is asked for again when it is visited.
+    // If this fails, the area is loaded again when it is visited.
     const area = await load().catch(() => null)
     if (area !== null) loaded.set(path, area)
   }
 }
 
-/** Loads the area of an address, and asks for what it shows first once it is known who is signed in. */
+/** Loads the area for an address, and prefetches its first data once the session is known. */
 export const preloadArea = async (address: string, session: Promise<void>): Promise<void> => {
   const page = PAGES.find(({ path }) => (path === '/' ? address === path : `${address}/`.startsWith(`${path}/`)))
   if (page === undefined) return

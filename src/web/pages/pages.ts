@@ -1,6 +1,6 @@
 import type { PageEntry } from '../shell/page-entry.ts'
 
-/** The areas, in the order of the navigation. One row adds one: its folder has an `area.tsx` with the area's routes. */
+/** The areas, in navigation order. To add one, add a row here and a folder with an `area.tsx` with its routes. */
 export const PAGES: readonly PageEntry[] = [
   { name: 'Home', path: '/', key: 'h', load: () => import('./home/area.tsx') },
   { name: 'Devices', path: '/devices', key: 'd', load: () => import('./devices/area.tsx') },

@@ -4,7 +4,7 @@ import styles from './cells.module.css'
 
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'
 
-/** The tone of every state that the API has a word for. */
+/** The tone of each of the API's states. */
 const TONES: Readonly<Record<string, Tone>> = {
   active: 'good',
   completed: 'good',
@@ -23,7 +23,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   draft: 'idle',
 }
 
-/** A shape for each tone: nothing is told by color alone. */
+/** A shape for each tone, so that color alone carries no meaning. */
 const SHAPES: Readonly<Record<Tone, string>> = {
   good: 'M1 4.5 3.2 7 7 1.5',
   busy: 'M4 .8a3.2 3.2 0 1 1-3.2 3.2',
@@ -34,7 +34,7 @@ const SHAPES: Readonly<Record<Tone, string>> = {
 
 export const toneOf = (state: string): Tone => TONES[state] ?? 'idle'
 
-/** A state as a word with a shape and a color. `tone` where the word means something else here than elsewhere. */
+/** A state as a word with a shape and a color. Set `tone` if the state has a different meaning here. */
 export const Badge = ({ state, tone = toneOf(state) }: { readonly state: string; readonly tone?: Tone }) => (
   <span className={styles.badge} style={{ background: `var(--${tone}-soft)`, color: `var(--${tone})` }}>
     <svg width="8" height="8" viewBox="0 0 8 8" aria-hidden="true">
@@ -44,7 +44,7 @@ export const Badge = ({ state, tone = toneOf(state) }: { readonly state: string;
   </span>
 )
 
-/** The time, so often. */
+/** The current time, updated at this interval. */
 export const useNow = (everyMs = 5000): Date => {
   const [now, setNow] = useState(() => new Date())
   useEffect(() => {
@@ -67,8 +67,8 @@ export const Ago = ({ time }: { readonly time: string | null }) => {
 }
 
 /**
- * `navigator.clipboard` is only there where the browser trusts the connection. Else by a field beside `place`: while a dialog is
- * open, nothing outside of it can be selected.
+ * `navigator.clipboard` exists in secure contexts only. Otherwise copies from a field next to `place`: while a dialog is open,
+ * nothing outside it can be selected.
  */
 const copyText = async (text: string, place: Element): Promise<void> => {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
@@ -137,7 +137,7 @@ export const Day = ({ time }: { readonly time: string }) => {
   )
 }
 
-/** An id, shortened, with the whole one on hover and to copy. */
+/** A shortened id, with the full one on hover and a copy button. */
 export const Id = ({ id }: { readonly id: string }) => (
   <span className={styles.id}>
     <span title={id}>{shortId(id)}</span>
@@ -145,7 +145,7 @@ export const Id = ({ id }: { readonly id: string }) => (
   </span>
 )
 
-/** Several buttons or links in one cell: on a phone, where cells are flex boxes, they stay together. */
+/** Several buttons or links in one cell. They stay together on a phone, where cells are flex boxes. */
 export const Actions = ({ children }: { readonly children: ReactNode }) => (
   <span className={styles.actions}>{children}</span>
 )

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { align, best, smooth } from './curve-data.ts'
 
 describe('curves', () => {
-  it('of several jobs share their rounds', () => {
+  it('of several jobs share an axis of rounds', () => {
     const series = [
       { name: 'a', points: [[1, 0.5] as const, [3, Number.NaN] as const] },
       { name: 'b', points: [[2, 0.4] as const, [3, 0.3] as const] },
@@ -15,13 +15,13 @@ describe('curves', () => {
     expect(align([])).toEqual([[]])
   })
 
-  it('are smoothed without a bias at their beginning, and not over gaps', () => {
+  it('are smoothed without bias at the beginning, and keep gaps', () => {
     expect(smooth([4, 4, null, 4], 0.5)).toEqual([4, 4, null, 4])
     expect(smooth([0, 1], 0.5)).toEqual([0, 0.5 / 0.75])
     expect(smooth([1, 5], 0)).toEqual([1, 5])
   })
 
-  it('have a best point, the first of equals', () => {
+  it('have a best point, the first one of equals', () => {
     const points = [
       [1, 2],
       [2, null],

@@ -1,12 +1,12 @@
-/** One line of a curve: the points of one job, by ascending x; null where there was nothing to measure. */
+/** One line of a chart: a job's points, by ascending x; y is null if nothing was measured. */
 export interface Series {
   readonly name: string
   readonly points: readonly (readonly [x: number, y: number | null])[]
-  /** An interval around each point, where there is one, in the order of the points. */
+  /** Confidence intervals, in the order of the points. */
   readonly band?: readonly (readonly [lower: number | null, upper: number | null])[]
 }
 
-/** The two edges of the bands as series of their own: lower and upper of the first series with a band, then of the next. */
+/** Returns the edges of each band as two series: lower, then upper. */
 export const bandEdges = (series: readonly Series[]): Series[] =>
   series.flatMap(({ name, points, band }) =>
     band === undefined
@@ -17,7 +17,7 @@ export const bandEdges = (series: readonly Series[]): Series[] =>
         })),
   )
 
-/** What uPlot draws: one common column of x, and a column of y for each series. */
+/** Converts series to uPlot's data: a shared column of x, and a column of y per series. */
 export const align = (series: readonly Series[]): (number | null)[][] => {
   const xs = [...new Set(series.flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b)
   const place = new Map(xs.map((x, index) => [x, index]))
@@ -30,8 +30,8 @@ export const align = (series: readonly Series[]): (number | null)[][] => {
 }
 
 /**
- * Exponential moving average of weight `keep` for what was before, with the beginning's bias taken out (Kingma and Ba 2015,
- * section 3), as TensorBoard smooths.
+ * Exponential moving average with weight `keep` for previous values, corrected for the initial bias (Kingma and Ba 2015,
+ * section 3), like TensorBoard's smoothing.
  */
 export const smooth = (values: readonly (number | null)[], keep: number): (number | null)[] => {
   let sum = 0
@@ -44,7 +44,7 @@ export const smooth = (values: readonly (number | null)[], keep: number): (numbe
   })
 }
 
-/** The best point: the lowest or highest y, the first of equals; null where there is none. */
+/** Returns the point with the lowest or highest y, the first one of equals; null if there is none. */
 export const best = (
   points: Series['points'],
   direction: 'lowest' | 'highest',

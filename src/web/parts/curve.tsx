@@ -11,20 +11,20 @@ const SMOOTHED_FROM = 12
 
 interface CurveProps {
   readonly title: string
-  /** What the axis at the bottom counts; `time` is that of day, and points are at seconds since 1970. */
+  /** What the x axis counts. With `time`, x is in seconds since 1970 and shown as a time. */
   readonly x: string
   readonly series: readonly Series[]
-  /** Which point is marked; none when absent. */
+  /** Which point to mark; none if undefined. */
   readonly better?: 'lowest' | 'highest' | undefined
   readonly format?: (value: number | null) => string
-  /** Weight of what was before, 0 to 1; 0 draws only what was measured. */
+  /** Weight of previous values, 0 to 1; 0 disables smoothing. */
   readonly smoothing?: number
 }
 
 const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 const colorOf = (index: number): string => token(`--curve-${(index % COLORS) + 1}`)
 
-/** A place on the axis at the bottom, in words. */
+/** Formats a value of the x axis. */
 const place = (x: string, value: number): string => (x === 'time' ? exact(new Date(value * 1000)) : `${x} ${value}`)
 
 type Options = Pick<CurveProps, 'x' | 'series' | 'better'> & {
@@ -33,7 +33,7 @@ type Options = Pick<CurveProps, 'x' | 'series' | 'better'> & {
   readonly onHover: (index: number | null) => void
 }
 
-/** A ring around each series' best point, drawn with it. */
+/** Draws a ring around each series' best point. */
 const drawBest = (plot: uPlot, { series, better }: Pick<Options, 'series' | 'better'>): void => {
   const { ctx } = plot
   if (better === undefined) return
@@ -105,7 +105,7 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
   }
 }
 
-/** True while the system asks for dark. A canvas does not follow by itself. */
+/** True if the system uses a dark color scheme, which a canvas does not follow automatically. */
 const useDark = (): boolean => {
   const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
   useEffect(() => {
@@ -127,7 +127,7 @@ const Key = ({ index, name, value }: { readonly index: number; readonly name: st
   </span>
 )
 
-/** Lines over rounds: the best point of each is marked, hovering reads all. */
+/** A line chart over rounds, with the best points marked; hovering shows all values. */
 export const Curve = ({ title, x, series, better, format = measure, smoothing = 0 }: CurveProps) => {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
@@ -146,7 +146,7 @@ export const Curve = ({ title, x, series, better, format = measure, smoothing = 
   }, [series, smoothed, smoothing])
   const names = series.map(({ name, band }) => `${name} ${band !== undefined}`).join('\n')
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when its lines or colors are others; new points are set below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: redrawn when lines or colors change; new points are set below
   useEffect(() => {
     const element = box.current
     if (element === null) return

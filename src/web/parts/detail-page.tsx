@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Aside, type Loadable, Loaded, PageHeader } from './layout.tsx'
 
-/** A page about one thing: its head, as far as it is known, and what `children` make of the thing once it is there. */
+/** A page about one object: its header while loading, and its content once loaded. */
 export const DetailPage = <Data,>({
   query,
   title,
@@ -13,7 +13,7 @@ export const DetailPage = <Data,>({
 }: {
   readonly query: Loadable<Data>
   readonly title: (data: Data) => string
-  /** The title before there is one. */
+  /** The title while loading. */
   readonly loading: string
   readonly up: readonly [href: string, label: string]
   readonly badge?: (data: Data) => ReactNode

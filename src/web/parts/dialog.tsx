@@ -5,12 +5,15 @@ import {
   type ReactNode,
   type RefObject,
   useContext,
+  useEffect,
   useId,
   useLayoutEffect,
   useRef,
   useState,
 } from 'react'
 import { createPortal } from 'react-dom'
+import { useLocation } from 'wouter'
+import { observable } from '../api/observable.ts'
 import styles from './dialog.module.css'
 import { FieldFault, faultOf } from './field-fault.ts'
 import { Fields, TextField } from './form.tsx'
@@ -20,77 +23,128 @@ import { useAction } from './use-action.ts'
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
-  /** What else closes it than its own buttons: a click beside it too, or Esc alone, or nothing. */
+  /** What closes it besides its own buttons: `any` includes clicks outside, `closerequest` only Esc, `none` nothing. */
   readonly closedby?: 'any' | 'closerequest' | 'none'
   readonly children: ReactNode
 }
 
-/** While something is sent, the dialog stays: what comes of it is told in it. */
+/** Keeps the dialog open while a request is in progress, to show its result. */
 const Held = createContext<RefObject<boolean>>({ current: false })
 
-/** A dialog over the page, as long as it is rendered. */
-export const Dialog = ({ title, onClose, closedby = 'any', children }: DialogProps) => {
+/** True if the button that opened the dialog, and its subject, are no longer on the page. */
+const Gone = createContext(false)
+
+/** A modal dialog, open while it is rendered, that calls `onClose` when the user asks to close it. */
+export const Modal = ({
+  onClose,
+  children,
+  ...dialog
+}: Omit<ComponentProps<'dialog'>, 'onClose'> & Pick<DialogProps, 'onClose'>) => {
   const box = useRef<HTMLDialogElement>(null)
-  const held = useRef(false)
-  const heading = useId()
-  // Closed while it is still in the page: the browser then puts the focus back.
+  // Closes the dialog before it is removed, so that the browser restores the focus.
   useLayoutEffect(() => {
     const element = box.current
     element?.showModal()
     return () => element?.close()
   }, [])
-  const ask = (): void => {
-    if (closedby !== 'none' && !held.current) onClose()
-  }
   return createPortal(
     <dialog
       ref={box}
-      className={styles.popup}
-      aria-labelledby={heading}
+      {...dialog}
       onCancel={(event) => {
         event.preventDefault()
-        ask()
+        onClose()
       }}
-      // Browsers heed a second Esc in any case.
+      // Browsers close a dialog on a second Esc in any case: reopens it.
       onClose={({ currentTarget }) => {
         if (currentTarget.open || !currentTarget.isConnected) return
         currentTarget.showModal()
-        ask()
+        onClose()
       }}
-      {...{ closedby }}
     >
-      <h2 id={heading}>{title}</h2>
-      <Held value={held}>{children}</Held>
+      {children}
     </dialog>,
     document.body,
   )
 }
 
-/** A button, and the dialog that it opens. */
+/** A modal dialog with a heading. */
+export const Dialog = ({ title, onClose, closedby = 'any', children }: DialogProps) => {
+  const held = useRef(false)
+  const heading = useId()
+  const isGone = useContext(Gone)
+  const ask = (): void => {
+    if (closedby !== 'none' && !held.current) onClose()
+  }
+  return (
+    <Modal className={styles.popup} aria-labelledby={heading} onClose={ask} {...{ closedby }}>
+      <h2 id={heading}>{title}</h2>
+      {isGone && !held.current && (
+        <p role="status">
+          This is no longer on the page: somebody may have changed or deleted it after you opened the dialog. Close the
+          dialog to see what is there now.
+        </p>
+      )}
+      <Held value={held}>{children}</Held>
+    </Modal>
+  )
+}
+
+interface OpenDialog {
+  readonly id: string
+  readonly render: () => ReactNode
+  readonly isGone: boolean
+}
+
+const openDialogs = observable<readonly OpenDialog[]>([])
+let opened = 0
+
+/** Shows the dialogs of all buttons, so that a dialog outlives the row of a table with its button. Another page closes them. */
+export const DialogHost = (): ReactNode => {
+  const [path] = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: for each path
+  useEffect(() => () => openDialogs.set([]), [path])
+  return openDialogs.use().map(({ id, render, isGone }) => (
+    <Gone key={id} value={isGone}>
+      {render()}
+    </Gone>
+  ))
+}
+
+/** A button that opens a dialog. */
 export const DialogButton = ({
   dialog,
   ...button
 }: ComponentProps<typeof Button> & { readonly dialog: (close: () => void) => ReactNode }) => {
-  const [open, setOpen] = useState(false)
-  return (
-    <>
-      <Button {...button} onClick={() => setOpen(true)} />
-      {open && dialog(() => setOpen(false))}
-    </>
-  )
+  const [id] = useState(() => `dialog ${opened++}`)
+  const change = (change: Partial<OpenDialog>): void =>
+    openDialogs.set(openDialogs.get().map((each) => (each.id === id ? { ...each, ...change } : each)))
+  const close = (): void => openDialogs.set(openDialogs.get().filter((each) => each.id !== id))
+  const isOpen = (): boolean => openDialogs.get().some((each) => each.id === id)
+  const render = (): ReactNode => dialog(close)
+  const open = (): void => {
+    if (!isOpen()) openDialogs.set([...openDialogs.get(), { id, render, isGone: false }])
+  }
+  // The dialog shows what the page shows now.
+  useLayoutEffect(() => {
+    if (isOpen()) change({ render })
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when it leaves the page
+  useEffect(() => () => void (isOpen() && change({ isGone: true })), [])
+  return <Button {...button} onClick={open} />
 }
 
 interface Sending {
   readonly verb: string
   readonly tone?: 'primary' | 'danger'
   readonly disabled?: boolean
-  /** May fail: the reason is shown, and the form stays. */
+  /** May fail: the form then stays open and shows the reason. */
   readonly act: () => Promise<unknown>
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
-/** A form in a dialog, with the two ways out of it. */
+/** A form in a dialog, with buttons to send and cancel. */
 export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClose, children }: Sending) => {
   const { busy, error, run, forget } = useAction()
   const held = useContext(Held)
@@ -124,7 +178,7 @@ export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClos
   )
 }
 
-/** A dialog with fields to fill in and send. A click beside it loses nothing. */
+/** A dialog with a form. Clicks outside do not close it, so no input is lost. */
 export const FormDialog = ({ title, children, ...sending }: Sending & { readonly title: string }) => (
   <Dialog title={title} closedby="closerequest" onClose={sending.onClose}>
     <SendForm {...sending}>
@@ -133,10 +187,10 @@ export const FormDialog = ({ title, children, ...sending }: Sending & { readonly
   </Dialog>
 )
 
-/** As people see it: of spaces, how many there are cannot be told. */
+/** Normalizes spaces, because people cannot see how many there are. */
 const seen = (name: string): string => name.trim().replace(/\s+/g, ' ')
 
-/** Asks before something that cannot be undone. `children` say what will happen, and to how many devices; with `name` it has to be typed. */
+/** Asks to confirm an irreversible action. `children` describe its effect and number of devices; a `name` must be typed. */
 export const Confirm = ({
   title,
   name,

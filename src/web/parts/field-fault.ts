@@ -1,10 +1,10 @@
 import { createContext, useContext } from 'react'
 
-/** What the service has against one field of a form. */
+/** The service's error about one field of a form. */
 interface Fault {
-  /** The API's name of the field, which the form's field has as its `name`. */
+  /** The API's field name, which is also the form field's `name`. */
   readonly name: string
-  /** What follows the name in the service's words. */
+  /** The service's message after the field name. */
   readonly text: string
 }
 
@@ -12,13 +12,13 @@ export const FieldFault = createContext<Fault | null>(null)
 
 const ABOUT_FIELD = /^([a-z_]+(?:\.[a-z_]+|\[\d+\])*)(: | (?=must |is |cannot |may ))(.+)$/s
 
-/** `name must be …` -> the fault of `name`, if the form has such a field; else null: it is told for the whole form. */
+/** `name must be …` -> the fault of `name`; null if the form has no such field, and the message is shown for the whole form. */
 export const faultOf = (message: string, form: HTMLFormElement | null): Fault | null => {
   const [, name = '', , text = ''] = ABOUT_FIELD.exec(message) ?? []
   return name !== '' && form?.elements.namedItem(name) ? { name, text } : null
 }
 
-/** The fault of the field with this name and label, as it is shown there. */
+/** Returns the error to show at the field with this name and label, or null. */
 export const useFieldFault = (name: string | undefined, label: string): string | null => {
   const fault = useContext(FieldFault)
   return fault !== null && fault.name === name ? `${label}: ${fault.text}` : null

@@ -3,7 +3,7 @@ import { stateName } from '../text/format.ts'
 import { useFieldFault } from './field-fault.ts'
 import styles from './form.module.css'
 
-/** Fields of a form below each other, or beside each other in a `FieldRow`. */
+/** Form fields in a column; in a `FieldRow`, side by side. */
 export const Fields = ({ children }: { readonly children: ReactNode }) => (
   <div className={styles.fields}>{children}</div>
 )
@@ -16,7 +16,7 @@ type InputProps<Value> = Omit<ComponentProps<'input'>, 'value' | 'onChange'> & {
   readonly onChange?: (value: Value) => void
 }
 
-/** What is wrong with a field, in the service's words. */
+/** The service's error about a field. */
 const Wrong = ({ id, text }: { readonly id: string; readonly text: string | null }) =>
   text !== null && (
     <small id={id} role="alert" className={styles.wrong}>
@@ -24,7 +24,7 @@ const Wrong = ({ id, text }: { readonly id: string; readonly text: string | null
     </small>
   )
 
-/** Spaces around what is typed stay in the field, but are no part of its value; in a password they are. */
+/** The value is trimmed, except in a password field; the field itself keeps the spaces. */
 export const TextField = ({
   label,
   hint,
@@ -63,7 +63,7 @@ export const TextField = ({
   )
 }
 
-/** A number within `min` and `max`; what is typed stays text until the form is sent. */
+/** A number between `min` and `max`; it stays text until the form is sent. */
 export const NumberField = ({
   label,
   unit,
@@ -94,7 +94,7 @@ export const NumberField = ({
   )
 }
 
-/** The shell's `/` goes to the field that says `data-search`. */
+/** The shell focuses the field with `data-search` when `/` is pressed. */
 export const SearchField = ({ label, onChange, ...rest }: InputProps<string>) => (
   <input
     {...rest}
@@ -114,7 +114,7 @@ interface SelectProps<Value extends string> {
   readonly onChange: (value: Value) => void
 }
 
-/** A select by itself, as in the row above a list. */
+/** A select without a visible label, for the row above a list. */
 export const Choice = <Value extends string>({ label, value, options, onChange }: SelectProps<Value>) => (
   <select
     aria-label={label}
@@ -131,20 +131,20 @@ export const Choice = <Value extends string>({ label, value, options, onChange }
 )
 
 export const SelectField = <Value extends string>(props: SelectProps<Value>) => (
-  // biome-ignore lint/a11y/noLabelWithoutControl: the select in it is Choice's
+  // biome-ignore lint/a11y/noLabelWithoutControl: Choice contains the select
   <label className={styles.field}>
     <span>{props.label}</span>
     <Choice {...props} />
   </label>
 )
 
-/** Options for `names`, after one for all of them: `choices('Any status', ['active'])`. */
+/** Returns options for `names`, preceded by one for all: `choices('Any status', ['active'])`. */
 export const choices = (any: string, names: readonly string[]): readonly (readonly [string, string])[] => [
   ['', any],
   ...names.map((name) => [name, stateName(name)] as const),
 ]
 
-/** What may be typed into the text field whose `list` is `id`. */
+/** Suggestions for the text field with this id as its `list`. */
 export const Suggestions = ({ id, values }: { readonly id: string; readonly values: readonly string[] }) => (
   <datalist id={id}>
     {values.map((value) => (
@@ -168,7 +168,7 @@ export const CheckField = ({
   </label>
 )
 
-/** What will come of the form as it stands, told before it is sent. */
+/** The effect of the form as filled in, shown before it is sent. */
 export const Outcome = ({ children }: { readonly children: ReactNode }) => (
   <div className={styles.outcome} role="status">
     {children}

@@ -1,25 +1,29 @@
 import { type ComponentProps, type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
+import { ApiError } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
 import { useMay } from '../api/session.ts'
+import { isGoingBack } from '../url/scroll-place.ts'
 import { Command } from './cells.tsx'
 import styles from './layout.module.css'
 
-/** The path that was loaded, until another is gone to: what is loaded is read from its beginning. */
+/** The path of the first page, until another is visited: a newly loaded page is read from its beginning. */
 let loadedAt: string | null = window.location.pathname
 
-/** Where the link that was followed is no more, the focus goes on to the heading of what it led to. */
+/** After navigation, if the followed link is gone, focuses the heading of the new page. */
 const useArrival = () => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     if (loadedAt === window.location.pathname) return
     loadedAt = null
-    if (document.activeElement === null || document.activeElement === document.body) heading.current?.focus()
+    if (document.activeElement === null || document.activeElement === document.body) {
+      heading.current?.focus({ preventScroll: isGoingBack() })
+    }
   }, [])
   return heading
 }
 
-/** The head of a page: its title, also of the window; a way up; state and actions beside it. */
+/** A page's header: its title, which also sets the window's; a link to the parent page; state and actions. */
 export const PageHeader = ({
   title,
   up,
@@ -48,10 +52,10 @@ export const PageHeader = ({
   )
 }
 
-/** At the right end of a header or a panel's head. */
+/** The right end of a page header or panel header. */
 export const Aside = ({ children }: { readonly children: ReactNode }) => <div className={styles.aside}>{children}</div>
 
-/** A section with a heading. `flush`: its content (a table) reaches the edges. */
+/** A section with a heading. With `flush`, its content (a table) extends to the edges. */
 export const Panel = ({
   title,
   aside,
@@ -72,7 +76,7 @@ export const Panel = ({
   </section>
 )
 
-/** A panel with one sentence, where there is one to say. */
+/** A panel with one sentence; nothing if the text is null. */
 export const Note = ({ title, text }: { readonly title: string; readonly text: string | null }) =>
   text !== null && (
     <Panel title={title}>
@@ -80,7 +84,7 @@ export const Note = ({ title, text }: { readonly title: string; readonly text: s
     </Panel>
   )
 
-/** Panels beside each other where there is room. */
+/** Panels side by side, if there is room. */
 export const Columns = ({ children }: { readonly children: ReactNode }) => (
   <div className={styles.columns}>{children}</div>
 )
@@ -100,13 +104,13 @@ const listOf = (className: string | undefined) => (props: { readonly entries: re
   </dl>
 )
 
-/** Names and values, in columns. An entry that does not apply may be false. */
+/** Names and values in columns. Entries that are false are omitted. */
 export const Facts = listOf(styles.facts)
 
 /** A few large numbers in a row. */
 export const Figures = listOf(styles.figures)
 
-/** What the service says of something that it accepted all the same. */
+/** The service's warnings about a request that it accepted anyway. */
 export const Warnings = ({ texts }: { readonly texts: readonly string[] }) =>
   texts.map((text) => (
     <p key={text} className={styles.warning}>
@@ -118,7 +122,7 @@ export const Quiet = ({ children }: { readonly children: ReactNode }) => (
   <span className={styles.quiet}>{children}</span>
 )
 
-/** Nothing here yet: says what would be, and the command that makes the first one. */
+/** Placeholder for an empty list: says what belongs here, and the command that creates the first one. */
 export const Empty = ({
   title,
   command,
@@ -135,11 +139,14 @@ export const Empty = ({
   </div>
 )
 
-/** What went wrong, in the service's own words, and the way to try again. */
+/** Whoever may not do something would be refused again. */
+const isRefused = (error: Error): boolean => error instanceof ApiError && error.status === 403
+
+/** An error with the service's message, and a retry button where that can help. */
 export const Problem = ({ error, retry }: { readonly error: Error; readonly retry?: () => unknown }) => (
   <div className={styles.problem} role="alert">
     <span>{error.message}</span>
-    {retry && (
+    {retry && !isRefused(error) && (
       <Button tone="danger" onClick={() => void retry()}>
         Try again
       </Button>
@@ -153,7 +160,7 @@ export interface Loadable<Data> {
   readonly refetch: () => unknown
 }
 
-/** The answer of a query, or what there is to say before it is there. What is in view stays when asking again fails. */
+/** Shows a query's data, or its error or loading state. Data stays in view if a refetch fails. */
 export const Loaded = <Data,>({
   query,
   children,
@@ -181,11 +188,10 @@ const GuardedButton = ({ needs, ...rest }: PlainButtonProps & { readonly needs: 
   return <PlainButton {...rest} {...(!may(needs) && { disabled: true, title: `This requires the scope ${needs}.` })} />
 }
 
-/** `needs`: what who is signed in must be allowed for it to work. */
+/** `needs`: the scope required for the button to be enabled. */
 export const Button = ({ needs, ...rest }: PlainButtonProps & { readonly needs?: Scope }) =>
   needs === undefined ? <PlainButton {...rest} /> : <GuardedButton needs={needs} {...rest} />
 
-/** The row above a list. */
 export const Filters = ({ children }: { readonly children: ReactNode }) => (
   <search className={styles.filters}>{children}</search>
 )

@@ -4,10 +4,10 @@ import { Aside, Button, Filters, type Loadable, Loaded, PageHeader, Panel, Quiet
 import { Table, type TableProps } from './table.tsx'
 
 const PAGE = 100
-/** An address may ask for more than there can be. */
+/** An address may contain any page number. */
 const LAST = 1_000_000
 
-/** Which part of a list a page is, as the service takes it. */
+/** Returns a page's query parameters for the service. */
 export const pageQuery = (page: number) => ({
   limit: PAGE,
   offset: (Math.min(LAST, Math.max(1, Math.trunc(page))) - 1) * PAGE,
@@ -18,11 +18,11 @@ interface PagerProps {
   readonly onPage: (page: number) => void
 }
 
-/** Steps through a list that has more than a page. From beyond its end it goes to its last one. */
+/** Navigation for a list of several pages. Beyond the end, it goes to the last page. */
 export const Pager = ({ page, total, onPage }: PagerProps & { readonly total: number }) => {
   const pages = Math.ceil(total / PAGE)
   const isBeyond = pages > 0 && page > pages
-  // biome-ignore lint/correctness/useExhaustiveDependencies: onPage is made anew each time
+  // biome-ignore lint/correctness/useExhaustiveDependencies: onPage is a new function on each render
   useEffect(() => {
     if (isBeyond) onPage(pages)
   }, [isBeyond, pages])
@@ -42,14 +42,14 @@ export const Pager = ({ page, total, onPage }: PagerProps & { readonly total: nu
 
 interface TablePanelProps<Row> extends Omit<TableProps<Row>, 'label'> {
   readonly title: string
-  /** Of the table, where that is another one. */
+  /** The table's label, if different from the title. */
   readonly label?: string
   readonly aside?: ReactNode
-  /** In place of a table without rows. */
+  /** Shown instead of an empty table. */
   readonly empty: ReactNode
 }
 
-/** A panel that is a table, or says why there is none. */
+/** A panel with a table, or with `empty` if there are no rows. */
 export const TablePanel = <Row,>({ title, label = title, aside, empty, ...table }: TablePanelProps<Row>) => (
   <Panel title={title} aside={aside} flush>
     {table.rows.length === 0 ? empty : <Table label={label} {...table} />}
@@ -59,15 +59,15 @@ export const TablePanel = <Row,>({ title, label = title, aside, empty, ...table 
 interface ListPageProps<Data, Row> extends Omit<TablePanelProps<Row>, 'rows' | 'label' | 'aside'>, Partial<PagerProps> {
   readonly query: Loadable<Data>
   readonly rows: (data: Data) => readonly Row[]
-  /** What the rows are, one of them; the head says how many there are. */
+  /** Singular noun for a row; the header shows the number of rows. */
   readonly noun?: string
-  /** Of the panel; `All <title>` when absent. */
+  /** The panel's title; `All <title>` by default. */
   readonly panel?: string
   readonly filters?: ReactNode
   readonly actions?: ReactNode
 }
 
-/** A page that is one list: how many there are, what can be done, filters, and the rows. */
+/** A page with one list: the number of rows, actions, filters, and the rows. */
 export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Row>) => {
   const {
     title,

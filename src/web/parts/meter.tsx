@@ -1,7 +1,7 @@
 import type { Tone } from './cells.tsx'
 import styles from './meter.module.css'
 
-/** How much of something: a bar and the words for it. */
+/** An amount as a bar with text. */
 export const Meter = ({
   label,
   value,
@@ -27,7 +27,7 @@ export const Meter = ({
   )
 }
 
-/** Small bars, oldest first. `label` says in words what they show. */
+/** Small bars, oldest first. `label` describes them. */
 export const Sparkline = ({ label, values }: { readonly label: string; readonly values: readonly number[] }) => {
   const max = Math.max(1, ...values)
   return (
@@ -40,7 +40,7 @@ export const Sparkline = ({ label, values }: { readonly label: string; readonly 
     >
       {values.map((value, index) => {
         const height = value === 0 ? 1 : Math.max(2, (value / max) * 42)
-        // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its position
         return <rect key={index} x={index * 5} y={44 - height} width="4" height={height} />
       })}
     </svg>

@@ -1,6 +1,6 @@
 import { Empty, PageHeader } from './layout.tsx'
 
-/** For an address that no page has. */
+/** The page for unknown addresses. */
 export const NotFound = () => (
   <>
     <PageHeader title="No such page" />

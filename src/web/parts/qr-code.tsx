@@ -1,7 +1,7 @@
 import { encode } from 'uqr'
 import styles from './qr-code.module.css'
 
-/** Dark on light in both color schemes: cameras expect it. */
+/** Dark on light in both color schemes, as cameras expect. */
 export const QrCode = ({ text, label }: { readonly text: string; readonly label: string }) => {
   const { data, size } = encode(text, { ecc: 'M', border: 2 })
   const path = data

@@ -3,21 +3,21 @@ import { measure } from '../text/format.ts'
 import styles from './range-plot.module.css'
 import { type Scale, scaleOf } from './scale.ts'
 
-/** What is drawn of one group along the common axis; whatever is absent is not drawn. */
+/** What to draw for one group along the shared axis; undefined parts are omitted. */
 export interface RangeRow {
   readonly key: string
   readonly label: ReactNode
-  /** The same in words, for those who do not see it. */
+  /** The same as text, for screen readers. */
   readonly text: string
-  /** A thin line, such as an interval, or from the smallest value to the largest. */
+  /** A thin line, such as an interval, or from the minimum to the maximum. */
   readonly whiskers?: readonly [from: number, to: number]
   /** From the first quartile to the third. */
   readonly box?: readonly [from: number, to: number]
-  /** Across the box: the median. */
+  /** A line across the box: the median. */
   readonly line?: number
   /** The mean. */
   readonly dot?: number
-  /** A histogram's; heights are 0 to 1. */
+  /** A histogram; heights are 0 to 1. */
   readonly bars?: readonly { readonly from: number; readonly to: number; readonly height: number }[]
 }
 
@@ -51,7 +51,7 @@ const Marks = ({ row, scale }: { readonly row: RangeRow; readonly scale: Scale }
       ))}
       {whiskers && <line className={styles.whisker} x1={x(whiskers[0])} x2={x(whiskers[1])} y1="50%" y2="50%" />}
       {whiskers?.map((end, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: an end is its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: an end is identified by its position
         <line key={index} className={styles.whisker} x1={x(end)} x2={x(end)} y1="32%" y2="68%" />
       ))}
       {box && <rect className={styles.box} {...between(...box)} y="20%" height="60%" />}
@@ -61,7 +61,7 @@ const Marks = ({ row, scale }: { readonly row: RangeRow; readonly scale: Scale }
   )
 }
 
-/** Groups below each other along one axis: box plots, intervals or histograms. `zero`: the axis includes zero, and marks it. */
+/** Groups in rows along one axis: box plots, intervals, or histograms. With `zero`, the axis includes and marks zero. */
 export const RangePlot = ({
   label,
   axis,

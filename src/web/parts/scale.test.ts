@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { scaleOf } from './scale.ts'
 
-it('a scale holds all values with some room, and has round numbers along it', () => {
+it('a scale contains all values with some padding, and has round ticks', () => {
   const { from, to, ticks, at } = scaleOf([0.13, 0.91])
   expect([from, to]).toEqual([expect.closeTo(0.0988, 9), expect.closeTo(0.9412, 9)])
   expect(ticks).toEqual([0.2, 0.4, 0.6, 0.8])

@@ -1,16 +1,16 @@
-/** A linear axis from `from` to `to`, with round numbers along it. */
+/** A linear axis from `from` to `to`, with round ticks. */
 export interface Scale {
   readonly from: number
   readonly to: number
   readonly ticks: readonly number[]
-  /** Where a value lies, as a share of the whole: 0 at `from`, 1 at `to`. */
+  /** The position of a value: 0 at `from`, 1 at `to`. */
   readonly at: (value: number) => number
 }
 
 const PADDING = 0.04
 const INTERVALS = 5
 
-/** 1, 2 or 5 times a power of ten, so that there are about `INTERVALS` of them. */
+/** Returns 1, 2, 5, or 10 times a power of ten, so that there are about `INTERVALS` steps. */
 const stepFor = (range: number): number => {
   const raw = range / INTERVALS
   const power = 10 ** Math.floor(Math.log10(raw))
@@ -18,7 +18,7 @@ const stepFor = (range: number): number => {
   return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10)
 }
 
-/** A scale that holds all finite values, with some room around; of equal ones, with the value in the middle. */
+/** Returns a scale that contains all finite values, with padding; equal values are centered. */
 export const scaleOf = (values: readonly number[]): Scale => {
   const finite = values.filter(Number.isFinite)
   const [low, high] = finite.length === 0 ? [0, 1] : [Math.min(...finite), Math.max(...finite)]
@@ -27,7 +27,7 @@ export const scaleOf = (values: readonly number[]): Scale => {
   const step = stepFor(to - from)
   const first = Math.ceil(from / step)
   const count = Math.max(0, Math.floor(to / step) - first + 1)
-  // By whole multiples: adding the step again and again would drift.
+  // Multiplies instead of adding, which would accumulate errors.
   const ticks = Array.from({ length: count }, (_, n) => Number(((first + n) * step).toPrecision(12)))
   return { from, to, ticks, at: (value) => (value - from) / (to - from) }
 }

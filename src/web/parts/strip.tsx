@@ -1,6 +1,6 @@
 import styles from './strip.module.css'
 
-/** A bar along the strip, from 0 to 100; `color` is a token. Without `y` it fills the height. */
+/** A bar on the strip, from 0 to 100; `color` is a CSS token. Without `y`, it has the full height. */
 export interface Bar {
   readonly from: number
   readonly to: number
@@ -9,7 +9,7 @@ export interface Bar {
   readonly opacity?: number
 }
 
-/** Bars on one line as wide as there is room. `label` says in words what they show. */
+/** Bars on one line with the full width. `label` describes them. */
 export const Strip = ({
   label,
   height,
@@ -29,7 +29,7 @@ export const Strip = ({
   >
     {bars.map(({ from, to, color, y: [top, bottom] = [0, height], opacity = 1 }, index) => (
       <rect
-        // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its position
         key={index}
         x={from}
         y={top}

@@ -1,13 +1,13 @@
-import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import { useWindowVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import styles from './table.module.css'
 
 export interface Column<Row> {
   readonly name: string
   readonly cell: (row: Row) => ReactNode
-  /** Numbers and times end at the right, so that they line up. */
+  /** Right-aligns numbers and times, so that they line up. */
   readonly number?: boolean
-  /** What the server sorts by, where it can. */
+  /** The server's sort key, if it can sort by this column. */
   readonly sort?: string
 }
 
@@ -18,14 +18,14 @@ export interface Sorting {
 }
 
 export interface TableProps<Row> {
-  /** What the rows are, for screen readers. */
+  /** The table's label for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** What tells rows apart: a field, or what is made of the row. */
+  /** Identifies rows: a field, or a function of the row. */
   readonly rowKey: (keyof Row & string) | ((row: Row) => string)
   readonly sorting?: Sorting
-  /** Called when the end comes into view: brings the next page. */
+  /** Called when the end comes into view, to load the next page. */
   readonly onEnd?: (() => unknown) | undefined
 }
 
@@ -33,7 +33,7 @@ const keyOf = <Row,>(rowKey: TableProps<Row>['rowKey'], row: Row): string =>
   String(typeof rowKey === 'function' ? rowKey(row) : row[rowKey])
 
 const ROW_HEIGHT = 36
-/** Fewer rows cost less than keeping track of them. */
+/** Shorter tables are cheaper to render in full. */
 const VIRTUAL_FROM = 200
 
 const arrow = (sorting: Sorting | undefined, column: string): string => {
@@ -100,10 +100,10 @@ const Spacer = ({ height, columns }: { readonly height: number; readonly columns
     </tr>
   )
 
-/** Calls `onEnd` whenever the returned element comes near the window. */
+/** Calls `onEnd` whenever the returned element comes close to the visible area. */
 const useEnd = (onEnd: (() => unknown) | undefined, rows: number) => {
   const end = useRef<HTMLDivElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an end that is still in view after a page came must bring another
+  // biome-ignore lint/correctness/useExhaustiveDependencies: if the end is still in view after a page, another must load
   useEffect(() => {
     if (onEnd === undefined || end.current === null) return
     const observer = new IntersectionObserver((seen) => seen.some((entry) => entry.isIntersecting) && onEnd(), {
@@ -115,16 +115,29 @@ const useEnd = (onEnd: (() => unknown) | undefined, rows: number) => {
   return end
 }
 
+/** Heights of rows that were measured, by address: after Back, the page is as tall as before. */
+const measured = new Map<string, VirtualItem[]>()
+const MAX_ADDRESSES = 20
+
 const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
   const body = useRef<HTMLTableSectionElement>(null)
   const [top, setTop] = useState(0)
   useLayoutEffect(() => setTop((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY), [])
+  const [address] = useState(() => window.location.href)
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ROW_HEIGHT,
     overscan: 20,
     scrollMargin: top,
+    initialMeasurementsCache: measured.get(address) ?? [],
   })
+  useEffect(
+    () => () => {
+      measured.set(address, virtual.takeSnapshot())
+      if (measured.size > MAX_ADDRESSES) measured.delete([...measured.keys()][0]!)
+    },
+    [address, virtual],
+  )
   const items = virtual.getVirtualItems()
   const before = (items[0]?.start ?? top) - top
   const after = virtual.getTotalSize() - ((items.at(-1)?.end ?? top) - top)
@@ -145,7 +158,7 @@ const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
   )
 }
 
-/** Rows with columns; cards on a phone. Of long lists only what is in view is in the page. */
+/** A table; on a phone, cards. Long lists render only the visible rows. */
 export const Table = <Row,>(props: TableProps<Row>) => {
   const { label, columns, rows, rowKey, sorting, onEnd } = props
   const end = useEnd(onEnd, rows.length)

@@ -1,7 +1,7 @@
 import { Link, useLocation } from 'wouter'
 import styles from './tabs.module.css'
 
-/** The pages of an area beside each other. The first is current at its own path only, the others also below theirs. */
+/** The pages of an area. The first tab is current at its own path only, the others also at paths below theirs. */
 export const Tabs = ({
   label,
   tabs,

@@ -10,7 +10,7 @@ export interface Moment {
   readonly time: string | null
 }
 
-/** What happened, one line each, with its time. */
+/** Events, one per line, with times. */
 export const Timeline = ({ moments }: { readonly moments: readonly Moment[] }) => (
   <ol className={styles.timeline}>
     {moments.map(({ key, tone, text, time }) => (
@@ -32,7 +32,7 @@ export interface Stretch {
   readonly tone: Tone
 }
 
-/** When something happened within a whole, such as a participant's steps within a round. `label` says it in words. */
+/** Times within a period, such as a participant's steps within a round. `label` describes them. */
 export const Span = ({ label, stretches }: { readonly label: string; readonly stretches: readonly Stretch[] }) => (
   <Strip
     label={label}

@@ -2,7 +2,7 @@ import { useRef, useState } from 'react'
 
 export const errorOf = (failure: unknown): Error => (failure instanceof Error ? failure : new Error(String(failure)))
 
-/** Something that may fail, run by a click: whether it runs now, and why the last run failed. It runs once at a time. */
+/** Runs an action on click that may fail, one at a time. Returns whether it is running and the last error. */
 export const useAction = () => {
   const running = useRef(false)
   const [busy, setBusy] = useState(false)

@@ -4,7 +4,7 @@ import { actionOf } from './keyboard.ts'
 const press = (key: string, waiting = false, more = {}) =>
   actionOf({ key, modified: false, typing: false, ...more }, waiting)
 
-it('keys search, list the keys, and after g go to a page', () => {
+it('/ searches, ? lists the keys, and g followed by a key opens a page', () => {
   expect([press('/'), press('?'), press('g'), press('d'), press('d', true)]).toEqual([
     { kind: 'search' },
     { kind: 'help' },
@@ -14,6 +14,6 @@ it('keys search, list the keys, and after g go to a page', () => {
   ])
 })
 
-it('keys are text in a field, and the browser’s own with a modifier', () => {
+it('ignores keys typed in a field or with a modifier', () => {
   expect([press('/', false, { typing: true }), press('g', false, { modified: true })]).toEqual([null, null])
 })

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** What a key does, given the one pressed before it. */
+/** The action for a key, given the previous one. */
 type KeyAction =
   | { readonly kind: 'search' }
   | { readonly kind: 'help' }
@@ -11,11 +11,11 @@ type KeyAction =
 interface Pressed {
   readonly key: string
   readonly modified: boolean
-  /** In a field, where keys are text. */
+  /** True in a text field. */
   readonly typing: boolean
 }
 
-/** `/` searches, `?` lists the keys, `g` waits for the key of a page. */
+/** `/` searches, `?` lists the keys, `g` waits for a page's key. */
 export const actionOf = ({ key, modified, typing }: Pressed, waiting: boolean): KeyAction => {
   if (modified || typing) return null
   if (waiting) return { kind: 'go', key }
@@ -36,10 +36,10 @@ const focusSearch = (): boolean => {
   return field !== null
 }
 
-/** A dialog has the keys to itself. */
+/** An open dialog disables the shell's keys. */
 const isBehindDialog = (): boolean => document.querySelector('dialog[open]') !== null
 
-/** Listens to the keys of the whole page. */
+/** Listens to keys on the whole page. */
 export const useKeyboard = (onGo: (key: string) => boolean, onHelp: () => void): void => {
   useEffect(() => {
     let waitingUntil = 0

@@ -1,17 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { finishProviderSignIn, leaveForProvider, type SecondFactorStep } from '../api/session.ts'
 import { Loaded, Problem } from '../parts/layout.tsx'
+import { keepPlace } from './next-page.ts'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/** Leaves for the identity provider; for the organization that the form around it names, where it has such a field. */
+/** Redirects to the identity provider of the organization in the surrounding form, if it has such a field. */
 export const ByProvider = ({ provider }: { readonly provider: string | null }) => {
   if (provider === null) return null
-  const leave = (form: HTMLFormElement | null): Promise<void> =>
-    leaveForProvider(form === null ? '' : String(new FormData(form).get('org') ?? '').trim())
+  const leave = (form: HTMLFormElement | null): Promise<void> => {
+    keepPlace()
+    return leaveForProvider(form === null ? '' : String(new FormData(form).get('org') ?? '').trim())
+  }
   return <TryButton act={leave}>Use {provider}</TryButton>
 }
 
-/** The way back from the identity provider: signed in, or with a second factor due. */
+/** The return from the identity provider: signed in, or with a second factor required. */
 export const ProviderAnswer = ({
   query,
   onDone,
@@ -25,7 +28,11 @@ export const ProviderAnswer = ({
       onDone(await finishProviderSignIn(query))
       return true
     },
+    // The provider's response works once.
     retry: false,
+    refetchInterval: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (finished.error === null) return <Loaded query={finished}>{() => null}</Loaded>

@@ -3,7 +3,7 @@ import { type SecondFactorStep, showSecondFactor, signInByPasskey } from '../api
 import { Button } from '../parts/layout.tsx'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/** The code of an authenticator app, or one of the recovery codes. */
+/** Asks for an authenticator app's code or a recovery code. */
 export const SecondFactor = ({
   step: { factors },
   onBack,

@@ -86,7 +86,7 @@ const Keys = ({ pages }: { readonly pages: readonly PageEntry[] }) => {
   )
 }
 
-/** What is around every page: the navigation, how fresh the page is, who is signed in, and the keys. */
+/** The frame of every page: navigation, live status, the signed-in user, and keyboard shortcuts. */
 export const Shell = ({
   session,
   pages,

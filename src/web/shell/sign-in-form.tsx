@@ -1,9 +1,18 @@
-import type { FormEvent, ReactNode } from 'react'
+import { createContext, type FormEvent, type ReactNode, useContext } from 'react'
 import { Button, Problem } from '../parts/layout.tsx'
 import { useAction } from '../parts/use-action.ts'
 import styles from './shell.module.css'
 
-/** A form in the middle of the page that sends its fields; what went wrong is said in it. */
+/** The form is shown over a page, which has its own main landmark. */
+export const OverPage = createContext(false)
+
+/** The container of a sign-in form. */
+export const SignInFrame = ({ children }: { readonly children: ReactNode }) => {
+  const Frame = useContext(OverPage) ? 'div' : 'main'
+  return <Frame className={styles.signIn}>{children}</Frame>
+}
+
+/** A centered form that sends its fields and shows errors. Without `verb`, it has no button. */
 export const SignInForm = ({
   title,
   verb,
@@ -12,7 +21,7 @@ export const SignInForm = ({
   after,
 }: {
   readonly title: string
-  readonly verb: string
+  readonly verb?: string | undefined
   readonly act: (fields: FormData) => Promise<unknown>
   readonly children: ReactNode
   readonly after?: ReactNode
@@ -24,21 +33,23 @@ export const SignInForm = ({
     run(() => act(fields))
   }
   return (
-    <main className={styles.signIn}>
+    <SignInFrame>
       <form onSubmit={submit}>
         <h1>{title}</h1>
         {children}
         {error && <Problem error={error} />}
-        <Button type="submit" tone="primary" disabled={busy}>
-          {verb}
-        </Button>
+        {verb !== undefined && (
+          <Button type="submit" tone="primary" disabled={busy}>
+            {verb}
+          </Button>
+        )}
         {after}
       </form>
-    </main>
+    </SignInFrame>
   )
 }
 
-/** A button with something that may fail, which is said below it; it is given the form around it. */
+/** A button for an action that may fail, with the error below; the action gets the surrounding form. */
 export const TryButton = ({
   act,
   children,

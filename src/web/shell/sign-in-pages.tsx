@@ -1,5 +1,8 @@
+import { useEffect } from 'react'
 import { checkSession } from '../api/client.ts'
 import { type SecondFactorStep, type Session, signIn, signOut } from '../api/session.ts'
+import { sessionLock } from '../api/session-lock.ts'
+import { Modal } from '../parts/dialog.tsx'
 import { Button } from '../parts/layout.tsx'
 import { ConfirmSession } from './confirm-session.tsx'
 import { Invitation } from './invitation.tsx'
@@ -8,16 +11,16 @@ import { ProviderAnswer } from './provider-sign-in.tsx'
 import styles from './shell.module.css'
 import { SignIn } from './sign-in.tsx'
 import type { SignInAddress } from './sign-in-address.ts'
-import { SignInForm, TryButton } from './sign-in-form.tsx'
+import { OverPage, SignInForm, SignInFrame, TryButton } from './sign-in-form.tsx'
 import { TotpSetup } from './totp-setup.tsx'
 
-/** What the way in has led to: an account to sign in to, a second factor that is due, or a session. */
+/** The result of arriving by a sign-in address: an account to sign in to, a required second factor, or a session. */
 export interface Arrived {
   readonly email?: string
   readonly step?: SecondFactorStep | null
 }
 
-/** Asks before a link signs this browser in: whoever made it could be somebody else, who wants it to work for them. */
+/** Asks before a link signs in this browser: an attacker may have made it, to have the victim work in their account. */
 const SignInLink = ({ code, onDone }: { readonly code: string; readonly onDone: () => void }) => (
   <SignInForm
     title="Sign in this browser?"
@@ -35,9 +38,9 @@ const SignInLink = ({ code, onDone }: { readonly code: string; readonly onDone: 
   </SignInForm>
 )
 
-/** Where the organization requires a second factor, and there is none yet. */
+/** Shown if the organization requires a second factor and the person has none. */
 const Enroll = () => (
-  <main className={styles.signIn}>
+  <SignInFrame>
     <section>
       <h1>Set up a second factor</h1>
       <p>Your organization requires one before you continue.</p>
@@ -45,7 +48,7 @@ const Enroll = () => (
       <PasskeySetup onDone={() => void checkSession()} />
       <TryButton act={signOut}>Sign out</TryButton>
     </section>
-  </main>
+  </SignInFrame>
 )
 
 export const Arrival = ({
@@ -57,7 +60,7 @@ export const Arrival = ({
 }) => {
   switch (way.kind) {
     case 'invitation':
-      return <Invitation token={way.token} onDone={(email) => onDone({ email })} />
+      return <Invitation token={way.token} onDone={(email) => onDone(email === null ? {} : { email })} />
     case 'link':
       return <SignInLink code={way.code} onDone={() => onDone({})} />
     case 'provider':
@@ -65,10 +68,55 @@ export const Arrival = ({
   }
 }
 
-/** For whoever is not signed in, or must do something before the dashboard opens. */
+/** For users who are not signed in, or must take another step first. */
 export const SignInPage = ({ session, arrived }: { readonly session: Session; readonly arrived: Arrived }) => {
   const { person, identity_provider: provider } = session
   if (person?.restriction === 'confirm') return <ConfirmSession person={person} provider={provider} />
   if (person?.restriction === 'enroll') return <Enroll />
   return <SignIn email={arrived.email ?? null} provider={provider} begun={arrived.step ?? null} />
+}
+
+const nameOf = ({ person, key_name, org_id }: Session): string => {
+  const name = person?.email ?? (key_name === null ? null : `the key "${key_name}"`)
+  return [name, org_id].filter((part) => part !== null).join(' of ')
+}
+
+/** Covers a page whose session has ended or needs a confirmation. The page continues for the same user. */
+export const SignInCover = ({
+  session,
+  former,
+  isRequested,
+}: {
+  readonly session: Session
+  /** The session that the page was opened with. */
+  readonly former: Session
+  readonly isRequested: boolean
+}) => {
+  const { person, identity_provider: provider } = session
+  const close = (): void => {
+    if (isRequested) sessionLock.set(null)
+  }
+  // The browser would pass Esc on to the dialogs below, and close them.
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape') return
+      event.preventDefault()
+      if (isRequested) sessionLock.set(null)
+    }
+    document.addEventListener('keydown', onKey, { capture: true })
+    return () => document.removeEventListener('keydown', onKey, { capture: true })
+  }, [isRequested])
+  return (
+    <Modal className={styles.cover} aria-label="Sign in" onClose={close} {...{ closedby: 'none' }}>
+      <OverPage value={true}>
+        {person?.restriction === 'confirm' ? (
+          <ConfirmSession person={person} provider={provider} {...(isRequested && { onCancel: close })} />
+        ) : person?.restriction === 'enroll' ? (
+          <Enroll />
+        ) : (
+          <SignIn email={former.person?.email ?? null} provider={provider} begun={null} ended={nameOf(former)} />
+        )}
+      </OverPage>
+    </Modal>
+  )
 }

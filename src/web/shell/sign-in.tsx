@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { ApiError } from '../../client/client.ts'
 import { type SecondFactorStep, signIn, signInByPasskey } from '../api/session.ts'
 import { Command } from '../parts/cells.tsx'
 import { Button } from '../parts/layout.tsx'
@@ -6,8 +7,24 @@ import { ByProvider } from './provider-sign-in.tsx'
 import { SecondFactor } from './second-factor.tsx'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/** Takes a key once, and trades it for a session: the key is kept nowhere. */
-const ByKey = ({ provider, onOther }: { readonly provider: string | null; readonly onOther: () => void }) => (
+/** The notice on a page whose session has ended; `name` is its user. */
+const Ended = ({ name }: { readonly name: string | undefined }) =>
+  name !== undefined && (
+    <p role="status">
+      Your session has ended. Sign in again as {name} to continue where you were: what you entered is still there.
+    </p>
+  )
+
+/** Exchanges a key for a session; the key is not stored. */
+const ByKey = ({
+  provider,
+  ended,
+  onOther,
+}: {
+  readonly provider: string | null
+  readonly ended: string | undefined
+  readonly onOther: () => void
+}) => (
   <SignInForm
     title="Sign in to Tributary"
     verb="Sign in"
@@ -27,6 +44,7 @@ const ByKey = ({ provider, onOther }: { readonly provider: string | null; readon
       </>
     }
   >
+    <Ended name={ended} />
     <label>
       API key
       <input
@@ -42,14 +60,22 @@ const ByKey = ({ provider, onOther }: { readonly provider: string | null; readon
   </SignInForm>
 )
 
+/** Error messages name fields as the API does; the form has a label for this one. */
+const inWordsOfForm = (error: unknown): never => {
+  if (error instanceof ApiError) error.message = error.message.replace(/\bin org_id\b/, 'under Organization')
+  throw error
+}
+
 const ByPassword = ({
   email,
   provider,
+  ended,
   onStep,
   onOther,
 }: {
   readonly email: string
   readonly provider: string | null
+  readonly ended: string | undefined
   readonly onStep: (step: SecondFactorStep | null) => void
   readonly onOther: () => void
 }) => (
@@ -59,7 +85,7 @@ const ByPassword = ({
     act={async (fields) => {
       const orgId = String(fields.get('org')).trim()
       const person = { email: String(fields.get('email')), password: String(fields.get('password')) }
-      onStep(await signIn({ ...person, ...(orgId !== '' && { org_id: orgId }) }))
+      onStep(await signIn({ ...person, ...(orgId !== '' && { org_id: orgId }) }).catch(inWordsOfForm))
     }}
     after={
       <>
@@ -69,6 +95,7 @@ const ByPassword = ({
       </>
     }
   >
+    <Ended name={ended} />
     <label>
       Email
       <input name="email" inputMode="email" required defaultValue={email} maxLength={254} autoComplete="username" />
@@ -84,20 +111,25 @@ const ByPassword = ({
   </SignInForm>
 )
 
-/** By a key, by email and password, or by the `provider`; with `email` at once, of somebody who has just joined. */
+/** Sign-in by key, by email and password, or by `provider`. A person who just joined starts with `email` filled in. */
 export const SignIn = ({
   email,
   provider,
   begun,
+  ended,
 }: {
   readonly email: string | null
   readonly provider: string | null
-  /** By the provider, which is one factor. */
+  /** From the provider, which counts as one factor. */
   readonly begun: SecondFactorStep | null
+  /** The user whose session has ended while the page is open. */
+  readonly ended?: string
 }) => {
   const [byKey, setByKey] = useState(email === null && provider === null)
   const [step, setStep] = useState(begun)
   if (step !== null) return <SecondFactor step={step} onBack={() => setStep(null)} />
-  if (byKey) return <ByKey provider={provider} onOther={() => setByKey(false)} />
-  return <ByPassword email={email ?? ''} provider={provider} onStep={setStep} onOther={() => setByKey(true)} />
+  if (byKey) return <ByKey provider={provider} ended={ended} onOther={() => setByKey(false)} />
+  return (
+    <ByPassword email={email ?? ''} provider={provider} ended={ended} onStep={setStep} onOther={() => setByKey(true)} />
+  )
 }

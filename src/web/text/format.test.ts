@@ -19,7 +19,7 @@ const now = new Date('2026-01-31T12:00:00Z')
 const ago = (ms: number) => relative(new Date(now.getTime() - ms), now)
 
 describe('numbers', () => {
-  it('have thousands apart and four significant digits', () => {
+  it('have thousands separators and four significant digits', () => {
     expect([count(1234567), count(null), plural(1, 'device'), plural(2000, 'device')]).toEqual([
       '1,234,567',
       '–',
@@ -45,7 +45,7 @@ describe('numbers', () => {
     expect(points(0.02)).toBe('2.0 percentage points')
   })
 
-  it('of bytes and time have their unit', () => {
+  it('of bytes and durations have their unit', () => {
     expect([0, 999, 1000, 123_456, 5_000_000_000, 9e21].map(bytes)).toEqual([
       '0 B',
       '999 B',
@@ -61,7 +61,7 @@ describe('numbers', () => {
 })
 
 describe('times', () => {
-  it('are relative to now, on both sides of it', () => {
+  it('are relative to now, in the past or future', () => {
     expect([0, 42_000, 120_000, 7_200_000, 172_800_000, -720_000].map(ago)).toEqual([
       'just now',
       '42 s ago',
@@ -72,7 +72,7 @@ describe('times', () => {
     ])
   })
 
-  it('on an axis are as fine as they lie apart, and midnight is a day', () => {
+  it('on an axis are as precise as their spacing, and midnight is shown as a date', () => {
     const from = new Date(2026, 2, 3, 23, 59).getTime() / 1000
     expect(clock([from, from + 60, from + 120], 'en-US')).toEqual(['23:59', 'Mar 4', '00:01'])
     expect(clock([from + 30, from + 35], 'en-US')).toEqual(['23:59:30', '23:59:35'])
@@ -83,14 +83,14 @@ describe('times', () => {
     ])
   })
 
-  it('run to now while something goes on', () => {
+  it('count until now while something is in progress', () => {
     expect(elapsed('2026-01-31T11:59:00Z', null, now)).toBe(60_000)
     expect(elapsed('2026-01-31T11:59:00Z', '2026-01-31T11:59:30Z', now)).toBe(30_000)
     expect(elapsed(null, null, now)).toBeNull()
   })
 })
 
-it('a UUID or SHA-256 is shortened, a name is not', () => {
+it('shortens UUIDs and SHA-256 hashes, but not names', () => {
   const ids = ['0b6c4f0e-1111-4222-8333-444455556666', 'ab'.repeat(32), 'pixel-7']
   expect(ids.map(shortId)).toEqual(['0b6c4f0e', 'abababab', 'pixel-7'])
 })

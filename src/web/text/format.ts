@@ -1,4 +1,4 @@
-/** Numbers, times and sizes as people read them. All are pure; the clock is an argument. */
+/** Formats numbers, times, and sizes for display. All functions are pure; the clock is an argument. */
 
 export const NONE = '–'
 
@@ -10,7 +10,7 @@ export const count = (value: number | null | undefined): string =>
 /** `plural(1, 'device')` -> `1 device` */
 export const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 
-/** Four significant digits, so that a column of losses lines up; very large and very small ones in powers of ten. */
+/** Four significant digits, so that a column of losses lines up; very large and very small values in scientific notation. */
 export const measure = (value: number | null | undefined): string => {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE
   const size = Math.abs(value)
@@ -39,7 +39,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** A large unit and what is left in the next one, where something is. */
+/** Formats a large unit and the remainder in the next smaller one, unless it is zero. */
 const twoUnits = (value: number, large: number, small: number, names: readonly [string, string]): string => {
   const rest = (value % large) / small
   return `${Math.floor(value / large)} ${names[0]}${rest === 0 ? '' : ` ${rest} ${names[1]}`}`
@@ -75,7 +75,7 @@ export const relative = (time: Date, now: Date): string => {
   return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`
 }
 
-/** In the reader's own time zone and way of writing, to the second. */
+/** In the reader's time zone and locale, to the second. */
 export const exact = (time: Date, locale?: string): string =>
   time.toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 
@@ -85,8 +85,8 @@ export const day = (time: Date, locale?: string): string => time.toLocaleDateStr
 const DAY_S = DAY / SECOND
 
 /**
- * Labels of an axis of times, in seconds since 1970, as fine as they lie apart: `14:05:30`, `14:05`, or `Mar 3`, which is also
- * what midnight is called among times of day.
+ * Labels for a time axis, in seconds since 1970, as precise as their spacing: `14:05:30`, `14:05`, or `Mar 3`. Among times of
+ * day, midnight is also shown as a date.
  */
 export const clock = (times: readonly number[], locale?: string): string[] => {
   const apart = (times[1] ?? Number.POSITIVE_INFINITY) - (times[0] ?? 0)
@@ -100,19 +100,19 @@ export const clock = (times: readonly number[], locale?: string): string[] => {
   })
 }
 
-/** `0b6c4f0e-…` -> `0b6c4f0e`, of UUIDs and SHA-256; what is short already stays. */
+/** Shortens UUIDs and SHA-256 hashes: `0b6c4f0e-…` -> `0b6c4f0e`. Returns other ids unchanged. */
 export const shortId = (id: string): string =>
   /^([0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64})$/.test(id) ? id.slice(0, 8) : id
 
 /** `rounds_done` -> `rounds done` */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
-/** A state of the API in words, as they are spelled here: `cancelled` -> `canceled` */
+/** Returns a state as display text, in American spelling: `cancelled` -> `canceled` */
 export const stateName = (state: string): string => (state === 'cancelled' ? 'canceled' : words(state))
 
 /** `api key` -> `Api key` */
 export const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 
-/** From a start to an end, or to now while it goes on; null before it began. */
+/** Returns the time from start to end, or until now while in progress; null before the start. */
 export const elapsed = (start: string | null, end: string | null, now: Date): number | null =>
   start === null ? null : (end === null ? now.getTime() : Date.parse(end)) - Date.parse(start)

@@ -1,16 +1,16 @@
-/** Browsers take these for steps up, in whatever way they are encoded. */
+/** Browsers treat these as path steps, even if they are encoded. */
 const isStep = (name: string): boolean => name === '.' || name === '..'
 
 /**
- * The page of a device. Organizations may use the same names: where it is known, the address says whose device is meant. A
- * name that cannot be in an address is searched for.
+ * Returns the page of a device. Organizations may use the same names, so the address includes the organization if known. A name
+ * that cannot be in a path becomes a search.
  */
 export const deviceHref = (deviceId: string, orgId: string | null = null): string => {
   if (isStep(deviceId)) return `/devices?q=${deviceId}`
   return `/devices/${encodeURIComponent(deviceId)}${orgId === null ? '' : `?org=${encodeURIComponent(orgId)}`}`
 }
 
-/** A model by its name, where it has one that can be in an address. */
+/** Uses the model's name, if it has one that can be in a path. */
 const modelPart = (id: string, name: string | null | undefined): string =>
   encodeURIComponent(name == null || isStep(name) ? id : name)
 

@@ -4,7 +4,7 @@ import { decodeState, encodeState } from './page-state.ts'
 const defaults = { q: '', page: 1, live: false, jobs: [] as readonly string[], tags: ['a'] as readonly string[] }
 
 describe('the state of a page in its address', () => {
-  it('comes back as it was, whatever it contains', () => {
+  it('survives a round trip, regardless of its content', () => {
     for (const state of [
       defaults,
       { q: 'a&b=c #ü%', page: -2.5, live: true, jobs: ['x', 'y,z'], tags: ['b'] },
@@ -15,12 +15,12 @@ describe('the state of a page in its address', () => {
     }
   })
 
-  it('is empty where everything is as it is by default, and has one order', () => {
+  it('is empty for the defaults, and has a fixed order', () => {
     expect(encodeState(defaults, defaults)).toBe('')
     expect(encodeState({ ...defaults, live: true, q: 'x' }, defaults)).toBe('q=x&live=true')
   })
 
-  it('ignores what it does not know or cannot use', () => {
+  it('ignores unknown names and invalid values', () => {
     expect(decodeState('page=NaN&live=maybe&other=1', defaults)).toEqual(defaults)
     const words = {
       q: [

@@ -1,6 +1,6 @@
 /**
- * What a page keeps in its address (filters, order, selection), so that it can be sent to somebody and survives a reload.
- * A page states its fields with their defaults; a field at its default is left out.
+ * The state of a page in its address (filters, order, selection), so that it can be shared and survives a reload. A page
+ * declares its fields with defaults; fields at their defaults are omitted.
  */
 export type PageState = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
@@ -10,7 +10,7 @@ const encodeValue = (value: PageState[string]): readonly string[] =>
 const same = (a: PageState[string], b: PageState[string]): boolean =>
   JSON.stringify(encodeValue(a)) === JSON.stringify(encodeValue(b))
 
-/** What a text field may be, as a page offers it to choose from; a field that is not named may be anything. */
+/** The allowed values of text fields, with labels to choose from; other text fields accept anything. */
 export type PageWords<State> = { readonly [Name in keyof State]?: readonly (readonly [word: string, label: string])[] }
 
 const decodeValue = (
@@ -31,20 +31,20 @@ const decodeValue = (
   }
 }
 
-/** The query without `?`; names in the order of `defaults`, so that equal states have equal addresses. */
+/** Returns the query without `?`. Names are in the order of `defaults`, so that equal states have equal addresses. */
 export const encodeState = <State extends PageState>(state: State, defaults: State): string => {
   const query = new URLSearchParams()
   for (const [name, standard] of Object.entries(defaults)) {
     const value = state[name] ?? standard
     if (same(value, standard)) continue
     const items = encodeValue(value)
-    // A list that was emptied is not the same as one left alone.
+    // Distinguishes an empty list from the default.
     for (const item of items.length === 0 ? [''] : items) query.append(name, item)
   }
   return query.toString()
 }
 
-/** Unknown names are ignored, and so are values that do not fit: an old address still opens the page. */
+/** Ignores unknown names and invalid values, so that an old address still opens the page. */
 export const decodeState = <State extends PageState>(
   query: string,
   defaults: State,

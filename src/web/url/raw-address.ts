@@ -1,7 +1,7 @@
 import type { BaseLocationHook, BaseSearchHook } from 'wouter'
 import { useBrowserLocation, useSearch } from 'wouter/use-browser-location'
 
-/** wouter decodes what it is given, in part and beyond recall; of this, it makes what the browser's address has. */
+/** wouter decodes its input partially and irreversibly. Escaping % makes it return the browser's original address. */
 const keep = (encoded: string): string => encoded.replaceAll('%', '%25')
 
 export const useRawLocation: BaseLocationHook = () => {
@@ -11,7 +11,7 @@ export const useRawLocation: BaseLocationHook = () => {
 
 export const useRawSearch: BaseSearchHook = () => keep(useSearch())
 
-/** The name in a part of an address. What somebody typed there need not be well encoded. */
+/** Decodes a name in an address; a typed address may not be properly encoded. */
 export const nameIn = (part: string): string => {
   try {
     return decodeURIComponent(part)

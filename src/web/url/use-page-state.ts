@@ -2,7 +2,10 @@ import { useCallback, useMemo } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { decodeState, encodeState, type PageState, type PageWords } from './page-state.ts'
 
-/** The state of a page, kept in its address. `defaults` and `words` must be constants. A change replaces the address: Back leaves the page. */
+/**
+ * A page's state, stored in its address. `defaults` and `words` must be constants. A change replaces the address, so Back
+ * leaves the page.
+ */
 export const usePageState = <State extends PageState>(
   defaults: State,
   words?: PageWords<State>,

@@ -13,7 +13,7 @@ export interface Asked {
   readonly maxTokens: number
 }
 
-// A connection for each request: a server may close idle ones just when they are used again.
+// One connection per request: a server may close an idle one just as it is used again.
 const agent = new Agent({ keepAlive: false, maxSockets: 64 })
 
 interface Chunk {
@@ -21,7 +21,7 @@ interface Chunk {
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number } | null
 }
 
-/** One streamed answer of an OpenAI-style server, timed as its client sees it. */
+/** Sends a chat request to an OpenAI-style server and times the streamed answer as the client sees it. */
 export const timeChat = (port: number, model: string, { content, maxTokens }: Asked): Promise<Measured> =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify({
@@ -66,7 +66,7 @@ export const timeChat = (port: number, model: string, { content, maxTokens }: As
             resolve({
               promptTokens: usage.prompt_tokens,
               tokens: usage.completion_tokens,
-              // Text of one token may come with the end only.
+              // The text of a single token may arrive only at the end.
               first: Number.isNaN(first) ? total : first,
               total,
             })

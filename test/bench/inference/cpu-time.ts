@@ -10,7 +10,7 @@ interface Entry {
 const entryOf = (pid: string): Entry | null => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name, in brackets, may contain anything.
+    // The name, in parentheses, may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { parent: Number(fields[1]), milliseconds: (Number(fields[11]) + Number(fields[12])) * TICK_MS }
   } catch {
@@ -18,7 +18,7 @@ const entryOf = (pid: string): Entry | null => {
   }
 }
 
-/** Processor time of a process and those below it, in milliseconds; NaN where the system does not tell (elsewhere than on Linux). */
+/** Returns the CPU time of a process and its descendants, in milliseconds; NaN on systems other than Linux. */
 export const processorTime = (root: number | undefined): number => {
   if (root === undefined || process.platform !== 'linux') return Number.NaN
   const entries = new Map<number, Entry>()

@@ -6,7 +6,7 @@ import { buildProgram } from '../built-program.ts'
 
 export interface ModelServer {
   readonly port: number
-  /** What it calls its model. */
+  /** The server's name for its model. */
   readonly model: string
   readonly process: ChildProcess
   close(): Promise<void>
@@ -55,7 +55,7 @@ const start = async (program: string, args: readonly string[], port: number): Pr
   }
 }
 
-/** What users run, compiled. */
+/** Starts the compiled `svc serve`, as users run it. */
 export const startOurs = async ({ model, threads, slots, contextTokens }: ServerSettings): Promise<ModelServer> => {
   const port = await freePort()
   const cli = join(dirname(buildProgram().service), 'cli/main.js')
@@ -64,7 +64,7 @@ export const startOurs = async ({ model, threads, slots, contextTokens }: Server
   return start(process.execPath, [cli, ...args, ...sizes], port)
 }
 
-/** llama.cpp's own server, where there is one. */
+/** Starts llama.cpp's own server. */
 export const startLlamaServer = async (
   program: string,
   { model, threads, slots, contextTokens }: ServerSettings,

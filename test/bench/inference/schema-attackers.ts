@@ -10,12 +10,12 @@ export interface Attack {
 
 export interface Attacked {
   readonly statuses: readonly number[]
-  /** Bytes. */
+  /** In bytes. */
   readonly largest: number
   readonly asked: number
 }
 
-/** Asks, and says when which part of the answer came; resolves with the status. */
+/** Sends a chat request and calls `heard` with each part of the response and its time. Resolves with the status. */
 export const chatOf = (port: number, body: string, heard: (at: number, text: string) => void): Promise<number> =>
   new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { ATTACKERS, type Attack, type Attacked, chatOf } from './schema-attackers.ts'
 
-// Clients that ask without a pause, in a thread of their own: what they cost must not count as the server's delay.
+// Clients that send requests without pause, in a separate thread, so that their cost does not count as the server's delay.
 
 const { port, bodies, seconds } = workerData as Attack
 const until = Date.now() + seconds * 1000

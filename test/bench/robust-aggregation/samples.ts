@@ -6,11 +6,11 @@ import { planWeightFile } from '../../../src/tensors/plan-weight-file.ts'
 
 export interface Sample {
   readonly path: string
-  /** Where the float32 values begin. */
+  /** The byte offset of the float32 values. */
   readonly offset: number
 }
 
-/** `count` weight files of one tensor of `columns` random values, written piece by piece: it leaves no memory behind. */
+/** Writes `count` weight files with one tensor of `columns` random values each, in pieces, so that no memory stays in use. */
 export const writeSamples = (folder: string, columns: number, count: number): Sample[] => {
   const piece = new Float32Array(250_000)
   let state = 1

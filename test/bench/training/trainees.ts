@@ -14,7 +14,7 @@ export interface Trainee {
   readonly device: Device
 }
 
-/** The operator of a service under test: registers devices, uploads a beginning, starts jobs and looks at them. */
+/** The operator of a service under test: registers devices, uploads an initial model, starts jobs, and reads them. */
 export const operate = async (port: number, org: string) => {
   const baseUrl = `http://127.0.0.1:${port}`
   const register = async (name: string): Promise<{ trainee: Trainee; key: string }> => {
@@ -23,7 +23,7 @@ export const operate = async (port: number, org: string) => {
     return { key, trainee: { name, device: createDevice({ baseUrl, deviceId: name, apiKey: key }) } }
   }
   const operator = await register(`${org}-operator`)
-  // It only operates: a round must not wait for it.
+  // The operator does not train, so rounds must not wait for it.
   await operator.trainee.device.heartbeat(undefined, { status: 'inactive' })
   const client = createClient({ baseUrl, apiKey: operator.key })
 
@@ -36,7 +36,7 @@ export const operate = async (port: number, org: string) => {
       return made
     },
 
-    /** A logistic regression that knows nothing; returns its id. */
+    /** Uploads an untrained logistic regression; returns its id. */
     async beginner(shape: { readonly features: number; readonly classes: number }): Promise<string> {
       const body = { name: `beginner-${org}`, framework: 'pytorch' as const }
       const { id } = await unwrap(client.POST('/api/v1/models', { body }))
@@ -69,8 +69,8 @@ export const operate = async (port: number, org: string) => {
 export type Operator = Awaited<ReturnType<typeof operate>>
 
 /**
- * Plays a job round by round: every round's selected devices do `part`, all at once, and nobody else comes in between, so that a
- * device that fails is not replaced. Resolves with the job when it has ended.
+ * Runs a job round by round: the selected devices all do `part` at once, and no other device takes part in between, so that a
+ * failed device is not replaced. Resolves with the job when it has ended.
  */
 export const playRounds = async (
   operator: Operator,

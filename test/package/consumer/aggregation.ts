@@ -1,6 +1,6 @@
 import { type AggregationJob, AggregationWorkers, strategySettings } from 'tributary/aggregation'
 
-/** The file with the coordinate-wise median of these files, combined on a worker thread. */
+/** Writes a file with the coordinate-wise median of these files, computed on a worker thread. */
 export const medianOf = async (paths: readonly string[], outputPath: string): Promise<void> => {
   const job: AggregationJob = {
     strategy: strategySettings('fedmedian'),

@@ -9,7 +9,7 @@ export const startRound = async (baseUrl: string, apiKey: string): Promise<Start
   return status
 }
 
-/** The code of the error that a key which does not exist is answered with. */
+/** Returns the error code for a key that does not exist. */
 export const refusal = async (baseUrl: string): Promise<ErrorBody['error'] | null> => {
   try {
     await unwrap(createClient({ baseUrl, apiKey: 'none' }).GET('/api/v1/training/rounds/current'))

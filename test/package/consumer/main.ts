@@ -1,4 +1,4 @@
-// What a project that installed the package writes: one file for each entry, and this one, which runs them all.
+// The code of a project that installed the package: one file for each entry point, and this one, which runs them all.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

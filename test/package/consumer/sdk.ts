@@ -8,7 +8,7 @@ export const enroll = async (baseUrl: string, deviceId: string): Promise<{ devic
   return { device, apiKey }
 }
 
-/** The number of rows that the next round's update counts for. */
+/** Takes part in the next round; returns the number of rows that its update counts for. */
 export const takeNextRound = async (device: Device): Promise<number> => {
   const { pendingRoundId } = await device.heartbeat({}, { waitSeconds: 20 })
   if (pendingRoundId === null) throw new Error('no round awaits this device')

@@ -1,6 +1,6 @@
 import { bytesSource, encodeElements, readTensorFloats, readWeights, writeSafetensors } from 'tributary/tensors'
 
-/** A safetensors file with one float32 vector, `w`. */
+/** Returns a safetensors file with one float32 vector, `w`. */
 export const fileOf = (values: readonly number[]): Uint8Array =>
   writeSafetensors([{ name: 'w', dtype: 'f32', shape: [values.length], data: encodeElements(values, 'f32') }])
 

@@ -2,19 +2,19 @@ import type { Caller } from '../../../domain/access.ts'
 import { type ApprovalKind, type ApprovalStatus, requirePending } from '../../../domain/approval.ts'
 import { notFound, STATUS_OF } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import { auditNote } from '../../audit-note.ts'
+import { auditNote, unaudited } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import { forEach } from '../../module.ts'
 import type { Approval, ApprovalsStore } from './approvals.store.ts'
 
-/** How one kind of request is carried out; registered by the service that the request belongs to. */
+/** Carries out one kind of request; registered by the service that the request belongs to. */
 export interface ApprovalHandler<Payload> {
   /**
-   * Does it as its requester, in one transaction that awaits `settle` first.
-   * @throws a ServiceError if what it changes has changed since the request
+   * Acts as the requester, in one transaction that awaits `settle` first.
+   * @throws a ServiceError if the object has changed since the request
    */
   carryOut(requester: Caller, payload: Payload, settle: (tx: Executor) => Promise<void>): Promise<void>
-  /** In the transaction in which it ends without being carried out. */
+  /** Called in the transaction in which the request ends without being carried out. */
   drop?(tx: Executor, payload: Payload, reason: string): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export const createApprovalEnds = (parts: {
   const handlers = new Map<ApprovalKind, ApprovalHandler<never>>()
   const handlerOf = ({ kind }: Approval): ApprovalHandler<unknown> => handlers.get(kind) as ApprovalHandler<unknown>
 
-  /** In a transaction: ends a pending request. */
+  /** Ends a pending request, in a transaction. */
   const decide = async (
     tx: Executor,
     id: string,
@@ -62,23 +62,34 @@ export const createApprovalEnds = (parts: {
     return decided
   }
 
-  const drop = (
+  const dropIn = async (
+    tx: Executor,
     id: string,
     status: 'rejected' | 'cancelled' | 'expired' | 'failed',
     { by, reason }: { readonly by: string | null; readonly reason: string },
-  ): Promise<void> =>
-    database.transaction(async (tx) => {
-      const decided = await decide(tx, id, { status, by, reason })
-      if (decided.status === status) await handlerOf(decided).drop?.(tx, decided.payload, reason)
-    })
+  ): Promise<void> => {
+    const decided = await decide(tx, id, { status, by, reason })
+    if (decided.status === status) await handlerOf(decided).drop?.(tx, decided.payload, reason)
+  }
 
+  const drop = (
+    id: string,
+    status: 'rejected' | 'cancelled' | 'failed',
+    end: { readonly by: string | null; readonly reason: string },
+  ): Promise<void> => database.transaction((tx) => dropIn(tx, id, status, end))
+
+  /** Ends an expired request, in a transaction. */
+  const expireIn = (tx: Executor, id: string): Promise<void> =>
+    unaudited(() => dropIn(tx, id, 'expired', { by: null, reason: 'Nobody decided it within a week.' }))
+
+  /** Ends all expired requests. */
   const expire = async (): Promise<void> => {
-    const end = { by: null, reason: 'Nobody decided it within a week.' }
-    await forEach(await store.due(database.sql, now()), (id) => drop(id, 'expired', end))
+    const due = await store.due(database.sql, now())
+    await unaudited(() => forEach(due, (id) => database.transaction((tx) => expireIn(tx, id))))
   }
 
   return {
-    /** A kind that may need an approval. Called when its module is created. */
+    /** Registers a kind that may need an approval. Call it when its module is created. */
     handle<Payload>(kind: ApprovalKind, handler: ApprovalHandler<Payload>): void {
       handlers.set(kind, handler as unknown as ApprovalHandler<never>)
     },
@@ -86,5 +97,6 @@ export const createApprovalEnds = (parts: {
     decide,
     drop,
     expire,
+    expireIn,
   }
 }

@@ -6,13 +6,13 @@ import { presentApproval } from './approval-view.service.ts'
 import { Approval, ApprovalPage, ApprovalParams, ApprovalQuery, RejectBody } from './approvals.schema.ts'
 import type { Approvals } from './approvals.service.ts'
 
-/** What waits for a second admin. */
+/** Routes for requests that wait for a second admin. */
 export const approvalsRoutes = (app: App, approvals: Approvals): void => {
-  /** A request that does not exist is 404, whatever else is wrong. */
+  /** Returns 404 for a request that does not exist, whatever else is wrong. */
   const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await approvals.get(callerOf(request), (request.params as { approval_id: string }).approval_id)
   }
-  const one = { params: ApprovalParams, response: { 200: Approval }, 'x-extension': true } as const
+  const one = { params: ApprovalParams, response: { 200: Approval } } as const
   const decides = { access: 'admin', errors: ['not_found', 'conflict'] } as const satisfies RouteConfig
 
   app.get(
@@ -22,7 +22,6 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         operationId: 'listApprovals',
         summary: 'List requests for approval',
         description: 'Pending and decided requests, newest first.',
-        'x-extension': true,
         querystring: ApprovalQuery,
         response: { 200: ApprovalPage },
       },

@@ -22,24 +22,50 @@ import type { Approval, ApprovalsStore, ShownApproval } from './approvals.store.
 export type { Approval, ShownApproval } from './approvals.store.ts'
 
 const MAX_PENDING = 1000
+const MAX_PENDING_OF_ONE = 100
 /** How long decided requests are shown; the audit log keeps them longer. */
 const KEPT_MS = 365 * 24 * 60 * 60 * 1000
 
 export type NewApproval = Pick<Approval, 'orgId' | 'kind' | 'subject' | 'title' | 'payload'>
 
-/** What one admin requests and another one approves: a week long, and only as it was requested. */
-export const createApprovals = (parts: {
+const alreadyWaiting = (waiting: { readonly id: string; readonly title: string } | null): Error =>
+  conflict(
+    waiting === null
+      ? 'Another request of this kind was made at the same time. Check what it changed, and request yours again.'
+      : `A request of this kind is already waiting for approval: ${waiting.title} (${waiting.id}). Approve, reject or cancel it first.`,
+  )
+
+interface ApprovalParts {
   readonly database: Database
   readonly store: ApprovalsStore
   readonly settings: Pick<SettingsService, 'of'>
   readonly people: Pick<PeopleService, 'known' | 'countAdmins'>
-  readonly keys: Pick<KeysService, 'callerById'>
+  readonly keys: Pick<KeysService, 'newestCallerOf'>
   readonly events: ControlEventBus
   readonly now: () => Date
   readonly newId: () => string
-}) => {
-  const { database, store, settings, people, keys, events, now, newId } = parts
-  const { handle, handlerOf, decide, drop, expire } = createApprovalEnds({ database, store, events, now })
+}
+
+/** @throws conflict if the requester is no longer allowed to request it */
+const createStandingCheck =
+  ({ people, keys }: Pick<ApprovalParts, 'people' | 'keys'>) =>
+  async ({ requester, kind }: Approval): Promise<void> => {
+    const scope = APPROVAL_KINDS[kind]
+    const { personId, sessionId, keyId, openedBy } = requester
+    const person = personId === undefined ? null : await people.known(personId)
+    const isPersonAllowed = person !== null && ROLE_SCOPES[person.role].includes(scope)
+    // A key may have been revoked because somebody else has it. Its replacement stands for the same requester.
+    const ownKey = keyId === sessionId ? openedBy : keyId
+    const caller = ownKey === undefined ? null : await keys.newestCallerOf(ownKey)
+    const isKeyAllowed = ownKey === undefined || (caller !== null && holds(caller, scope))
+    if ((personId === undefined || isPersonAllowed) && isKeyAllowed) return
+    throw conflict('The requester is no longer allowed to do this.')
+  }
+
+/** Requests that another admin must approve: valid for a week, and carried out only as they were requested. */
+export const createApprovals = (parts: ApprovalParts) => {
+  const { database, store, settings, people, events, now, newId } = parts
+  const { handle, handlerOf, decide, drop, expire, expireIn } = createApprovalEnds({ database, store, events, now })
 
   const get = async (caller: Caller, id: string): Promise<ShownApproval> => {
     const found = isUuid(id) ? await store.find(database.sql, id) : null
@@ -47,23 +73,24 @@ export const createApprovals = (parts: {
     return found
   }
 
-  /** @throws conflict if the requester would no longer be allowed to request it */
-  const requireStanding = async ({ requester, kind }: Approval): Promise<void> => {
-    const scope = APPROVAL_KINDS[kind]
-    if (requester.personId !== undefined) {
-      const person = await people.known(requester.personId)
-      // Their own key may have been revoked because somebody else has it.
-      const isKeyValid = requester.sessionId !== undefined || (await keys.callerById(requester.keyId)) !== null
-      if (person !== null && isKeyValid && ROLE_SCOPES[person.role].includes(scope)) return
-    } else if (requester.keyId === requester.sessionId) return
-    else {
-      const caller = await keys.callerById(requester.keyId)
-      if (caller !== null && holds(caller, scope)) return
-    }
-    throw conflict('The requester is no longer allowed to do this.')
+  const requireStanding = createStandingCheck(parts)
+
+  /** @throws conflict if the same is already waiting, or too many requests are */
+  const requireRoom = async (tx: Executor, caller: Caller, { orgId, kind, subject }: NewApproval): Promise<void> => {
+    const waiting = await store.findPending(tx, kind, subject)
+    // It has expired, but the periodic task has not ended it yet.
+    if (waiting !== null && waiting.expiresAt <= now()) await expireIn(tx, waiting.id)
+    else if (waiting !== null) throw alreadyWaiting(waiting)
+    const { all, own } = await store.countPending(tx, { orgId, actor: actorOf(caller), now: now() })
+    if (own >= MAX_PENDING_OF_ONE)
+      throw conflict(
+        `${MAX_PENDING_OF_ONE} requests of this requester are waiting for approval. Cancel some, or wait for decisions.`,
+      )
+    if (all >= MAX_PENDING)
+      throw conflict(`${MAX_PENDING} requests of '${orgId}' are waiting for approval. Approve or reject some first.`)
   }
 
-  /** @throws forbidden unless the caller is another admin's person than those behind the request */
+  /** @throws forbidden unless the caller is a person other than those behind the request */
   const requireOther = ({ people: behind, orgId }: Approval, { personId }: Caller): string => {
     if (personId === undefined)
       throw forbidden('Only a person can approve: sign in, or use your own key of `svc login`, not a service key.')
@@ -77,15 +104,17 @@ export const createApprovals = (parts: {
     expire,
     get,
 
-    /** Whether the organization wants a second admin. */
+    /** Whether the organization requires a second admin. */
     isNeeded: async (orgId: string | null, db: Executor = database.sql): Promise<boolean> =>
       orgId !== null && (await settings.of(orgId, db)).requireApproval,
 
-    /** The id of the request that waits for this; null: none does. */
-    pendingOf: async (kind: ApprovalKind, subject: string): Promise<string | null> =>
-      (await store.findPending(database.sql, kind, subject))?.id ?? null,
+    /** The id of the request that waits for this; null if there is none. */
+    async pendingOf(kind: ApprovalKind, subject: string): Promise<string | null> {
+      const waiting = await store.findPending(database.sql, kind, subject)
+      return waiting === null || waiting.expiresAt <= now() ? null : waiting.id
+    },
 
-    /** The error of an organization that has no one who could approve. */
+    /** Warns if the organization has no one who could approve. */
     async warningsOf(orgId: string): Promise<string[]> {
       const admins = await people.countAdmins(orgId)
       if (admins >= 2) return []
@@ -93,17 +122,9 @@ export const createApprovals = (parts: {
       return [`Approvals need two admins, and '${orgId}' has ${has}: invite another with svc team add --role admin.`]
     },
 
-    /** In the transaction of what waits for it. @throws conflict when the same waits already */
+    /** Call it in the transaction of the change that waits. @throws conflict if the same is already waiting */
     async request(tx: Executor, caller: Caller, wanted: NewApproval): Promise<Approval> {
-      if ((await store.countPending(tx, wanted.orgId)) >= MAX_PENDING)
-        throw conflict(
-          `${MAX_PENDING} requests of '${wanted.orgId}' are waiting for approval. Approve or reject some first.`,
-        )
-      const waiting = await store.findPending(tx, wanted.kind, wanted.subject)
-      if (waiting !== null)
-        throw conflict(
-          `A request of this kind is already waiting for approval: ${waiting.title} (${waiting.id}). Approve, reject or cancel it first.`,
-        )
+      await requireRoom(tx, caller, wanted)
       const { restriction: _, ...requester } = caller
       const behind = await store.peopleBehind(tx, caller.keyId)
       const approval: Approval = {
@@ -118,7 +139,9 @@ export const createApprovals = (parts: {
         decidedBy: null,
         reason: null,
       }
-      await store.insert(tx, approval)
+      // A concurrent request was faster. If it was already decided, the message cannot name it.
+      if (!(await store.insert(tx, approval)))
+        throw alreadyWaiting(await store.findPending(tx, wanted.kind, wanted.subject))
       await events.publish(tx, 'approval.changed', approval)
       auditNote({ kind: 'approval', id: approval.id, orgId: approval.orgId, after: auditedOf(approval) })
       return approval
@@ -139,8 +162,8 @@ export const createApprovals = (parts: {
     },
 
     /**
-     * Carries it out. Where that cannot be done as it was requested, the request has failed and nothing else is changed.
-     * @throws forbidden for the person behind the request, conflict when it is decided, over or outdated
+     * Carries out the request. If that cannot be done as requested, the request fails and nothing else changes.
+     * @throws forbidden for a person behind the request, conflict if it is decided, expired or outdated
      */
     async approve(caller: Caller, id: string): Promise<ShownApproval> {
       const approval = await get(caller, id)
@@ -170,7 +193,7 @@ export const createApprovals = (parts: {
       return get(caller, id)
     },
 
-    /** Withdraws it; allowed to its requester and to admins. */
+    /** Withdraws the request; allowed for its requester and for admins. */
     async cancel(caller: Caller, id: string): Promise<ShownApproval> {
       const approval = await get(caller, id)
       if (actorOf(caller) !== actorOf(approval.requester) && !holds(caller, 'admin'))

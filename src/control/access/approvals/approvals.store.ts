@@ -1,34 +1,32 @@
 import { type Selectable, sql } from 'kysely'
 import type { Caller } from '../../../domain/access.ts'
 import type { ApprovalKind, ApprovalStatus } from '../../../domain/approval.ts'
-import { conflict } from '../../../domain/errors.ts'
 import type { ApprovalRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import { isUniqueViolation } from '../../../platform/db/violations.ts'
 
 export interface Approval {
   readonly id: string
   readonly orgId: string
   readonly kind: ApprovalKind
-  /** What it changes: one request at a time waits for each. */
+  /** What it changes: only one request of a kind can wait for each. */
   readonly subject: string
   /** What would be done, as a sentence. */
   readonly title: string
-  /** What it takes to do it; only its kind's handler knows the form. */
+  /** The data for doing it; only the handler of its kind knows the format. */
   readonly payload: Readonly<Record<string, unknown>>
   readonly requester: Caller
-  /** The persons behind the requester. */
+  /** The people behind the requester. */
   readonly people: readonly string[]
   readonly status: ApprovalStatus
   readonly requestedAt: Date
   readonly expiresAt: Date
   readonly decidedAt: Date | null
-  /** A person or key; null: the service. */
+  /** A person or key; null for the service. */
   readonly decidedBy: string | null
   readonly reason: string | null
 }
 
-/** With the names of who requested and who decided, while they are kept. */
+/** With the names of the requester and of who decided, while they are stored. */
 export interface ShownApproval extends Approval {
   readonly requestedByName: string | null
   readonly decidedByName: string | null
@@ -49,8 +47,9 @@ const shown = (db: Executor) =>
     .select(nameOf(sql`decided_by`).as('decided_by_name'))
 
 export const createApprovalsStore = () => ({
-  async insert(tx: Executor, approval: Approval): Promise<void> {
-    await tx
+  /** Returns false if another request of the kind waits for the same subject. */
+  async insert(tx: Executor, approval: Approval): Promise<boolean> {
+    const row = await tx
       .insertInto('approvals')
       .values({
         id: approval.id,
@@ -65,23 +64,26 @@ export const createApprovalsStore = () => ({
         requested_at: approval.requestedAt,
         expires_at: approval.expiresAt,
       })
-      .execute()
-      .catch((error: unknown) => {
-        if (!isUniqueViolation(error)) throw error
-        throw conflict(
-          `The same request is already waiting for approval: ${approval.title}. Approve, reject or cancel it first.`,
-        )
-      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    return row !== undefined
   },
 
-  countPending: async (db: Executor, orgId: string): Promise<number> =>
-    (
-      await sql<{ count: number }>`
-        select count(*) as count from approvals where org_id = ${orgId} and status = 'pending'`.execute(db)
-    ).rows[0]!.count,
+  /** How many requests of the organization wait, and how many of them this person or key has made. */
+  async countPending(
+    db: Executor,
+    { orgId, actor, now }: { readonly orgId: string; readonly actor: string; readonly now: Date },
+  ): Promise<{ readonly all: number; readonly own: number }> {
+    const { rows } = await sql<{ all: number; own: number }>`
+      select count(*) as all, count(*) filter (where coalesce(requester ->> 'personId', requester ->> 'keyId') = ${actor}) as own
+      from approvals where org_id = ${orgId} and status = 'pending' and expires_at > ${now}`.execute(db)
+    return rows[0]!
+  },
 
+  /** Returns the request that waits for this subject; it may have expired. */
   async findPending(db: Executor, kind: ApprovalKind, subject: string) {
-    const query = db.selectFrom('approvals').select(['id', 'title']).where('kind', '=', kind)
+    const query = db.selectFrom('approvals').select(['id', 'title', 'expires_at as expiresAt']).where('kind', '=', kind)
     const row = await query.where('subject', '=', subject).where('status', '=', 'pending').executeTakeFirst()
     return row ?? null
   },
@@ -91,7 +93,7 @@ export const createApprovalsStore = () => ({
     return row === undefined ? null : shownFrom(row)
   },
 
-  /** Newest first, from before the one of this number. A null organization: those of every one. */
+  /** Newest first, starting before number `before`. A null organization means all. */
   async page(
     db: Executor,
     { orgId, status }: { readonly orgId: string | null; readonly status: ApprovalStatus | undefined },
@@ -104,13 +106,13 @@ export const createApprovalsStore = () => ({
     return (await query.execute()).map((row) => ({ ...shownFrom(row), ordinal: row.ordinal }))
   },
 
-  /** Locked until the transaction ends: of two who decide at once, the second sees what the first did. */
+  /** Locks the request until the transaction ends, so that a concurrent decision sees this one. */
   async lock(tx: Executor, id: string): Promise<Approval | null> {
     const row = await tx.selectFrom('approvals').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The pending ones whose time is over. */
+  /** Returns the ids of pending requests that have expired. */
   async due(db: Executor, now: Date): Promise<string[]> {
     const query = db.selectFrom('approvals').select('id').where('status', '=', 'pending').where('expires_at', '<=', now)
     return (await query.orderBy('expires_at').execute()).map(({ id }) => id)
@@ -128,7 +130,7 @@ export const createApprovalsStore = () => ({
     await db.deleteFrom('approvals').where('decided_at', '<', before).execute()
   },
 
-  /** The persons behind a key: whose it is, who made it, and who made or approved the keys that it came from. */
+  /** The people behind a key: its owner, its creator, and the creators or approvers of the keys that it came from. */
   async peopleBehind(db: Executor, keyId: string): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       with recursive chain (id) as (

@@ -1,54 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { formOf } from '../../../../test/world.ts'
-import { SCOPES } from '../../../domain/access.ts'
 import { openBrowser, startPeople } from '../sign-in/people.fixture.ts'
+import { startWithApprovals } from '../sign-in/two-admins.fixture.ts'
 
 const WEEK_S = 7 * 24 * 3600
 
-type Browser = ReturnType<typeof openBrowser>
-
-/** acme, which requires approvals, with two admins, a model of two versions, and three devices. */
-const start = async (options: Parameters<typeof startPeople>[0] = {}) => {
-  const { world, byKey, join } = await startPeople(options)
-  expect((await byKey('POST', '/orgs', { name: 'acme' })).status).toBe(201)
-  const signedIn = async (name: string, role: 'admin' | 'member' = 'admin', org = 'acme') => {
-    const id = await join(`${name}@${org}.example`, role, org)
-    const browser = openBrowser(world, name)
-    expect((await browser.signIn(`${name}@${org}.example`)).status).toBe(201)
-    return { ...browser, id }
-  }
-  const ada = await signedIn('ada')
-  const alone = await ada.call('PATCH', '/orgs/acme/settings', { require_approval: true })
-  expect(alone).toMatchObject({ status: 409, body: { message: expect.stringContaining("'acme' has one admin") } })
-  const bob = await signedIn('bob')
-  const on = await ada.call('PATCH', '/orgs/acme/settings', { require_approval: true })
-  expect(on.body).toMatchObject({ require_approval: true, warnings: [], approval_id: null })
-  const model = (await ada.call('POST', '/models', { name: 'm' })).body.id as string
-  for (const version of ['1', '2'])
-    await byKey(
-      'POST',
-      `/models/${model}/versions/upload`,
-      formOf(Uint8Array.of(1, 2, 3, Number(version)), { version }),
-    )
-  const devices: string[] = []
-  const service = await ada.call('POST', '/keys', { name: 'ci', scopes: SCOPES })
-  for (const device_id of ['a', 'b', 'c']) {
-    const key = service.body.api_key as string
-    const { body } = await world.request('POST', '/api/v1/devices/register', { key, body: { device_id } })
-    devices.push((body as { api_key: string }).api_key)
-  }
-  const promote = async (who: Browser, version: string, alias = 'production') =>
-    who.call('PUT', `/models/${model}/aliases/${alias}`, { version })
-  const aliasOf = async () =>
-    ((await ada.call('GET', `/models/${model}/aliases`)).body.aliases as { version: number }[])[0]?.version
-  const decide = (who: Browser, id: unknown, what = 'approve', body?: object) =>
-    who.call('POST', `/approvals/${String(id)}/${what}`, body)
-  return { world, byKey, join, signedIn, ada, bob, model, service: service.body, promote, aliasOf, decide }
-}
-
-describe('moving an alias, where the organization requires approvals', () => {
-  it('waits for another admin, is then done in the name of whoever requested it, and is in the audit log', async () => {
-    const { ada, bob, promote, aliasOf, decide, model } = await start()
+describe('moving an alias in an organization that requires approvals', () => {
+  it('waits for another admin, is then done on behalf of the requester, and is in the audit log', async () => {
+    const { ada, bob, promote, aliasOf, decide, model } = await startWithApprovals()
     const asked = await promote(ada, '1')
     expect(asked).toMatchObject({
       status: 202,
@@ -81,9 +40,9 @@ describe('moving an alias, where the organization requires approvals', () => {
     expect((await ada.call('GET', '/approvals?status=pending')).body).toEqual({ approvals: [], next: null })
   })
 
-  it('is approved by nobody who stands behind the request, whichever key it was made with', async () => {
-    const { world, byKey, ada, bob, service, model, decide, aliasOf } = await start()
-    // A key that ada made, one that this key made, one that replaces it.
+  it('cannot be approved by anyone behind the request, whichever key it was made with', async () => {
+    const { world, byKey, ada, bob, service, model, decide, aliasOf } = await startWithApprovals()
+    // A key that ada created, one that this key created, and one that replaces that.
     const made = async (key: unknown, path: string, body: object) =>
       (await world.request('POST', `/api/v1${path}`, { key: key as string, body })).body as Record<string, string>
     const second = await made(service.api_key, '/keys', { name: 'second', scopes: ['models:write', 'admin'] })
@@ -94,7 +53,7 @@ describe('moving an alias, where the organization requires approvals', () => {
       expect(asked.status).toBe(202)
       const { id } = asked.body as { id: string }
       expect((await decide(ada, id)).status).toBe(403)
-      // A program approves nothing, whoever made it.
+      // A program cannot approve anything, whoever created its key.
       const byProgram = await world.request('POST', `/api/v1/approvals/${id}/approve`, { key: second.api_key })
       expect([byProgram.status, (byProgram.body as { message: string }).message]).toEqual([
         403,
@@ -106,8 +65,8 @@ describe('moving an alias, where the organization requires approvals', () => {
     expect(await aliasOf()).toBe(undefined)
   })
 
-  it('is not done when the alias or its requester is not what they were', async () => {
-    const { byKey, signedIn, ada, bob, model, promote, decide, aliasOf } = await start()
+  it('is not done if the alias or the role of its requester has changed', async () => {
+    const { byKey, signedIn, ada, bob, model, promote, decide, aliasOf } = await startWithApprovals()
     const carol = await signedIn('carol', 'member')
     const first = await promote(carol, '1')
     await byKey('PATCH', `/team/${carol.id}`, { role: 'viewer' })
@@ -123,7 +82,7 @@ describe('moving an alias, where the organization requires approvals', () => {
     const one = await promote(ada, '1')
     await decide(bob, one.body.id)
     const two = await promote(ada, '2')
-    // Deleting is not promoting: the alias is another one by the time that bob looks.
+    // Deleting needs no approval, so the alias has changed by the time bob decides.
     expect((await ada.call('DELETE', `/models/${model}/aliases/production`)).status).toBe(200)
     const changed = await decide(bob, two.body.id)
     expect(changed).toMatchObject({
@@ -143,7 +102,7 @@ describe('moving an alias, where the organization requires approvals', () => {
   })
 
   it('ends after a week, or when it is rejected or canceled', async () => {
-    const { world, byKey, signedIn, ada, bob, promote, decide, aliasOf } = await start()
+    const { world, byKey, signedIn, ada, bob, promote, decide, aliasOf } = await startWithApprovals()
     const { body: late } = await promote(ada, '1')
     await world.advance(WEEK_S)
     const { jar: _, ...fresh } = openBrowser(world, 'bob again')
@@ -172,8 +131,8 @@ describe('moving an alias, where the organization requires approvals', () => {
     expect(await aliasOf()).toBe(undefined)
   })
 
-  it.each(['embedded', 'postgres'] as const)('is decided once by two who decide at once (%s)', async (database) => {
-    const { signedIn, ada, bob, promote, decide, model } = await start({ database })
+  it.each(['embedded', 'postgres'] as const)('is decided only once by concurrent decisions (%s)', async (database) => {
+    const { signedIn, ada, bob, promote, decide, model } = await startWithApprovals({ database })
     const carol = await signedIn('carol')
     for (const alias of ['production', 'candidate', 'tablets']) {
       const { body } = await promote(ada, '1', alias)
@@ -193,8 +152,8 @@ describe('moving an alias, where the organization requires approvals', () => {
 describe('a deployment to most of the fleet', () => {
   const body = { model_name: 'm', model_version: 'latest' }
 
-  it('activates nobody until it is approved, and then who it was requested for', async () => {
-    const { world, service, ada, bob, decide } = await start()
+  it('activates no device until it is approved, and then those that it was requested for', async () => {
+    const { world, service, ada, bob, decide } = await startWithApprovals()
     const deploy = (more: object = {}) => ada.call('POST', '/deploy/execute', { ...body, ...more })
     expect((await deploy({ devices: ['a'] })).body).toMatchObject({ status: 'started', activated_count: 1 })
     expect((await deploy({ devices: ['a', 'b'] })).body).toMatchObject({ status: 'pending_approval' })
@@ -213,7 +172,7 @@ describe('a deployment to most of the fleet', () => {
     expect((await ada.call('POST', `/deployments/${id}/promote`, { rollout_percentage: 100 })).status).toBe(409)
     const assignments = async () => (await ada.call('GET', '/devices/c/assignments')).body.assignments as unknown[]
     expect(await assignments()).toEqual([])
-    // Who comes later is not in it.
+    // A device that registers later is not included.
     const key = service.api_key as string
     await world.request('POST', '/api/v1/devices/register', { key, body: { device_id: 'd' } })
     expect((await decide(ada, asked.body.approval_id)).status).toBe(403)
@@ -228,8 +187,8 @@ describe('a deployment to most of the fleet', () => {
     ])
   })
 
-  it('is rejected with its request, and pins the version that was latest when it was requested', async () => {
-    const { byKey, ada, bob, model, decide } = await start()
+  it('is rejected with its request, and pins the version that was the latest at the time of the request', async () => {
+    const { byKey, ada, bob, model, decide } = await startWithApprovals()
     const rejected = (await ada.call('POST', '/deploy/execute', body)).body
     await decide(bob, rejected.approval_id, 'reject', { reason: 'Not on a Friday.' })
     const path = `/deployments/${String(rejected.deployment_id)}`
@@ -248,8 +207,8 @@ describe('a deployment to most of the fleet', () => {
   })
 })
 
-it('a rollout without a group starts when it is approved, and as it was requested', async () => {
-  const { ada, bob, model, decide } = await start()
+it('a rollout without a group starts once it is approved, and only as it was requested', async () => {
+  const { ada, bob, model, decide } = await startWithApprovals()
   const path = `/models/${model}/rollouts`
   const wanted = { version: '1', rollout_percentage: 10, target_percentage: 50, start_immediately: true }
   const preview = async (more: object) => (await ada.call('POST', `${path}/dry-run`, { ...wanted, ...more })).body
@@ -262,7 +221,7 @@ it('a rollout without a group starts when it is approved, and as it was requeste
   expect((await pending()).title).toBe("Roll out version 1 of 'm' to 10% and up to 50%")
   const at = `${path}/${String(waiting.rollout_id)}`
   expect((await ada.call('POST', `${at}/start`)).status).toBe(409)
-  // Changed after it was requested: what bob reads is not what would start.
+  // Changed after the request, so what bob reads is not what would start.
   await ada.call('PUT', `${at}/percentage`, { percentage: 50 })
   expect((await decide(bob, (await pending()).id)).body.message).toContain('has changed since the request')
   expect((await ada.call('POST', `${at}/start`)).body).toMatchObject({ status: 'pending', percentage: 50 })
@@ -272,8 +231,8 @@ it('a rollout without a group starts when it is approved, and as it was requeste
   expect((await ada.call('POST', `${at}/rollback`)).body).toMatchObject({ status: 'rolled_back' })
 })
 
-it('nobody takes the second admin away alone, or shortens the audit log', async () => {
-  const { byKey, ada, bob, decide } = await start()
+it('no admin alone can turn off approvals or shorten the audit log', async () => {
+  const { byKey, ada, bob, decide } = await startWithApprovals()
   for (const change of [{ require_approval: false }, { audit_retention_days: 1 }]) {
     const asked = await ada.call('PATCH', '/orgs/acme/settings', change)
     expect(asked.body).toMatchObject({ require_approval: true, audit_retention_days: null })
@@ -291,7 +250,7 @@ it('nobody takes the second admin away alone, or shortens the audit log', async 
   })
 })
 
-it('a preset keeps the audit log and the approval, and says that two admins are needed', async () => {
+it('a preset keeps the audit log and approvals, and warns that two admins are needed', async () => {
   const { byKey } = await startPeople()
   await byKey('POST', '/orgs', { name: 'acme', compliance: 'hipaa' })
   const begun = (await byKey('GET', '/orgs/acme/settings')).body

@@ -10,13 +10,13 @@ import { UNAUDITED_OPERATIONS } from './unaudited-operations.ts'
 const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
 const WITNESS = Symbol('audit')
 
-/** The operation whose requests are audited; null for all others. */
+/** Returns the operation if its requests are audited, otherwise null. */
 const auditedOperation = (methods: readonly string[], schema: FastifySchema | undefined): string | null => {
   const operation = methods.every((method) => READING.has(method)) ? undefined : schema?.operationId
   return operation === undefined || Object.hasOwn(UNAUDITED_OPERATIONS, operation) ? null : operation
 }
 
-/** The last parameter of the path names the object, until a service says more: `rollout_id` is of a rollout. */
+/** Takes the object from the last parameter of the path, until a service says more: `rollout_id` identifies a rollout. */
 const objectOf = (params: unknown): { readonly kind: string; readonly id: string } | null => {
   const last = Object.entries((params ?? {}) as Readonly<Record<string, string>>).at(-1)
   return last === undefined ? null : { kind: last[0].replace(/_id$/, ''), id: cut(last[1], 255) }
@@ -30,14 +30,14 @@ const described = (action: string, request: FastifyRequest): AuditedRequest => (
   object: objectOf(request.params),
 })
 
-/** Has every audited request leave an entry: with its change, or, where it was refused, before the response. */
+/** Makes every audited request write an entry: with its change or, if it was refused, before the response. */
 export const auditRequests = (app: App, audit: Audit): void => {
   app.decorateRequest(WITNESS as never, null as never)
 
   const refused = async (action: string, request: FastifyRequest, statusCode: number): Promise<void> => {
     const witness = (request as unknown as Record<symbol, ReturnType<Audit['witness']> | null>)[WITNESS]
     if (witness?.isWritten()) return witness.failed(statusCode)
-    // Requests without a valid key are not audited, the rate limit counts them; a refused sign-in is an attempt, and is.
+    // Requests without a valid key are only counted, by the rate limit. A refused sign-in is an attempt and is audited.
     const isSignIn = statusCode === 401 && routeConfigOf(request).access === 'public'
     if (statusCode === 403 || isSignIn) await audit.refused(described(action, request), statusCode)
   }

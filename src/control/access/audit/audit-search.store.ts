@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { type ChainedEntry, fromRow } from './audit.store.ts'
 
 export interface StoredEntry extends ChainedEntry {
-  /** For pages. */
+  /** For paging. */
   readonly id: number
   readonly actorName: string | null
   readonly objectName: string | null
@@ -13,7 +13,7 @@ export interface StoredEntry extends ChainedEntry {
 }
 
 export interface AuditFilter {
-  /** Null: every organization. */
+  /** Null for every organization. */
   readonly orgId: string | null
   /** Id or name. */
   readonly actor?: string | undefined
@@ -23,11 +23,11 @@ export interface AuditFilter {
   readonly result?: AuditResult | undefined
   readonly since?: Date | undefined
   readonly until?: Date | undefined
-  /** Those that come later in their chain. */
+  /** Only entries that come later in their chain. */
   readonly afterSeq?: number | undefined
 }
 
-/** Finds entries, and reads them with their names. */
+/** Finds entries and reads them together with their names. */
 export const createAuditSearchStore = () => ({
   /** Newest first. */
   async page(db: Executor, filter: AuditFilter, { before, limit }: { before: number | null; limit: number }) {

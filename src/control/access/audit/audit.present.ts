@@ -26,7 +26,7 @@ export const presentEntry = (entry: StoredEntry) => ({
   hash: entry.hash,
 })
 
-/** A value that was edited by hand may no longer be JSON. */
+/** A value that was edited by hand may not be JSON anymore. */
 const changesIn = (text: string): { field: string; from: string | null; to: string | null }[] => {
   try {
     return JSON.parse(text)
@@ -79,7 +79,7 @@ const COLUMNS = [
 
 export const CSV_HEAD = `${COLUMNS.join(',')}\r\n`
 
-/** A cell of RFC 4180; what a spreadsheet would take for a formula begins with an apostrophe. */
+/** Returns a cell as in RFC 4180; text that a spreadsheet would treat as a formula gets a leading apostrophe. */
 const cell = (value: unknown): string => {
   const text = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text

@@ -47,7 +47,6 @@ export const auditRoutes = (app: App, audit: Audit, chains: AuditChains): void =
         operationId: 'listAudit',
         summary: 'List entries of the audit log',
         description: 'Who did what, newest first.',
-        'x-extension': true,
         querystring: AuditQuery,
         response: { 200: AuditPage },
       },
@@ -67,7 +66,6 @@ export const auditRoutes = (app: App, audit: Audit, chains: AuditChains): void =
       schema: {
         operationId: 'getAuditEntry',
         summary: 'Get an entry of the audit log',
-        'x-extension': true,
         params: AuditParams,
         response: { 200: AuditEntry },
       },
@@ -79,13 +77,12 @@ export const auditRoutes = (app: App, audit: Audit, chains: AuditChains): void =
   app.get(
     '/api/v1/audit/export',
     {
-      // A HEAD would read all of it.
+      // A HEAD request would read the whole log.
       exposeHeadRoute: false,
       schema: {
         operationId: 'exportAudit',
         summary: 'Download the audit log',
         description: 'All matching entries, oldest first, as JSON lines or CSV.',
-        'x-extension': true,
         produces: ['application/x-ndjson', 'text/csv'],
         querystring: AuditExportQuery,
         response: { 200: AuditExport },
@@ -112,7 +109,6 @@ const chainRoutes = (app: App, chains: AuditChains): void => {
         operationId: 'getAuditHeads',
         summary: 'Get the signed heads of the audit chains',
         description: 'Store them outside the service: they reveal whether the log was truncated.',
-        'x-extension': true,
         response: { 200: AuditHeads },
       },
       config: { access: 'admin' } satisfies RouteConfig,
@@ -130,7 +126,6 @@ const chainRoutes = (app: App, chains: AuditChains): void => {
         operationId: 'verifyAudit',
         summary: 'Verify the audit chains',
         description: 'Recompute every hash, compare saved signed heads, and report the first invalid entry.',
-        'x-extension': true,
         body: optionalBody(VerifyAuditBody),
         response: { 200: AuditVerification },
       },

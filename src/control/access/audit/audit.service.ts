@@ -14,21 +14,21 @@ import { createRefusals } from './refusals.ts'
 
 export type { AuditFilter, StoredEntry } from './audit-search.store.ts'
 
-/** A request as the log sees it. */
+/** What the log records about a request. */
 export interface AuditedRequest {
   readonly action: string
-  /** Null where it has shown nothing valid yet. */
+  /** Null until the request has shown a valid credential. */
   readonly caller: () => Caller | null
   readonly address: string
   readonly requestId: string
-  /** What its path names. */
+  /** The object that the path names. */
   readonly object: { readonly kind: string; readonly id: string } | null
 }
 
 const EXPORTED_AT_ONCE = 500
 const NAME_CHARS = 255
 
-/** As the database returns it: the hash is of that. */
+/** Returns the entry as the database will return it, because the hash is computed from that. */
 const asStored = (entry: AuditEntry): AuditEntry =>
   Object.fromEntries(
     Object.entries(entry).map(([field, value]) => [
@@ -48,7 +48,7 @@ const recordedActor = (caller: Caller | null): { kind: AuditActor; id: string | 
   return { kind: caller.sessionId === caller.keyId ? 'session' : 'key', id: caller.keyId, credentialId }
 }
 
-/** Who did what: entries in a hash chain for each organization, written in the transaction of the action. */
+/** Records who did what: entries in one hash chain for each organization, written in the transaction of the action. */
 export const createAudit = (parts: {
   readonly database: Database
   readonly store: AuditStore
@@ -96,18 +96,18 @@ export const createAudit = (parts: {
     await store.append(tx, { ...entry, hash: hashOfEntry(entry) }, names)
   }
 
-  /** A separate entry, outside the transaction of the action. */
+  /** Writes a separate entry, outside the transaction of the action. */
   const appendAlone = (request: AuditedRequest, outcome: Parameters<typeof append>[2]): Promise<void> =>
     witnessed(null, () => database.transaction((tx) => append(tx, request, outcome)))
 
-  /** Null where the caller sees nothing of the organization that it asks for. */
+  /** Null if the caller may see nothing of the requested organization. */
   const scopeOf = (caller: Caller, orgId: string | undefined): Pick<AuditFilter, 'orgId'> | null =>
     orgId !== undefined && !sees(caller, orgId) ? null : { orgId: orgId ?? caller.orgId }
 
   return {
     scopeOf,
 
-    /** Follows the transactions of a request: the first with a note, or else with a change, leaves the entry. */
+    /** Follows the transactions of a request: the first that has a note or has changed something writes the entry. */
     witness(request: AuditedRequest): AuditWitness<Executor> & {
       isWritten(): boolean
       failed(status: number): Promise<void>
@@ -134,14 +134,14 @@ export const createAudit = (parts: {
           isCommitted ||= isAppended
         },
         isWritten: () => isCommitted,
-        /** The response is an error all the same. */
+        /** Called if the response is an error although the change is committed. */
         async failed(status) {
           if (note?.failedWith === undefined) await appendAlone(request, { note, result: 'failed', status })
         },
       }
     },
 
-    /** An attempt that was refused; of many within a minute the first ones, and how many more there were. */
+    /** Records a refused attempt; of many within a minute, only the first ones and how many more there were. */
     async refused(request: AuditedRequest, status: number): Promise<void> {
       const caller = request.caller()
       const admitted = refusals.admit((caller === null ? null : homeOf(caller)) ?? '')
@@ -150,7 +150,7 @@ export const createAudit = (parts: {
       await appendAlone(request, { note: null, result: 'refused', status, more })
     },
 
-    /** Newest first, from the one before `before`. */
+    /** Newest first; only entries older than `before`. */
     async list(
       caller: Caller,
       { orgId, ...filter }: Omit<AuditFilter, 'orgId'> & { readonly orgId: string | undefined },
@@ -170,7 +170,7 @@ export const createAudit = (parts: {
       return found
     },
 
-    /** All that fit, oldest first, a page at a time. */
+    /** Yields all matching entries, oldest first, page by page. */
     async *export(
       caller: Caller,
       { orgId, ...filter }: Omit<AuditFilter, 'orgId'> & { readonly orgId: string | undefined },
@@ -184,7 +184,7 @@ export const createAudit = (parts: {
       }
     },
 
-    /** The last number of each chain: of one organization, or with null of all. */
+    /** The last number of each chain: of one organization or, with null, of all. */
     async ends(orgId: string | null): Promise<Readonly<Record<string, number>>> {
       return Object.fromEntries((await store.heads(database.sql, orgId)).map((head) => [head.orgId, head.seq]))
     },
@@ -193,7 +193,7 @@ export const createAudit = (parts: {
     after: (orgId: string, afterSeq: number, limit: number): Promise<StoredEntry[]> =>
       search.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
 
-    /** Forgets the name of a person, key, device or object, and an actor's addresses; the chain stays whole. */
+    /** Erases the name of a person, key, device or object, and an actor's addresses; the chain stays valid. */
     eraseNames: (tx: Executor, of: { readonly orgId: string | null; readonly kind: string; readonly id: string }) =>
       store.erase(tx, of.orgId ?? '', of.kind, of.id),
   }

@@ -7,7 +7,7 @@ export interface ChainedEntry extends AuditEntry {
   readonly hash: string
 }
 
-/** The end of a chain, and where it begins: after the last entry that was deleted for its age. */
+/** The end of a chain, and its beginning: after the last entry that was deleted because of its age. */
 export interface ChainHead {
   readonly orgId: string
   readonly seq: number
@@ -31,7 +31,7 @@ export const createAuditStore = () => ({
     return rows[0]!.written
   },
 
-  /** The end of the organization's chain, which no other transaction moves before this one has ended. */
+  /** Returns the end of the organization's chain, and locks it until this transaction ends. */
   async lockHead(tx: Executor, orgId: string): Promise<{ readonly seq: number; readonly hash: string }> {
     const { rows } = await sql<{ seq: number; hash: string }>`
       insert into audit_heads (org_id, seq, hash) values (${orgId}, 0, '')
@@ -39,10 +39,10 @@ export const createAuditStore = () => ({
     return rows[0]!
   },
 
-  /** Adds an entry and moves the head on to it. Names of keys and people are looked up, the others given. */
+  /** Adds an entry and moves the head to it. Looks up the names of keys and people; `names` has the others. */
   async append(tx: Executor, entry: ChainedEntry, names: readonly AuditName[]): Promise<void> {
     const { orgId, actorKind, actorId } = entry
-    // Compared as ids, which are indexed: every device has a key.
+    // Compares ids, which are indexed: there are many keys, because every device has one.
     const idOf = (kind: AuditActor) => sql`${actorKind === kind ? actorId : null}::uuid`
     await sql`
       with entry as (
@@ -67,7 +67,7 @@ export const createAuditStore = () => ({
     )
   },
 
-  /** Of one organization (null: of all) where there is an entry. */
+  /** Returns the heads of one organization (null for all) that have entries. */
   async heads(db: Executor, orgId: string | null): Promise<ChainHead[]> {
     const rows = await db
       .selectFrom('audit_heads')
@@ -86,20 +86,20 @@ export const createAuditStore = () => ({
     }))
   },
 
-  /** The organizations that have entries, also where the head of their chain is gone. */
+  /** The organizations that have entries, even if the head of their chain is gone. */
   async organizations(db: Executor): Promise<string[]> {
     const rows = await db.selectFrom('audit_entries').select('org_id').distinct().execute()
     return rows.map(({ org_id }) => org_id)
   },
 
-  /** The number of the last entry as it is now; 0 where there is none. */
+  /** The number of the last entry that is stored now; 0 if there is none. */
   async lastSeq(db: Executor, orgId: string): Promise<number> {
     const { rows } = await sql<{ seq: number | null }>`
       select max(seq) as seq from audit_entries where org_id = ${orgId}`.execute(db)
     return rows[0]?.seq ?? 0
   },
 
-  /** Those after `after`, up to `upTo`, in order. */
+  /** Returns entries after `after`, up to `upTo`, in order. */
   async chain(
     db: Executor,
     orgId: string,
@@ -111,7 +111,7 @@ export const createAuditStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** The last entry before the first that is not older; null where there is none. */
+  /** The last entry before the first that is not older than `before`; null if there is none. */
   async lastBefore(tx: Executor, orgId: string, before: Date): Promise<{ seq: number; hash: string } | null> {
     const { rows } = await sql<{ seq: number; hash: string }>`
       select seq, hash from audit_entries where org_id = ${orgId} and seq < coalesce(
@@ -120,7 +120,7 @@ export const createAuditStore = () => ({
     return rows[0] ?? null
   },
 
-  /** Deletes all up to `seq`; the chain then begins after it. */
+  /** Deletes all entries up to `seq`; the chain then begins after it. */
   async prune(tx: Executor, orgId: string, at: { seq: number; hash: string; signature: string }): Promise<number> {
     await tx
       .updateTable('audit_heads')
@@ -136,7 +136,7 @@ export const createAuditStore = () => ({
   },
 
   /**
-   * Erases the name of a person or thing, of an actor the addresses, and of a person the invitations; returns how many. The
+   * Erases the name of a person or thing, and also an actor's addresses and a person's invitations; returns how many. The
    * entries do not change.
    */
   async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<number> {

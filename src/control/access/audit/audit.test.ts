@@ -60,7 +60,7 @@ const faultsIn = ({ chains }: Verification) =>
 
 describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
   const it = database === 'postgres' && !hasPostgres() ? test.skip : test
-  it('every change has one entry of its own, while requests overlap, callers hang up and others change nothing', async () => {
+  it('every change has exactly one entry despite overlapping requests, disconnects, and requests without changes', async () => {
     const { world, root, adminOf, verify, db } = await openWorld(database)
     const admins = await Promise.all(ORGS.map(adminOf))
     const { port } = new URL(world.baseUrl)
@@ -71,7 +71,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
         `POST /api/v1/device-groups HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       const sent = new Promise((resolve) => socket.write(request, resolve))
-      // Some hang up before they have sent anything.
+      // Some disconnect before they have sent anything.
       if (afterMs > 0) await sent
       await sleep(afterMs)
       socket.destroy()
@@ -89,7 +89,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
         ])
       }),
     )
-    // Changes and entries are committed together: so it holds at any moment, also while the rest is still under way.
+    // Changes and entries are committed together, so this holds at any moment, even while other requests are running.
     const idOf = { acme: admins[0]!.id, beta: admins[1]!.id } as Readonly<Record<string, string>>
     const countOf = async (beginning: string): Promise<number> => {
       const { rows } = await sql<{ name: string; org_id: string; actors: string[] }>`
@@ -104,7 +104,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
     expect(faultsIn(await verify(root))).toEqual([])
   })
 
-  it('an entry says who did what, to what, from where, and what became of it', async () => {
+  it('an entry records who did what to which object, from where, and with what result', async () => {
     const { world, root, call, adminOf, entries, verify } = await openWorld(database)
     const acme = await adminOf('acme')
     const group = await call<Made>(acme.api_key, 'POST', '/device-groups', { org_id: 'acme', name: 'lab' })
@@ -134,7 +134,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
     expect(await verify(root)).toMatchObject({ valid: true, chains: [{ org_id: 'acme', entries: 3 }] })
   })
 
-  it('fifty requests at once make one chain, and nobody waits for ever', async () => {
+  it('fifty concurrent requests make one chain, and none waits forever', async () => {
     const { world, adminOf, entries, verify } = await openWorld(database)
     const acme = await adminOf('acme')
     const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
   })
 })
 
-test('whatever is edited, deleted, added or cut by hand is found, and the first entry that does not fit is named', async () => {
+test('manual edits, deletions, additions, and truncation are detected, and the first bad entry is named', async () => {
   const { world, root, call, adminOf, verify, db } = await openWorld()
   const { api_key: acme } = await adminOf('acme')
   await adminOf('beta')
@@ -231,13 +231,13 @@ test('whatever is edited, deleted, added or cut by hand is found, and the first 
     await change(`update audit_heads set pruned_seq = 0, pruned_hash = '' where org_id = 'acme'`)
     await restore()
   }
-  // The names are no part of the chain.
+  // Names are not part of the chain.
   await change(`update audit_names set name = 'nobody'`)
   expect((await verify(root)).valid).toBe(true)
   await world.service.close()
 })
 
-test('the heads are exported when there is something new, and at the end', async () => {
+test('chain heads are exported when there are new ones, and at shutdown', async () => {
   const { world, root, adminOf, verify } = await openWorld()
   const read = async () => {
     const text = await readFile(join(world.dataDir, 'audit-heads.jsonl'), 'utf8')
@@ -259,7 +259,7 @@ test('the heads are exported when there is something new, and at the end', async
   ])
 })
 
-test('an organization sees its own entries, secrets are in none, and what was refused is', async () => {
+test('an organization sees only its own entries, which include refused requests but no secrets', async () => {
   const { world, root, call, adminOf, entries, verify, db } = await openWorld()
   const acme = await adminOf('acme')
   const beta = await adminOf('beta')
@@ -321,10 +321,10 @@ test('an organization sees its own entries, secrets are in none, and what was re
   expect((await verify(root)).valid).toBe(true)
 })
 
-test('a change that is rolled back leaves no entry, and one that is run again after a deadlock leaves one', async () => {
+test('a change that is rolled back leaves no entry, and one that is retried after a deadlock leaves one', async () => {
   const { world, adminOf, entries, db } = await openWorld()
   const acme = await adminOf('acme')
-  // The first attempts of each transaction end as in a deadlock, in the insert that makes the key.
+  // The first attempts of each transaction fail as in a deadlock, in the insert that creates the key.
   await sql.raw(`create sequence attempts`).execute(db)
   await sql
     .raw(`create function fail_twice() returns trigger language plpgsql as $$ begin
@@ -340,7 +340,7 @@ test('a change that is rolled back leaves no entry, and one that is run again af
     raise exception 'never'; end $$`)
     .execute(db)
   await sql.raw(`drop trigger failing on keys`).execute(db)
-  // As the last statement of the transaction: the key and its entry are both there, and both go.
+  // Fails in the last statement of the transaction: the key and its entry are already written, and both are rolled back.
   await sql
     .raw(`create trigger failing before update on audit_heads for each row when (new.seq > old.seq)
     execute function fail_twice()`)
@@ -350,7 +350,7 @@ test('a change that is rolled back leaves no entry, and one that is run again af
   expect(await entries(acme.api_key, '?object=again')).toHaveLength(1)
 })
 
-test('entries are pruned for their age by the rule of their organization; the chain is verified from there on', async () => {
+test('entries are pruned by age, by the rule of their organization; the rest can still be verified', async () => {
   const { world, root, call, adminOf, entries, verify, db } = await openWorld()
   const acme = (await adminOf('acme')).api_key
   await call(root, 'POST', '/orgs', { name: 'acme' })
@@ -367,7 +367,7 @@ test('entries are pruned for their age by the rule of their organization; the ch
     valid: true,
     chains: [{ org_id: 'acme', entries: 1, first_seq: 4, last_seq: 4, heads: 1 }],
   })
-  // Who deletes one more is found out, with and without a new beginning.
+  // Deleting one more is detected, with and without a new beginning of the chain.
   await sql`delete from audit_entries where org_id = 'acme'`.execute(db)
   expect(faultsIn(await verify(acme))).toEqual([['acme', 'Entry 4: it is missing.']])
   await sql`update audit_heads set pruned_seq = 4, pruned_hash = hash where org_id = 'acme'`.execute(db)
@@ -376,7 +376,7 @@ test('entries are pruned for their age by the rule of their organization; the ch
   ])
 })
 
-test('what a refused request names cannot break the chain, whatever characters it has', async () => {
+test('the id in a refused request cannot break the chain, whatever characters it contains', async () => {
   const { world, root, call, adminOf, verify } = await openWorld()
   const { api_key: acme } = await adminOf('acme')
   const made = await call<Made>(acme, 'POST', '/keys', { name: 'reader', scopes: ['devices:read'] })
@@ -387,7 +387,7 @@ test('what a refused request names cannot break the chain, whatever characters i
   expect([valid, chains[0]?.entries]).toEqual([true, 5])
 })
 
-test('an organization without a single entry is none whose log is intact', async () => {
+test('an organization without any entry is not reported to have an intact log', async () => {
   const { world, root, adminOf, verify } = await openWorld()
   await adminOf('acme')
   expect((await verify(root, { org_id: 'acme' })).valid).toBe(true)
@@ -395,7 +395,7 @@ test('an organization without a single entry is none whose log is intact', async
   expect(mistyped).toMatchObject({ status: 404, body: { message: expect.stringContaining("'acmee'") } })
 })
 
-test('an unbound key erases a name where it named no organization, too', async () => {
+test('an unbound key can erase a name without naming an organization', async () => {
   const { world, root, call, entries } = await openWorld()
   const { id } = await call<Made>(root, 'POST', '/keys', { name: 'operator', scopes: ['admin'] })
   const own = (await call<{ keys: Made[] }>(root, 'GET', '/keys')).keys.find((key) => key.id === id)
@@ -404,7 +404,7 @@ test('an unbound key erases a name where it named no organization, too', async (
   expect((await entries(root)).filter(({ object_name }) => object_name === 'operator')).toEqual([])
 })
 
-test('the name of somebody who was removed is erased, and the chain still fits', async () => {
+test('the name of a removed person can be erased, and the chain stays valid', async () => {
   const { world, root, call, verify, db } = await openWorld()
   const { token } = await call<{ token: string }>(root, 'POST', '/team', { email: 'bob@acme.example', org_id: 'acme' })
   const accepted = { token, name: 'Bob', password: 'four unrelated words here' }

@@ -4,7 +4,7 @@ import type { Signer } from '../../../platform/secrets.ts'
 import { hashOfEntry } from './audit.service.ts'
 import type { AuditStore, ChainedEntry, ChainHead } from './audit.store.ts'
 
-/** The end of a chain as it was at a time, signed. */
+/** The signed end of a chain at a point in time. */
 export interface SignedHead {
   readonly orgId: string
   readonly seq: number
@@ -14,20 +14,20 @@ export interface SignedHead {
   readonly signature: string
 }
 
-/** The first entry that does not fit, and why. */
+/** The first entry that breaks the chain, and why. */
 export interface ChainFault {
   readonly seq: number
   readonly reason: string
 }
 
-/** What was found of one organization's chain. */
+/** The result of checking one organization's chain. */
 export interface ChainReport {
   readonly orgId: string
   readonly entries: number
   readonly firstSeq: number
   readonly lastSeq: number
   readonly lastHash: string
-  /** Signed heads that were compared. */
+  /** The number of signed heads that were compared. */
   readonly heads: number
   readonly fault: ChainFault | null
 }
@@ -50,7 +50,7 @@ const faultOf = (entry: ChainedEntry, seq: number, hash: string, kept: Hashes): 
   return null
 }
 
-/** Recomputes the chain of one organization, a page at a time, and compares it with signed heads that were kept. */
+/** Recomputes the chain of one organization page by page, and compares it with signed heads that were kept. */
 export const createChainCheck = (parts: {
   readonly database: Database
   readonly store: AuditStore
@@ -68,7 +68,7 @@ export const createChainCheck = (parts: {
       prunedSignature: null,
     }
 
-  /** Errors that need no look at the entries: in the heads that the caller kept, or in where the chain begins. */
+  /** Finds errors without reading entries: in the heads that the caller kept, or in the beginning of the chain. */
   const faultBefore = async (end: ChainHead, kept: readonly SignedHead[]): Promise<ChainFault | null> => {
     const { orgId, prunedSeq: seq, prunedHash: hash, prunedSignature } = end
     const hashes = new Map<number, string>()
@@ -85,13 +85,13 @@ export const createChainCheck = (parts: {
       : null
   }
 
-  /** Errors at the end: entries that are missing, or that follow the head. */
+  /** Finds errors at the end: missing entries, or entries after the head. */
   const faultAtEnd = async (end: ChainHead, seq: number, hash: string, kept: Hashes): Promise<ChainFault | null> => {
     if (seq < end.seq) return { seq: seq + 1, reason: 'it is missing' }
     if (hash !== end.hash) return { seq, reason: 'its hash does not match the head' }
     const latest = Math.max(0, ...kept.keys())
     if (latest > end.seq) return { seq: end.seq + 1, reason: `it is missing: a signed head names entry ${latest}` }
-    // Entries are committed with their head, and it is read later: what is behind it was not written by the service.
+    // Entries are committed with their head, which is read later here: any after it were not written by the service.
     const last = await store.lastSeq(database.sql, end.orgId)
     const head = await headOf(end.orgId)
     return last > head.seq ? { seq: head.seq + 1, reason: 'it is after the head of the chain' } : null
@@ -122,7 +122,7 @@ export const createChainCheck = (parts: {
     for (;;) {
       const end = await headOf(orgId)
       const report = await once(end, heads)
-      // Entries may have been deleted for their age meanwhile: then it is read anew.
+      // Entries may have been deleted meanwhile because of their age; then the check starts again.
       if (report.fault === null || (await headOf(orgId)).prunedSeq === end.prunedSeq) return report
     }
   }

@@ -14,7 +14,7 @@ import { type ChainReport, createChainCheck, prunedText, type SignedHead } from 
 export type { ChainReport, SignedHead } from './chain-check.service.ts'
 
 const HEADS_FILE = 'audit-heads.jsonl'
-/** The chains of the audit log: checked, signed, exported, and cut for their age. */
+/** Checks, signs, exports, and prunes the chains of the audit log. */
 export const createAuditChains = (parts: {
   readonly database: Database
   readonly store: AuditStore
@@ -49,12 +49,12 @@ export const createAuditChains = (parts: {
   return {
     publicKey: signer.publicKey,
 
-    /** The ends of the chains that the caller sees, signed now. */
+    /** The ends of the chains that the caller may see, signed now. */
     async heads(caller: Caller): Promise<SignedHead[]> {
       return Promise.all((await store.heads(database.sql, caller.orgId)).map(signed))
     },
 
-    /** Recomputes the chains that the caller sees (of one organization where it is named), and compares signed heads. */
+    /** Recomputes the chains that the caller may see, or only that of `orgId`, and compares them with signed heads. */
     async verify(caller: Caller, orgId: string | undefined, kept: readonly SignedHead[]): Promise<ChainReport[]> {
       const scope = audit.scopeOf(caller, orgId)
       if (scope === null) throw notFound('Organization', orgId!)
@@ -64,7 +64,7 @@ export const createAuditChains = (parts: {
         scope.orgId !== null
           ? [scope.orgId]
           : [...new Set([...known, ...(await store.organizations(database.sql)), ...ofScope.map((head) => head.orgId)])]
-      // A mistyped name must not pass for a chain that is intact.
+      // A mistyped name must not be reported as an intact chain.
       const isKnown = known.length > 0 || ofScope.length > 0 || orgId === undefined || orgId === caller.orgId
       if (!isKnown && (await store.lastSeq(database.sql, orgId)) === 0)
         throw new ServiceError('not_found', `org_id: there are no audit entries of an organization '${orgId}'.`)
@@ -96,7 +96,7 @@ export const createAuditChains = (parts: {
       for (const { orgId, seq } of grown) known.set(orgId, seq)
     },
 
-    /** Deletes the entries older than `before` from the beginning of the chain; returns how many. It can be verified on. */
+    /** Deletes the entries older than `before`, the beginning of the chain; returns how many. The rest can be verified. */
     prune: (org: string | null, before: Date): Promise<number> =>
       database.transaction(async (tx) => {
         const orgId = org ?? ''

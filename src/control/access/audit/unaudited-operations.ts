@@ -1,7 +1,7 @@
-const DEVICE = 'what devices send of themselves, many times a minute'
-const READS = 'reads: it changes nothing that anybody owns'
+const DEVICE = 'reports that devices send many times a minute'
+const READS = 'reads: it changes no record'
 
-/** The operations other than GET that leave no entry in the audit log, and why. A test has all others leave one. */
+/** The operations other than GET that write no audit entry, and why. A test checks that all others write one. */
 export const UNAUDITED_OPERATIONS: Readonly<Record<string, string>> = {
   registerDevice: DEVICE,
   sendHeartbeat: DEVICE,
@@ -14,22 +14,22 @@ export const UNAUDITED_OPERATIONS: Readonly<Record<string, string>> = {
   dealSecureShares: DEVICE,
   revealSecureShares: DEVICE,
   addObservations: DEVICE,
-  appendToUpload: 'a chunk of a file; the version that is made of the file is audited',
+  appendToUpload: 'a chunk of a file; the resulting version is audited',
   previewRollout: READS,
   prepareDeployment: READS,
   replayReceipt: READS,
   testIntegration: READS,
   verifyAudit: READS,
   readInvitation: READS,
-  beginPasskey: 'a challenge, which counts for nothing before it is answered, which is audited',
-  beginPasskeySignIn: 'a challenge, which counts for nothing before it is answered, which is audited',
-  beginProviderSignIn: 'a way to the identity provider, which counts for nothing before it answers, which is audited',
-  startDeviceLogin: 'a code that counts for nothing before somebody approves it, which is audited',
+  beginPasskey: 'a challenge without effect; the response to it is audited',
+  beginPasskeySignIn: 'a challenge without effect; the response to it is audited',
+  beginProviderSignIn: "an address of the identity provider, without effect; the provider's response is audited",
+  startDeviceLogin: 'a code without effect until it is approved; the approval is audited',
   getDeviceLogin: READS,
-  describeVariable: 'a query; federations keep a record of their own of them',
-  compareTwoGroups: 'a query; federations keep a record of their own of them',
-  compareGroups: 'a query; federations keep a record of their own of them',
-  testIndependence: 'a query; federations keep a record of their own of them',
+  describeVariable: 'a query; the federation records its queries',
+  compareTwoGroups: 'a query; the federation records its queries',
+  compareGroups: 'a query; the federation records its queries',
+  testIndependence: 'a query; the federation records its queries',
   createChatCompletion: READS,
   createEmbeddings: READS,
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import {
   type Caller,
@@ -12,25 +11,24 @@ import { isWellFormedKey } from '../../../domain/api-key.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import type { KeysStore } from './keys.store.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
 const CACHED_KEYS = 200_000
-/** Another process announces a revocation at once; if that hint is lost, it is seen after this long. */
+/** Another process announces a revocation at once; if that hint is lost, the revocation takes effect after this time. */
 const CACHED_MS = 5000
-
-export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 export const isValid = (key: StoredKey, at: Date): boolean =>
   key.revokedAt === null &&
   (key.expiresAt === null || key.expiresAt > at) &&
   (key.personId === null || key.role !== null)
 
-/** What the key may do now: a person's own no more than their role. */
+/** What the key may do now: for a person's key, no more than their role. */
 export const effectiveGrants = (key: StoredKey): readonly Grant[] =>
   key.role === null ? key.grants : ROLE_SCOPES[key.role].filter((scope) => key.grants.includes(scope))
 
-/** Finds the caller of a key. Keys are looked up many at a time and cached for seconds; their uses are written at intervals. */
+/** Authenticates keys. Looks up many keys at a time, caches them for seconds, and writes their uses at intervals. */
 export const createAuthentication = (parts: {
   readonly database: Database
   readonly store: KeysStore
@@ -42,7 +40,7 @@ export const createAuthentication = (parts: {
     maxSize: CACHED_KEYS,
     sizeCalculation: () => 1,
     ttl: CACHED_MS,
-    // A caller that recently had a valid key is not guessing keys.
+    // Keeps expired keys, because a caller that recently had a valid key is not guessing keys.
     noDeleteOnStaleGet: true,
     perf: { now: () => now().getTime() },
   })
@@ -61,13 +59,13 @@ export const createAuthentication = (parts: {
     },
   })
 
-  /** A device's key may do what the enrollment mode says today, whatever the mode was when it was made. */
+  /** A device's key has the permissions of the current enrollment mode, whatever the mode was when it was created. */
   const grantsOf = (key: StoredKey): readonly Grant[] => {
     if (key.deviceId === null) return effectiveGrants(key)
     return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
   }
 
-  /** Under token enrollment a device's key is bound, also one that an older version left without an organization. */
+  /** Under token enrollment a device's key is bound, even if an older version left it without an organization. */
   const orgOf = (key: StoredKey): string | null => {
     if (key.deviceId === null) return key.orgId
     return enrollment === 'open' ? null : (key.orgId ?? DEFAULT_ORG)
@@ -84,21 +82,28 @@ export const createAuthentication = (parts: {
     ...(key.personId !== null && { personId: key.personId }),
   })
 
+  const callerById = async (id: string, db: Executor = database.sql): Promise<Caller | null> => {
+    const key = await store.find(db, id)
+    if (key === null || !isValid(key, now())) return null
+    uses.set(key.id, now())
+    return callerFor(key)
+  }
+
   return {
     /**
-     * The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. Calls `onCacheMiss` before
-     * it looks up a key that is not in this process's cache, not even expired; an error thrown there ends the lookup.
+     * Returns the caller of a bearer token; null if it is malformed, unknown, revoked or expired. Calls `onCacheMiss` before
+     * looking up a key that this process's cache does not contain, not even expired; an error thrown there ends the lookup.
      */
     async authenticate(token: string, onCacheMiss: () => void = () => undefined): Promise<Caller | null> {
       if (!isWellFormedKey(token)) return null
-      const hash = hashOf(token)
+      const hash = tokenHash(token)
       let key = cache.get(hash)
       if (key === undefined) {
         if (cache.peek(hash, { allowStale: true }) === undefined) onCacheMiss()
         const before = forgotten
         key = (await lookUp(hash)) ?? undefined
         if (key === undefined) return null
-        // Else it may have been read before it was revoked.
+        // Otherwise the key may have been read before it was revoked.
         if (forgotten === before) cache.set(hash, key)
       }
       const at = now()
@@ -107,20 +112,19 @@ export const createAuthentication = (parts: {
       return callerFor(key)
     },
 
-    /** The caller that the key `id` stands for; null when it is revoked, expired or gone. */
-    async callerById(id: string, db: Executor = database.sql): Promise<Caller | null> {
-      const key = await store.find(db, id)
-      if (key === null || !isValid(key, now())) return null
-      uses.set(key.id, now())
-      return callerFor(key)
-    },
+    /** The caller of the key `id`; null if it is revoked, expired or gone. */
+    callerById,
 
-    /** Keys of these hashes are looked up again, in all processes. */
+    /** The same for the key that was last rotated into its place, or for itself if it was not rotated. */
+    newestCallerOf: async (id: string): Promise<Caller | null> =>
+      callerById(await store.newestInPlaceOf(database.sql, id)),
+
+    /** Makes all processes look up the keys with these hashes again. */
     forget(hashes: readonly string[]): void {
       if (hashes.length > 0) database.hints.send('keys', hashes)
     },
 
-    /** Writes when keys were last used: once in a while, not once a request. */
+    /** Writes when keys were last used: at intervals, not on each request. */
     async flushUses(): Promise<void> {
       if (uses.size === 0) return
       const flushed = [...uses].map(([id, at]) => ({ id, at }))

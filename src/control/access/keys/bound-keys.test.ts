@@ -40,7 +40,7 @@ const self = async (world: World, key: string) => (await world.request('GET', '/
 const statusOf = async (world: World, key: string) => (await world.request('GET', '/api/v1/keys/self', { key })).status
 
 describe('a device key under token enrollment', () => {
-  it('belongs to the organization default when the key that registered it belongs to none', async () => {
+  it('belongs to the default organization if the key that registered it belongs to none', async () => {
     const { world, admin } = await guarded()
     const orphan = await register(world, admin, { device_id: 'orphan' })
     expect(await world.request('GET', '/api/v1/orgs/default', { key: admin })).toMatchObject({ status: 200 })
@@ -49,7 +49,7 @@ describe('a device key under token enrollment', () => {
     expect(listed.body).toMatchObject({ total: 1, devices: [{ device_identifier: 'orphan', org_id: 'default' }] })
   })
 
-  it('sees nothing of other organizations', async () => {
+  it('sees no data of other organizations', async () => {
     const { world, admin } = await guarded()
     const orphan = await register(world, admin, { device_id: 'orphan' })
     const acme = await make(world, admin, { org_id: 'acme' })
@@ -68,7 +68,7 @@ describe('a device key under token enrollment', () => {
     expect((await seen(`/api/v1/training/rounds/${id}`)).status).toBe(404)
   })
 
-  it('is drawn by the rounds, offered the models and reached by the deployments of the key that registered it', async () => {
+  it('gets the rounds, models, and deployments of the key that registered it', async () => {
     const { world, admin } = await guarded()
     const phone = await register(world, admin, { device_id: 'phone' })
     const model = await world.request('POST', '/api/v1/models', {
@@ -85,7 +85,7 @@ describe('a device key under token enrollment', () => {
     expect((await world.request('GET', '/api/v1/models/m', { key: phone.api_key })).status).toBe(200)
   })
 
-  it('is bound when its phone is paired with a code of a key that belongs to no organization', async () => {
+  it('is bound when its phone is paired with a code from a key without an organization', async () => {
     const { world, admin } = await guarded()
     const pairing = await world.request('POST', '/api/v1/pairings', { key: admin, body: {} })
     expect(pairing.body).toMatchObject({ org_id: 'default' })
@@ -96,8 +96,8 @@ describe('a device key under token enrollment', () => {
   })
 })
 
-describe.each(['embedded', 'postgres'] as const)('what belongs to no organization, on %s', (database) => {
-  it('belongs to default once enrollment is by token', async () => {
+describe.each(['embedded', 'postgres'] as const)('data without an organization, on %s', (database) => {
+  it('belongs to the default organization once enrollment is by token', async () => {
     const world = await startWorld({ durable: true, database })
     const phone = await register(world, undefined, { device_id: 'phone' })
     await register(world, undefined, { device_id: 'bound', org_id: 'acme' })
@@ -122,8 +122,8 @@ describe.each(['embedded', 'postgres'] as const)('what belongs to no organizatio
   })
 })
 
-describe('a key made by another', () => {
-  it('does not outlive a maker that expires, and the answer says so', async () => {
+describe('a key created by another key', () => {
+  it('does not outlive its creator, and the response warns about a shortened lifetime', async () => {
     const { world, admin } = await guarded()
     const maker = await make(world, admin, { scopes: ['admin', 'models:read'], expires_in_days: 1 })
     const answers = []
@@ -145,7 +145,7 @@ describe('a key made by another', () => {
 })
 
 describe('a key from a login', () => {
-  it('ends with the key that approved it', async () => {
+  it('expires with the key that approved it', async () => {
     const { world, admin } = await guarded()
     const maker = await make(world, admin, { scopes: ['models:read'], expires_in_days: 1 })
     const child = await login(world, maker.api_key)
@@ -154,7 +154,7 @@ describe('a key from a login', () => {
     expect(await statusOf(world, child)).toBe(401)
   })
 
-  it('is revoked with the key that approved it, along with those that it approved itself', async () => {
+  it('is revoked with the key that approved it, along with the keys that it approved itself', async () => {
     const { world, admin } = await guarded()
     const maker = await make(world, admin, { scopes: ['models:read'] })
     const other = await make(world, admin, { scopes: ['models:read'] })
@@ -181,7 +181,7 @@ describe('a key from a login', () => {
     expect(answers).toEqual([200, 200, 200, 200, 200, 429, 429])
   })
 
-  it.each(['open', 'token'] as const)('is approved by no device, under %s enrollment', async (enrollment) => {
+  it.each(['open', 'token'] as const)('cannot be approved by a device, under %s enrollment', async (enrollment) => {
     const world = await startWorld({ config: { enrollment } })
     const device = await register(world, world.service.firstAdminKey ?? undefined, { device_id: 'd' })
     expect(await approve(world, device.api_key)).toMatchObject({ status: 403, body: { error: 'forbidden' } })

@@ -26,7 +26,6 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
         operationId: 'createKey',
         summary: 'Create an API key',
         description: 'Create an API key. The response shows it once.',
-        'x-extension': true,
         body: CreateKeyBody,
         response: { 201: CreatedKey },
       },
@@ -59,7 +58,6 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
         operationId: 'listKeys',
         summary: 'List keys',
         description: "List keys, newest first. Without the admin scope: only the person's own keys.",
-        'x-extension': true,
         querystring: KeyQuery,
         response: { 200: KeyList },
       },
@@ -79,7 +77,6 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
         operationId: 'getOwnKey',
         summary: 'Get the key of this request',
         description: 'The key of this request and its scopes; 404 for a session without a key.',
-        'x-extension': true,
         response: { 200: Key },
       },
       config: { access: 'any-key', errors: ['not_found'] } satisfies RouteConfig,
@@ -97,7 +94,6 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
       schema: {
         operationId: 'revokeKey',
         summary: 'Revoke a key and the keys it approved',
-        'x-extension': true,
         description: "Requires the admin scope, except for the key of the request and a person's own keys.",
         params: KeyParams,
         response: { 200: Key },
@@ -117,7 +113,6 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
           'Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, ' +
           'expire after the overlap. The new key expires no later than the key of the request, or than key_lifetime_days allows. Requires the admin scope, except ' +
           "for the key of the request; a person's key can be rotated only by that person.",
-        'x-extension': true,
         params: KeyParams,
         body: optionalBody(RotateKeyBody),
         response: { 201: CreatedKey },

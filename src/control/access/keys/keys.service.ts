@@ -1,4 +1,12 @@
-import { type Caller, type EnrollmentMode, holds, SCOPES, type Scope, sees } from '../../../domain/access.ts'
+import {
+  type Caller,
+  type EnrollmentMode,
+  holds,
+  requireOwnOrg,
+  SCOPES,
+  type Scope,
+  sees,
+} from '../../../domain/access.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
@@ -33,13 +41,13 @@ export const createKeysService = (parts: {
   const authentication = createAuthentication(parts)
   const mint = mintWith(parts)
 
-  /** When a new key of the organization ends at the latest; null: never. */
+  /** The latest time at which a new key of the organization may end; null for never. */
   const latestEnd = async (db: Executor, orgId: string | null): Promise<Date | null> => {
     const days = orgId === null ? null : (await settings.of(orgId, db)).keyLifetimeDays
     return days === null ? null : new Date(now().getTime() + days * DAY_MS)
   }
 
-  /** The key `id`, where the caller may see it and it is theirs or they administer keys. @throws not_found, forbidden */
+  /** Returns the key `id` if the caller may see it, and owns it or administers keys. @throws not_found, forbidden */
   const requireManaged = async (caller: Caller, id: string): Promise<StoredKey> => {
     const key = isUuid(id) ? await store.find(database.sql, id) : null
     if (!holds(caller, 'admin') && (key === null || !isOwn(caller, key))) {
@@ -52,11 +60,11 @@ export const createKeysService = (parts: {
   return {
     ...authentication,
 
-    /** A key for a device, made but not yet stored: registration writes it together with the device. */
+    /** Creates a key for a device without storing it: registration writes it together with the device. */
     mintForDevice: (device: { readonly id: string; readonly name: string; readonly orgId: string | null }) =>
       mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null }, { deviceId: device.id }),
 
-    /** The part of registration's statement that stores them. */
+    /** The part of the registration statement that stores the keys. */
     insertForDevices: store.insertForDevices,
 
     ...createLoginKeys({ store, mint, latestEnd, now }),
@@ -64,15 +72,13 @@ export const createKeysService = (parts: {
     ...createRotation({ database, store, mint, latestEnd, requireManaged, forget: authentication.forget, now }),
 
     /**
-     * A service key, which stays when the person who made it leaves. Nobody hands out more than they hold, or for an
-     * organization not theirs; a key that expires hands out none that lasts longer: `expiresAt` is then its own.
+     * Creates a service key, which stays when its creator leaves. Callers cannot grant more than they hold, or for another
+     * organization. A key that expires cannot create one that lasts longer: `expiresAt` is then its own.
      */
     async create(caller: Caller, requested: NewKey): Promise<{ key: StoredKey; token: string }> {
       const lacking = requested.scopes.find((scope) => !caller.grants.includes(scope))
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
-      if (requested.orgId !== null && !sees(caller, requested.orgId)) {
-        throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
-      }
+      if (requested.orgId !== null) requireOwnOrg(caller, requested.orgId)
       const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
       const orgId = requested.orgId ?? caller.orgId
       const expiresAt = earliest(requested.expiresAt, limit, await latestEnd(database.sql, orgId))
@@ -85,14 +91,14 @@ export const createKeysService = (parts: {
       return made
     },
 
-    /** The key that this caller used. */
+    /** The key that the caller used. */
     async own(caller: Caller): Promise<StoredKey> {
       const key = await store.find(database.sql, caller.keyId)
       if (key === null) throw notFound('Key', caller.keyId)
       return key
     },
 
-    /** Keys that the caller may see; without the scope admin, a person's own. @throws forbidden for others */
+    /** Lists keys that the caller may see; without the scope admin, a person's own. @throws forbidden for others */
     async list(caller: Caller, page: KeyPage): Promise<StoredKey[]> {
       if (holds(caller, 'admin')) return store.list(database.sql, caller.orgId, page)
       const { personId } = caller
@@ -102,7 +108,7 @@ export const createKeysService = (parts: {
       return store.list(database.sql, caller.orgId, { ...page, personId })
     },
 
-    /** What of the organization's keys does not keep its rules. */
+    /** Warns about keys that violate the organization's rules. */
     async warningsOf(orgId: string): Promise<string[]> {
       const count = await store.countExceeding(database.sql, orgId, now())
       if (count === 0) return []
@@ -110,7 +116,7 @@ export const createKeysService = (parts: {
       return [`${which} longer than key_lifetime_days allows. See which with svc keys list, and rotate or revoke them.`]
     },
 
-    /** Revokes a key, and with it those of logins that it approved. */
+    /** Revokes a key and the login keys that it approved. */
     async revoke(caller: Caller, id: string): Promise<StoredKey> {
       const key = await requireManaged(caller, id)
       const at = key.revokedAt ?? now()
@@ -123,24 +129,24 @@ export const createKeysService = (parts: {
       return { ...key, revokedAt: at }
     },
 
-    /** Revokes the keys of a person; returns what is to be done once that is committed. */
+    /** Revokes a person's keys; returns a function to call after the commit. */
     async revokeOfPerson(tx: Executor, personId: string): Promise<() => void> {
       const ended = await store.revokeOfPerson(tx, personId, now())
       return () => authentication.forget(ended)
     },
 
-    /** The keys of a person are looked up again: their role is another. */
+    /** Has the keys of a person looked up again, because their role has changed. */
     async forgetPerson(personId: string): Promise<void> {
       authentication.forget(await store.hashesOfPerson(database.sql, personId))
     },
 
-    /** What belongs to a device; `forget` is called once its keys are deleted. */
+    /** The rows of a device's keys; call `forget` once they are deleted. */
     async ofDevice(db: Executor, deviceId: string) {
       const hashes = await store.hashesOfDevice(db, deviceId)
       return { rows: store.rowsOfDevice(deviceId), forget: () => authentication.forget(hashes) }
     },
 
-    /** Under token enrollment the first start makes an admin key; null when there is one already. */
+    /** Creates an admin key at the first start under token enrollment; null if there already is one. */
     async ensureAdmin(): Promise<string | null> {
       const { key, token } = mint({
         name: 'first admin key',

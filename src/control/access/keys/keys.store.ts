@@ -4,7 +4,7 @@ import { fromRow, type KeyKind, type StoredKey, toRow } from './stored-key.store
 
 export interface KeyPage {
   readonly kinds: readonly KeyKind[]
-  /** Of this person only. */
+  /** Only keys of this person. */
   readonly personId?: string
   readonly limit: number
   readonly offset: number
@@ -18,7 +18,7 @@ const IS_KIND: Readonly<Record<KeyKind, RawBuilder<SqlBool>>> = {
   device: sql<SqlBool>`(device_id is not null)`,
 }
 
-/** Keys of people and programs: those of devices end with the device. */
+/** Only keys of people and programs: a device's keys end with the device. */
 const EXCEEDS_LIFETIME = sql<boolean>`(keys.device_id is null and exists (
   select from org_settings s where s.org_id = keys.org_id
   and coalesce(keys.expires_at, 'infinity') > keys.created_at + s.key_lifetime_days * interval '24 hours'))`
@@ -30,7 +30,7 @@ const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where ne
 
 export const createKeysStore = () => ({
   /**
-   * The part of a statement that registers devices which gives them their keys, so that neither is ever seen without the
+   * The part of the statement for registering devices that gives them their keys, so that neither is ever visible without the
    * other. `devices` is a query of (key_id, prefix, hash, name, org_id, device_id, at).
    */
   insertForDevices: (devices: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -42,7 +42,7 @@ export const createKeysStore = () => ({
     await db.insertInto('keys').values(toRow(key)).execute()
   },
 
-  /** Inserts unless a valid key that can make keys for every organization exists already; true when it was inserted. */
+  /** Inserts the key unless there is a valid one that can create keys for every organization; true if it was inserted. */
   async insertFirstAdmin(db: Executor, key: StoredKey): Promise<boolean> {
     await sql`select pg_advisory_xact_lock(${ADMIN_LOCK})`.execute(db)
     const admin = await db
@@ -96,7 +96,18 @@ export const createKeysStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** How many of the organization's keys work at `now` and last longer than its rules allow. */
+  /** The id of the newest key in the place of this one: its replacement, the replacement of that, and so on. */
+  async newestInPlaceOf(db: Executor, id: string): Promise<string> {
+    const { rows } = await sql<{ id: string }>`
+      with recursive chain as (
+        select ${id}::uuid as id, 0 as depth
+        union all select keys.id, chain.depth + 1 from keys join chain on keys.replaces = chain.id
+      )
+      select id from chain order by depth desc limit 1`.execute(db)
+    return rows[0]!.id
+  },
+
+  /** How many of the organization's keys are valid at `now` and last longer than its rules allow. */
   async countExceeding(db: Executor, orgId: string, now: Date): Promise<number> {
     const { count } = await db
       .selectFrom('keys')
@@ -110,14 +121,14 @@ export const createKeysStore = () => ({
   },
 
   /**
-   * Locks the keys of this chain: other transactions that approve with one or revoke one wait until this transaction
-   * ends, so that readers of the chain see all of it.
+   * Locks the chain of this key: transactions that approve with or revoke one of its keys wait until this one ends, so that
+   * readers of the chain see all of it.
    */
   async lockChain(tx: Executor, key: Pick<StoredKey, 'id' | 'rootId'>): Promise<void> {
     await sql`select from keys where id = ${key.rootId ?? key.id} for update`.execute(tx)
   },
 
-  /** Revokes a key and all that it approved, directly or not; returns the hashes of those it ended now. */
+  /** Revokes a key and all that it approved, directly or indirectly; returns the hashes of those revoked now. */
   async revoke(tx: Executor, id: string, now: Date): Promise<string[]> {
     const { rows } = await sql<{ hash: string }>`
       with recursive ended as (
@@ -129,7 +140,7 @@ export const createKeysStore = () => ({
     return rows.map((row) => row.hash)
   },
 
-  /** Revokes all keys of a person, with those they approved; returns the hashes of those it ended now. */
+  /** Revokes all keys of a person and those that they approved; returns the hashes of those revoked now. */
   async revokeOfPerson(tx: Executor, personId: string, now: Date): Promise<string[]> {
     const rows = await tx.selectFrom('keys').select('id').where('person_id', '=', personId).orderBy('id').execute()
     const hashes: string[] = []
@@ -147,10 +158,10 @@ export const createKeysStore = () => ({
     return rows.map(({ hash }) => hash)
   },
 
-  /** To be read or deleted. */
+  /** For reading or deleting them. */
   rowsOfDevice: (deviceId: string) => sql`from keys t where t.device_id = ${deviceId}`,
 
-  /** A key and all that it approved end at `at`, those that end earlier excepted; returns their hashes. */
+  /** Ends a key and all that it approved at `at`, unless they end earlier; returns their hashes. */
   async endAt(tx: Executor, id: string, at: Date): Promise<string[]> {
     const { rows } = await sql<{ hash: string }>`
       with recursive chain as (
@@ -163,7 +174,7 @@ export const createKeysStore = () => ({
     return rows.map((row) => row.hash)
   },
 
-  /** Keys of devices without an organization become the organization's. */
+  /** Gives this organization the keys of devices without one. */
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await sql`update keys set org_id = ${orgId} where org_id is null and device_id is not null`.execute(tx)
   },

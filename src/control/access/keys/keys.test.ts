@@ -14,7 +14,7 @@ const make = async (world: World, key: string, body: object): Promise<{ id: stri
 }
 
 describe('keys', () => {
-  it('are shown once, listed without themselves, and stop working when revoked', async () => {
+  it('are shown once, listed without their secrets, and stop working when revoked', async () => {
     const { world, admin } = await guarded()
     const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], expires_in_days: 30 })
     expect(made).toEqual({
@@ -50,7 +50,7 @@ describe('keys', () => {
     expect((await world.request('DELETE', '/api/v1/keys/nothing', { key: admin })).status).toBe(404)
   })
 
-  it('of an organization that does not exist are made with a warning, in case its name is mistyped', async () => {
+  it('of an organization that does not exist are created with a warning, in case its name is mistyped', async () => {
     const { world, admin } = await guarded()
     const warned = async (path: string, body: object) =>
       (await world.request('POST', `/api/v1${path}`, { key: admin, body })).headers.get('x-service-warning')
@@ -61,7 +61,7 @@ describe('keys', () => {
     expect(await warned('/keys', { name: 'k', org_id: 'acmme' })).toBeNull()
   })
 
-  it('can ask what they are', async () => {
+  it('can describe themselves', async () => {
     const { world, admin } = await guarded()
     const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], org_id: 'acme' })
     const own = await world.request('GET', '/api/v1/keys/self', { key: made.api_key })
@@ -85,7 +85,7 @@ describe('keys', () => {
     ['training:read', 'GET', '/api/v1/training/rounds'],
     ['training:write', 'POST', '/api/v1/training/rounds/start'],
     ['admin', 'GET', '/api/v1/keys'],
-  ])('without %s may not %s %s, and are told so', async (scope, method, path) => {
+  ])('without %s may not %s %s, and the error names the scope', async (scope, method, path) => {
     const { world, admin } = await guarded()
     const scopes = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
     const others = await make(world, admin, { name: 'others', scopes: scopes.filter((other) => other !== scope) })
@@ -98,7 +98,7 @@ describe('keys', () => {
     expect((await world.request(method, path, { key: just.api_key, body })).status).toBeLessThan(300)
   })
 
-  it('are handed out only as far as one holds them, and inside one organization', async () => {
+  it('can be created only with scopes that their creator holds, and within its organization', async () => {
     const { world, admin } = await guarded()
     const acme = await make(world, admin, { name: 'acme', scopes: ['admin', 'models:read'], org_id: 'acme' })
     const more = await world.request('POST', '/api/v1/keys', {
@@ -114,12 +114,15 @@ describe('keys', () => {
     expect(await make(world, acme.api_key, { name: 'mine', scopes: ['models:read'] })).toMatchObject({ org_id: 'acme' })
   })
 
-  it.each(['', 'sk_live_short', `sk_live_${'x'.repeat(32)}`, 'Basic abc'])('like %j are 401', async (text) => {
-    const world = await startWorld()
-    expect((await world.request('GET', '/api/v1/status', { key: text })).status).toBe(401)
-  })
+  it.each(['', 'sk_live_short', `sk_live_${'x'.repeat(32)}`, 'Basic abc'])(
+    'like %j are rejected with 401',
+    async (text) => {
+      const world = await startWorld()
+      expect((await world.request('GET', '/api/v1/status', { key: text })).status).toBe(401)
+    },
+  )
 
-  it('cannot be guessed by volume, and one that is in use goes on meanwhile', async () => {
+  it('cannot be guessed in bulk, and meanwhile one that is in use keeps working', async () => {
     const world = await startWorld({ config: { rateLimitPerMinute: 2 } })
     const { key } = await world.register('in-use')
     const { key: unused } = await world.register('not-in-use')
@@ -128,14 +131,14 @@ describe('keys', () => {
     const guesses = []
     for (let n = 0; n < 22; n++) guesses.push(await status(composeKey((count) => new Uint8Array(count).fill(n))))
     expect(guesses).toEqual([...Array(20).fill(401), 429, 429])
-    // Longer than a key is remembered without asking the database again.
+    // Longer than a key is cached.
     await world.advance(10)
     expect([await status(key), await status(unused)]).toEqual([200, 429])
     await world.advance(120)
     expect(await status(unused)).toBe(200)
   })
 
-  it('of devices follow the enrollment mode of today', async () => {
+  it('of devices follow the current enrollment mode', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const registered = await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: 'd' } })
@@ -148,7 +151,7 @@ describe('keys', () => {
 })
 
 describe('the first admin key', () => {
-  it('is made once, under token enrollment only', async () => {
+  it('is created once, under token enrollment only', async () => {
     const world = await startWorld({ config: { enrollment: 'token' }, durable: true })
     expect(world.service.firstAdminKey).toMatch(/^sk_live_/)
     await world.restart()
@@ -157,7 +160,7 @@ describe('the first admin key', () => {
     expect(open.service.firstAdminKey).toBeNull()
   })
 
-  it('is made again when no valid key of its kind is left, only ones of organizations or expired ones', async () => {
+  it('is created again when only bound or expired admin keys are left', async () => {
     const world = await startWorld({ config: { enrollment: 'token' }, durable: true })
     const first = world.service.firstAdminKey!
     const admin = { scopes: ['admin'], expires_in_days: 1 }

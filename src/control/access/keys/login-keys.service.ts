@@ -6,7 +6,7 @@ import type { KeysStore } from './keys.store.ts'
 import { earliest, type LatestEnd, type Mint, noteMade } from './minting.service.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
-/** Who approved a login, and what its key may hold. */
+/** The approver of a login, and what its key may hold. */
 export interface Approval {
   readonly grants: readonly Grant[]
   readonly orgId: string | null
@@ -16,10 +16,10 @@ export interface Approval {
   readonly personId: string | null
 }
 
-/** When a person's key expires; a login makes a new one. */
+/** The lifetime of a person's key; a login makes a new one. */
 const PERSONAL_KEY_MS = 90 * 24 * 60 * 60 * 1000
 
-/** Keys that logins give. */
+/** Creates keys for logins. */
 export const createLoginKeys = ({
   store,
   mint,
@@ -32,9 +32,9 @@ export const createLoginKeys = ({
   readonly now: () => Date
 }) => ({
   /**
-   * A key for an approved login: of the organization of the key that approved it and ending with it at the latest, or
-   * of the person who did.
-   * @throws unauthorized when the approver is not valid any more
+   * Creates a key for an approved login. It belongs to the organization of the approving key and does not outlive that key, or
+   * belongs to the approving person.
+   * @throws unauthorized if the approver is no longer valid
    */
   async makeForLogin(
     tx: Executor,

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { actorOf, type Caller, type Grant } from '../../../domain/access.ts'
 import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
-import { hashOf } from './authentication.service.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
 export interface NewKey {
@@ -16,15 +16,15 @@ export interface NewKey {
 /** Where a key comes from. */
 type Origin = Partial<Pick<StoredKey, 'deviceId' | 'approvedBy' | 'rootId' | 'personId' | 'createdBy' | 'replaces'>>
 
-/** The person or key by whom a key is made; null for a session that needed neither, under open enrollment. */
+/** The person or key that creates a key; null for a session that needed neither, under open enrollment. */
 export const makerOf = (caller: Caller): string | null =>
   caller.personId === undefined && caller.keyId === caller.sessionId ? null : actorOf(caller)
 
-/** Null is never. */
+/** Null means never. */
 export const earliest = (...dates: readonly (Date | null)[]): Date | null =>
   dates.reduce((first, date) => (first === null || (date !== null && date < first) ? date : first), null)
 
-/** A key and its secret, made but not yet stored. */
+/** Creates a key and its secret without storing it. */
 export const mintWith =
   ({ now, newId }: { readonly now: () => Date; readonly newId: () => string }) =>
   (key: NewKey, origin: Origin = {}): { key: StoredKey; token: string } => {
@@ -35,7 +35,7 @@ export const mintWith =
         id: newId(),
         name: key.name,
         prefix: token.slice(0, SHOWN_CHARS),
-        hash: hashOf(token),
+        hash: tokenHash(token),
         grants: key.scopes,
         orgId: key.orgId,
         deviceId: null,
@@ -56,11 +56,11 @@ export const mintWith =
     }
   }
 
-/** For the audit log. */
+/** Adds a new key to the audit log. */
 export const noteMade = ({ id, name, orgId, grants, expiresAt, approvedBy, personId, replaces }: StoredKey): void =>
   auditNote({ kind: 'key', id, name, orgId, after: { scopes: grants, expiresAt, approvedBy, personId, replaces } })
 
-/** When a new key of an organization ends at the latest; null: never. */
+/** The latest time at which a new key of an organization may end; null for never. */
 export type LatestEnd = (db: Executor, orgId: string | null) => Promise<Date | null>
 
 export type Mint = ReturnType<typeof mintWith>

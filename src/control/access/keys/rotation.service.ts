@@ -8,7 +8,7 @@ import type { StoredKey } from './stored-key.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
-/** @throws forbidden where the caller would hold more by the new key than before, conflict where there is none to be had */
+/** @throws forbidden if the new key would let the caller do more than before, conflict if the key cannot be rotated */
 const requireRotatable = (caller: Caller, key: StoredKey): void => {
   if (key.deviceId !== null)
     throw conflict("A device's key cannot be rotated. Revoke it, and register the device again.")
@@ -27,14 +27,14 @@ export const createRotation = (parts: {
   readonly store: KeysStore
   readonly mint: Mint
   readonly latestEnd: LatestEnd
-  /** The key that the caller may manage. */
+  /** Returns the key if the caller may manage it. */
   readonly requireManaged: (caller: Caller, id: string) => Promise<StoredKey>
   readonly forget: (hashes: readonly string[]) => void
   readonly now: () => Date
 }) => {
   const { database, store, mint, latestEnd, requireManaged, forget, now } = parts
 
-  /** A key in the place of `key`, of the same length, that ends with the key that asks for it and with its approver at the latest. */
+  /** A replacement for `key` with the same lifetime, which ends no later than the caller's key and the approver. */
   const replacementOf = async (tx: Executor, caller: Caller, key: StoredKey) => {
     const at = now().getTime()
     const lifetime = key.expiresAt && new Date(at + key.expiresAt.getTime() - key.createdAt.getTime())
@@ -64,10 +64,10 @@ export const createRotation = (parts: {
 
   return {
     /**
-     * A new key in the place of one that goes on for `overlapHours`, as do the logins that it approved: same name, scopes,
-     * organization and length.
-     * @throws conflict for a key that has ended or was replaced already, or is a device's; forbidden where the caller
-     * holds less than it
+     * Replaces a key by a new one with the same name, scopes, organization and lifetime. The old key, and the logins that it
+     * approved, continue for `overlapHours`.
+     * @throws conflict for a key that has ended, was already replaced, or is a device's; forbidden if the caller holds less
+     * than it
      */
     async rotate(caller: Caller, id: string, overlapHours: number): Promise<{ key: StoredKey; token: string }> {
       const found = await requireManaged(caller, id)

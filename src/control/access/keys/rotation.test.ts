@@ -37,7 +37,7 @@ const listed = async (world: World, key: string, query = ''): Promise<Record<str
   return (body as { keys: Record<string, unknown>[] }).keys
 }
 
-it('gives a key of the same name, scopes, organization and length; the old one ends after the overlap', async () => {
+it('creates a key with the same name, scopes, organization, and lifetime; the old one ends after the overlap', async () => {
   const { world, admin, make, rotate, works } = await start()
   const old = await make({ name: 'ci', scopes: ['models:read'], org_id: 'acme', expires_in_days: 30 })
   await world.advance(20 * DAY)
@@ -67,7 +67,7 @@ it('gives a key of the same name, scopes, organization and length; the old one e
   }
 })
 
-it('lets nobody gain: no scope, organization or lifetime more than before', async () => {
+it('grants no more scopes, organizations, or lifetime than before', async () => {
   const { world, admin, make, rotate, works } = await start()
   const strong = await make({ name: 'strong', scopes: ['models:write'], org_id: 'acme' })
   const narrow = await make({ name: 'narrow', scopes: ['admin'], org_id: 'acme' })
@@ -80,20 +80,20 @@ it('lets nobody gain: no scope, organization or lifetime more than before', asyn
   expect(await rotate(reader.api_key, 'no-id')).toMatchObject({ status: 403 })
   expect((await rotate(brief.api_key, strong.id)).body).toMatchObject({ expires_at: '2026-01-03T00:00:00.000Z' })
   await world.advance(DAY)
-  // A key rotates itself, and goes on as long as it would have gone on.
+  // A key can rotate itself, which does not postpone its end.
   const own = await rotate(reader.api_key, reader.id)
   expect(own).toMatchObject({ status: 201, body: { scopes: ['models:read'], expires_at: '2026-01-03T00:00:00.000Z' } })
-  // Twice at once is once.
+  // Concurrent rotations of one key succeed only once.
   const twice = await make({ name: 'twice', scopes: ['models:read'] })
   const answers = await Promise.all([rotate(admin, twice.id), rotate(admin, twice.id), rotate(admin, twice.id)])
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
-  // Neither a revoked one nor a device's.
+  // A revoked key cannot be rotated.
   await world.request('DELETE', `/api/v1/keys/${narrow.id}`, { key: admin })
   expect(await rotate(admin, narrow.id)).toMatchObject({ status: 409 })
   expect(await works(narrow.api_key)).toBe(false)
 })
 
-it('a login keeps its approver: it ends with it, rotated or not, and with its overlap', async () => {
+it('the key of a login ends with its approver, rotated or not, and with the overlap of its approver', async () => {
   const { world, admin, make, rotate, works } = await start()
   const approver = await make({ name: 'approver', scopes: ['models:read'], org_id: 'acme', expires_in_days: 10 })
   const login = await approveLogin(world, approver.api_key)
@@ -109,7 +109,7 @@ it('a login keeps its approver: it ends with it, rotated or not, and with its ov
   ])
 })
 
-it('a person’s key rotates no other of theirs that can do more now; itself and their session always do', async () => {
+it('a person’s key cannot rotate another of theirs that can do more; that key and their session always can', async () => {
   const { world, admin, rotate, works } = await start()
   const { id: bob, key: narrow } = await joinWithKey(world, admin, 'bob@example.org', 'viewer')
   const setRole = async (role: string) =>
@@ -126,7 +126,7 @@ it('a person’s key rotates no other of theirs that can do more now; itself and
   ])
   expect(await works(strong)).toBe(true)
 
-  // What it can do counts, not what it could: a demoted person's key is no more than another of theirs.
+  // What a key can do now matters: a demoted person's key can do no more than another of theirs.
   await joinWithKey(world, admin, 'root@example.org', 'admin')
   await setRole('viewer')
   const itself = await rotate(strong, strongId)
@@ -139,7 +139,7 @@ it('a person’s key rotates no other of theirs that can do more now; itself and
   expect((await rotate(narrow, await idOf(narrow))).status).toBe(201)
 })
 
-it('keys are those of services, of people or of devices, each listed apart, with who made them', async () => {
+it('keys belong to services, people, or devices, are listed by kind, and name their creator', async () => {
   const { world, admin, make, rotate, works } = await start()
   const { id: ada, key: personal } = await joinWithKey(world, admin, 'ada@example.org', 'admin')
   const { key: viewing } = await joinWithKey(world, admin, 'bob@example.org', 'viewer')
@@ -156,7 +156,7 @@ it('keys are those of services, of people or of devices, each listed apart, with
   ])
   expect(await listed(world, personal, '?kind=device')).toEqual([])
 
-  // A viewer sees, rotates and revokes their own only; nobody else takes a person's key over.
+  // A viewer can see, rotate and revoke only their own keys, and other people cannot rotate a person's key.
   const own = await listed(world, viewing)
   expect(own.map(({ id }) => id)).toEqual([bobs.id])
   expect(await rotate(viewing, adas.id as string)).toMatchObject({ status: 403 })
@@ -170,7 +170,7 @@ it('keys are those of services, of people or of devices, each listed apart, with
   expect((await world.request('DELETE', `/api/v1/keys/${next.body.id}`, { key: next.body.api_key })).status).toBe(200)
   expect(await works(next.body.api_key)).toBe(false)
 
-  // The person leaves: their key ends, what they made for a program stays.
+  // When a person leaves, their keys end, but a key that they created for a program stays.
   await joinWithKey(world, admin, 'eve@example.org', 'admin')
   const login = await approveLogin(world, personal)
   expect(await works(login)).toBe(true)

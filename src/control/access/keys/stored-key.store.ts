@@ -3,7 +3,7 @@ import type { Grant } from '../../../domain/access.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { KeyRow } from '../../../platform/db/access-rows.ts'
 
-/** An API key as it is kept: never the key itself, only its SHA-256. */
+/** An API key as stored: only its SHA-256, never the key itself. */
 export interface StoredKey {
   readonly id: string
   readonly name: string
@@ -18,23 +18,23 @@ export interface StoredKey {
   readonly lastUsedAt: Date | null
   /** For a key from a login: the key that approved it; revoking that key revokes this one. */
   readonly approvedBy: string | null
-  /** The first key of that chain, whose rate limit all of it shares. */
+  /** The first key of that chain, which shares one rate limit. */
   readonly rootId: string | null
-  /** The person whose own key it is: it grants no more than their role, and ends with their membership. */
+  /** The person who owns the key: it grants no more than their role, and ends with their membership. */
   readonly personId: string | null
-  /** Of that person; null where there is none, or who was removed. */
+  /** The role of that person; null without a person, or if the person was removed. */
   readonly role: Role | null
-  /** The person or key that made it; null under open enrollment. */
+  /** The person or key that created it; null under open enrollment. */
   readonly createdBy: string | null
-  /** The key that it replaces, */
+  /** The key that this one replaces. */
   readonly replaces: string | null
-  /** and the one that replaces it. */
+  /** The key that replaces this one. */
   readonly replacedBy: string | null
-  /** Made before its organization limited the lifetime of keys, and lasts longer than that. */
+  /** Created before its organization limited the lifetime of keys, and lasts longer than that limit. */
   readonly exceedsLifetime: boolean
 }
 
-/** Of programs, of a person, or of a device. */
+/** Keys of programs, of people, and of devices. */
 export const KEY_KINDS = ['service', 'personal', 'device'] as const
 
 export type KeyKind = (typeof KEY_KINDS)[number]

@@ -2,7 +2,7 @@ import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Approval } from '../keys/keys.service.ts'
 
-/** What the key of a login holds that `caller` approves. A session opened without a key has its own id as `keyId`. */
+/** Returns what a login's key may hold if `caller` approves it. A session opened without a key has its own id as `keyId`. */
 export const approvalBy = (caller: Caller | null): Approval => {
   if (caller === null) return { grants: SCOPES, orgId: null, approvedBy: null, personId: null }
   const isKey = caller.keyId !== caller.sessionId

@@ -12,7 +12,7 @@ const DEVICE_SCRIPT = `
   const one = (id) => document.getElementById(id)
   const code = one('code')
   const problem = one('problem')
-  // Out of the address at once: it is the code of one sign-in.
+  // Removed from the address at once, because the code works for one sign-in.
   const query = location.search
   code.value = new URLSearchParams(query).get('user_code') ?? ''
   history.replaceState(null, '', location.pathname)
@@ -30,7 +30,7 @@ const DEVICE_SCRIPT = `
     if (!answer.ok) throw new Error(answered.message)
     return answered
   }
-  // A second click would find a code that the first has used.
+  // A second click would send a code that is already used.
   const attempt = async (work) => {
     const buttons = [...document.querySelectorAll('button')]
     for (const button of buttons) button.disabled = true
@@ -71,7 +71,7 @@ export const DEVICE_LOGIN_PAGE_POLICY =
   `default-src 'none'; style-src ${hashOf(DEVICE_STYLE)}; script-src ${hashOf(DEVICE_SCRIPT)}; connect-src 'self'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The page on which a person types the code of `svc login --no-browser`. It talks to the API like any other client. */
+/** The page on which a person types the code of `svc login --no-browser`. It uses the API like any other client. */
 export const deviceLoginPage = (needsKey: boolean): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

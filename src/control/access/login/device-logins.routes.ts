@@ -23,7 +23,7 @@ interface Parts {
   readonly guesses: Guesses
 }
 
-/** Who approves: a key says so itself, a browser only from a page of this service. @throws forbidden */
+/** Returns the approver: any holder of a key, but a browser only from a page of this service. @throws forbidden */
 const approverOf = async (request: FastifyRequest): Promise<Caller | null> => {
   if (request.headers.authorization === undefined && !isFromOwnPage(request)) {
     throw forbidden('Only a page of this service can approve a sign-in without an API key.')
@@ -31,14 +31,14 @@ const approverOf = async (request: FastifyRequest): Promise<Caller | null> => {
   return optionalCallerOf(request)
 }
 
-/** Counts guesses in the database, so for all processes together. */
+/** Counts guesses in the database, and thus over all processes. */
 interface Guesses {
   /** @throws rate_limited */
   attemptCode(names: readonly string[]): Promise<readonly string[]>
   takeBack(counted: readonly string[]): Promise<void>
 }
 
-/** Keeps codes from being guessed: codes that are not there count, for their address and for who sent them. */
+/** Limits the guessing of codes: unknown codes count against the address and the caller that sent them. */
 const guardGuesses =
   (guesses: Guesses) =>
   async (request: FastifyRequest, caller: Caller | null, find: () => Promise<Login | null>): Promise<Login> => {
@@ -88,7 +88,6 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
         operationId: 'startDeviceLogin',
         summary: 'Start a sign-in without a browser',
         description: 'Device authorization (RFC 8628): a person approves the user code in any browser.',
-        'x-extension': true,
         body: StartDeviceLoginBody,
         response: { 201: DeviceLoginStart },
       },
@@ -117,7 +116,6 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
         description:
           'Until the code is approved, the response is 400 with the error authorization_pending, slow_down (wait 5 s longer ' +
           'between requests), expired_token or access_denied.',
-        'x-extension': true,
         body: DeviceCodeBody,
         response: { 200: Token },
       },
@@ -135,7 +133,6 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
       schema: {
         operationId: 'getDeviceLogin',
         summary: 'Show the sign-in that a code belongs to',
-        'x-extension': true,
         body: UserCodeBody,
         response: { 200: DeviceLogin },
       },
@@ -155,7 +152,6 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
         summary: 'Approve or deny a sign-in by its code',
         description:
           "The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days, or earlier where key_lifetime_days says so.",
-        'x-extension': true,
         body: DecideDeviceLoginBody,
         response: { 200: DeviceLogin },
       },

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { CONSONANTS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
 import { approvalBy, requireApprover } from './approval.ts'
@@ -15,7 +16,7 @@ const INTERVAL_SECONDS = 5
 /** Added for each request that comes too early (RFC 8628, section 3.5). */
 const SLOW_DOWN_SECONDS = 5
 const MAX_INTERVAL_SECONDS = 60
-/** A request may be faster on its way than the one before it. */
+/** A request may travel faster than the one before it. */
 const GRACE_MS = 1000
 const MAX_OF_ADDRESS = 20
 const MAX_WAITING = 10_000
@@ -29,18 +30,16 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
   access_denied: 'The sign-in was denied.',
 }
 
-const hashOf = (code: string): string => createHash('sha256').update(code).digest('hex')
-
-/** @throws bad_request for a text that can be no code */
+/** @throws bad_request if the text cannot be a code */
 const userHashOf = (text: string): string => {
   const code = typedCode(text, CONSONANTS)
   if (code === null) throw badRequest('user_code: it must be the 8 letters that the program shows, such as BCDF-GHJK.')
-  return hashOf(code)
+  return tokenHash(code)
 }
 
 /**
- * Sign-in of a program on a machine without a browser: device authorization (RFC 8628). The program shows a short code and
- * polls with a long one; a person types the short one where they are signed in, and approves or denies.
+ * Signs in a program on a machine without a browser: device authorization (RFC 8628). The program shows a short code and polls
+ * with a long one; a signed-in person types the short one, and approves or denies.
  */
 export const createDeviceLoginsService = (parts: {
   readonly database: Database
@@ -51,7 +50,7 @@ export const createDeviceLoginsService = (parts: {
 }) => {
   const { database, store, keys, enrollment, now } = parts
 
-  /** Why the program gets no key now; null where it was approved. */
+  /** Returns why the program gets no key now; null if it was approved. */
   const poll = async (tx: Executor, hash: string): Promise<Refusal | null> => {
     const login = await store.lock(tx, hash)
     const at = now()
@@ -68,7 +67,7 @@ export const createDeviceLoginsService = (parts: {
   }
 
   return {
-    /** @throws rate_limited while too many sign-ins of this address, or of all, wait */
+    /** @throws rate_limited while too many sign-ins wait, from this address or in total */
     async start(clientName: string, address: string): Promise<{ deviceCode: string; userCode: string }> {
       const deviceCode = randomBytes(32).toString('base64url')
       const userCode = composeCode(randomBytes, CONSONANTS)
@@ -83,8 +82,8 @@ export const createDeviceLoginsService = (parts: {
         await store.insert(tx, {
           ...approvalBy(null),
           grants: [],
-          deviceHash: hashOf(deviceCode),
-          userHash: hashOf(userCode),
+          deviceHash: tokenHash(deviceCode),
+          userHash: tokenHash(userCode),
           clientName,
           address,
           createdAt: now(),
@@ -100,13 +99,13 @@ export const createDeviceLoginsService = (parts: {
     lifetimeSeconds: LIFETIME_MS / 1000,
     intervalSeconds: INTERVAL_SECONDS,
 
-    /** The sign-in that waits for this code to be approved; null when there is none. */
+    /** The sign-in that waits for approval with this code; null if there is none. */
     async find(caller: Caller | null, userCode: string): Promise<DeviceLogin | null> {
       requireApprover(caller, enrollment)
       return store.findByUserCode(database.sql, userHashOf(userCode), now())
     },
 
-    /** Approves or denies it, once; null when none waits for this code. */
+    /** Approves or denies a sign-in, once; null if none waits with this code. */
     async decide(caller: Caller | null, userCode: string, approve: boolean): Promise<DeviceLogin | null> {
       requireApprover(caller, enrollment)
       const hash = userHashOf(userCode)
@@ -124,12 +123,12 @@ export const createDeviceLoginsService = (parts: {
     },
 
     /**
-     * The key of an approved sign-in, once.
-     * @throws authorization_pending, slow_down, expired_token and access_denied, as RFC 8628 has them; unauthorized where
-     * the approver is not valid any more
+     * Returns the key of an approved sign-in, once.
+     * @throws authorization_pending, slow_down, expired_token and access_denied, as in RFC 8628; unauthorized if the approver
+     * is no longer valid
      */
     async exchange(deviceCode: string): Promise<{ key: StoredKey; token: string }> {
-      const hash = hashOf(deviceCode)
+      const hash = tokenHash(deviceCode)
       const refusal = await unaudited(() => database.transaction((tx) => poll(tx, hash)))
       const made =
         refusal ??

@@ -8,9 +8,9 @@ import type { Approval } from '../keys/keys.service.ts'
 export interface DeviceLogin extends Approval {
   readonly deviceHash: string
   readonly userHash: string
-  /** What the program says it is, */
+  /** The program's name, as it gave it. */
   readonly clientName: string
-  /** and the address that asked. */
+  /** The address that the request came from. */
   readonly address: string
   readonly createdAt: Date
   readonly expiresAt: Date
@@ -25,7 +25,7 @@ export const createDeviceLoginsStore = () => ({
     await db.insertInto('device_logins').values(toRow(login)).execute()
   },
 
-  /** How many wait, and how many of them an address began. */
+  /** How many sign-ins wait, and how many of them came from an address. */
   async count(db: Executor, address: string): Promise<{ all: number; ofAddress: number }> {
     const { rows } = await sql<{ all: number; of_address: number }>`
       select count(*)::int as all, (count(*) filter (where address = ${address}))::int as of_address from device_logins`.execute(
@@ -45,7 +45,7 @@ export const createDeviceLoginsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Of two who decide at once, one does; null for the other. */
+  /** Only one of several concurrent decisions succeeds; null for the others. */
   async decide(
     tx: Executor,
     userHash: string,
@@ -70,7 +70,7 @@ export const createDeviceLoginsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The sign-in of this device code; others who ask for it wait until the transaction ends. */
+  /** Returns the sign-in of this device code, and locks it until the transaction ends. */
   async lock(tx: Executor, deviceHash: string): Promise<DeviceLogin | null> {
     const query = tx.selectFrom('device_logins').selectAll().where('device_hash', '=', deviceHash).forUpdate()
     const row = await query.executeTakeFirst()

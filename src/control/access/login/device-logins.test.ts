@@ -33,7 +33,7 @@ const guarded = async () => {
 const decide = (world: World, user_code: string, approve: boolean, key?: string, headers = {}) =>
   post(world, '/decision', { user_code, approve }, key, headers)
 
-it('signs in a program when somebody approves its code, with what they hold, once', async () => {
+it('signs in a program once its code is approved, with what the approver holds, and only once', async () => {
   const { world, make } = await guarded()
   const approver = await make({ name: 'reader', scopes: ['models:read'], org_id: 'acme', expires_in_days: 9 })
   const started = await begin(world)
@@ -46,7 +46,7 @@ it('signs in a program when somebody approves its code, with what they hold, onc
     interval: 5,
   })
   expect(await poll(world, started)).toMatchObject({ status: 400, error: 'authorization_pending' })
-  // Asking too fast takes longer from then on.
+  // Polling too early lengthens the interval.
   expect(await poll(world, started)).toMatchObject({ status: 400, error: 'slow_down' })
   await world.advance(5)
   expect(await poll(world, started)).toMatchObject({ status: 400, error: 'slow_down' })
@@ -84,7 +84,7 @@ it('signs in a program when somebody approves its code, with what they hold, onc
   expect((await world.request('GET', '/api/v1/keys/self', { key })).status).toBe(401)
 })
 
-it('tells the program that it was denied, that its time is over, or that the approver is gone', async () => {
+it('tells the program that it was denied, that its code expired, or that the approver is no longer valid', async () => {
   const { world, admin, make } = await guarded()
   const denied = await begin(world)
   expect((await decide(world, denied.user_code, false, admin)).status).toBe(200)
@@ -104,16 +104,16 @@ it('tells the program that it was denied, that its time is over, or that the app
   expect(await poll(world, orphan)).toMatchObject({ status: 401, error: 'unauthorized' })
 })
 
-it('keeps codes from being guessed, by address and by who guesses', async () => {
+it('limits the guessing of codes, by address and by caller', async () => {
   const { world, admin } = await guarded()
   const started = await begin(world)
   const guess = (i: number) => decide(world, `BCDF-GH${'BCDFGHJKLM'[i]}X`, true, admin)
   for (let i = 0; i < 10; i++) expect((await guess(i)).status).toBe(404)
   expect(await guess(0)).toMatchObject({ status: 429, body: { error: 'rate_limited' } })
-  // The right one has to wait, too.
+  // Even the right code has to wait.
   expect((await decide(world, started.user_code, true, admin)).status).toBe(429)
   expect(await poll(world, started)).toMatchObject({ error: 'authorization_pending' })
-  // What is right takes back no guess before it, but its own.
+  // A right code takes back its own attempt, but not the guesses before it.
   await world.advance(120)
   expect((await decide(world, started.user_code, true, admin)).status).toBe(200)
   expect((await guess(1)).status).toBe(429)
@@ -123,7 +123,7 @@ it('keeps codes from being guessed, by address and by who guesses', async () => 
   }
 })
 
-it('is approved by nobody but who is signed in, on a page of this service', async () => {
+it('can be approved only by a caller that is signed in, on a page of this service', async () => {
   const { world, admin } = await guarded()
   const started = await begin(world)
   const device = await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: 'phone' } })
@@ -148,7 +148,7 @@ it('is approved by nobody but who is signed in, on a page of this service', asyn
   expect(await poll(world, started)).toMatchObject({ status: 200, org_id: null })
 })
 
-it('bounds what waits, and what a program may call itself', async () => {
+it('limits how many sign-ins wait, and what a program may call itself', async () => {
   const { world } = await guarded()
   for (const client_name of ['', 'x'.repeat(101), 'svc\u202egnp', 'two\nlines', '<b>ü</b>']) {
     expect((await post(world, '', { client_name })).status).toBe(400)

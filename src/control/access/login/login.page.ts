@@ -1,12 +1,12 @@
 import { hashOf, STYLE } from '../../../platform/http/page-style.ts'
 
-// The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
+// The pattern excludes characters that no header can hold, such as the ellipsis of a shortened key.
 export const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
     <input id="key" type="password" autocomplete="off" required
       pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="The full key: sk_live_ followed by 32 letters or digits.">
     <p>Or <a id="sign-in" href="/">sign in</a> another way first.</p></div>`
 
-/** Fills in who is signed in, whose session approves by one click; `asked` has then been awaited. `query` comes back after a sign-in. */
+/** Shows who is signed in: their session approves with one click. Await `asked` first. A sign-in restores `query`. */
 export const FIND_SESSION = `
   let session = null
   const offer = () => {
@@ -33,7 +33,7 @@ const SCRIPT = `
   const authorize = async (key) => {
     const answer = await fetch('/api/v1/login/authorize', {
       method: 'POST',
-      // A session that has ended must not stand in the way of a key.
+      // An expired session must not prevent the use of a key.
       credentials: session === null ? 'omit' : 'same-origin',
       headers: { 'content-type': 'application/json', ...(key ? { authorization: 'Bearer ' + key } : {}) },
       body: JSON.stringify({
@@ -46,7 +46,7 @@ const SCRIPT = `
   }
   document.getElementById('form').addEventListener('submit', async (event) => {
     event.preventDefault()
-    // A second click would bring a second code to a login that the first one ends.
+    // A second click would send a second code to a login that the first one ends.
     button.disabled = true
     problem.textContent = ''
     try {
@@ -66,7 +66,7 @@ export const LOGIN_PAGE_POLICY =
   `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; connect-src 'self'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The page on which a person approves `svc login`. It talks to the API like any other client. */
+/** The page on which a person approves `svc login`. It uses the API like any other client. */
 export const loginPage = (needsKey: boolean): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -24,7 +24,6 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
         operationId: 'authorizeLogin',
         summary: 'Approve a command-line sign-in',
         description: 'Approve a sign-in that the command line started in the browser.',
-        'x-extension': true,
         body: AuthorizeBody,
         response: { 200: Authorization },
       },
@@ -43,7 +42,6 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
       schema: {
         operationId: 'exchangeLoginCode',
         summary: 'Exchange a sign-in code for a key',
-        'x-extension': true,
         body: TokenBody,
         response: { 200: Token },
       },

@@ -36,7 +36,7 @@ const userCode = Type.String({
 })
 
 export const StartDeviceLoginBody = Body('NewDeviceLogin', 'A program that asks to sign in', examples.newDeviceLogin, {
-  // What the approver reads: nothing in it may turn the text around, or hide.
+  // The approver reads this: no character in it may reverse or hide text.
   client_name: Matching('^[ -~]+$', '1 to 100 printable ASCII characters', {
     minLength: 1,
     maxLength: 100,

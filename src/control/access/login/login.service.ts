@@ -1,16 +1,18 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
+import { isLoopback } from '../../../domain/loopback.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { isSameText, tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
 import { approvalBy, requireApprover } from './approval.ts'
 import type { LoginCode, LoginStore } from './login.store.ts'
 
 const CODE_LIFETIME_MS = 5 * 60 * 1000
-/** A link is opened at once, by the program that asked for it. */
+/** The program that asked for a link opens it at once. */
 const LINK_LIFETIME_MS = 60 * 1000
-/** What a link's code has in place of a challenge: no verifier has this hash, so that it is exchanged for no key. */
+/** Replaces the challenge in the code of a link. No verifier has this hash, so the code cannot be exchanged for a key. */
 const NO_CHALLENGE = ''
 
 /**
@@ -34,8 +36,8 @@ export const createLoginService = (parts: {
     const approval = approvalBy(caller)
     await database.transaction(async (tx) => {
       await store.deleteExpired(tx, now())
-      await store.insert(tx, { ...about, ...approval, hash: hashOf(code) })
-      // Its code and hash are secret; the key that is made of it names who approved it.
+      await store.insert(tx, { ...about, ...approval, hash: tokenHash(code) })
+      // The code and its hash are secret, so the approver identifies the login; the key made from it names the approver.
       const { approvedBy, personId } = approval
       const after = { approvedBy, personId, expiresAt: about.expiresAt }
       auditNote({ kind: 'login', id: approvedBy ?? personId ?? 'open', after })
@@ -45,7 +47,7 @@ export const createLoginService = (parts: {
 
   return {
     /**
-     * Approves a login; returns where to send the browser. Under open enrollment, no key is needed.
+     * Approves a login; returns where to redirect the browser. Under open enrollment, no key is needed.
      * @throws forbidden for a device's own key
      */
     async authorize(
@@ -62,8 +64,8 @@ export const createLoginService = (parts: {
     },
 
     /**
-     * The code of a link that signs in another browser with the key of `caller`, once and within a minute.
-     * @throws forbidden for a device's own key, conflict where a browser needs no key anyway
+     * Creates the code of a link that signs in another browser with the key of `caller`, once and within a minute.
+     * @throws forbidden for a device's own key or a person's session, conflict if a browser needs no key anyway
      */
     async makeLink(caller: Caller): Promise<{ code: string; expiresAt: Date }> {
       if (caller.deviceId !== null) {
@@ -81,9 +83,9 @@ export const createLoginService = (parts: {
       return { code: await makeCode(caller, { challenge: NO_CHALLENGE, redirectUri: '', expiresAt }), expiresAt }
     },
 
-    /** The caller that a link was made by, once. @throws unauthorized when it is unknown, used or expired, or its key is */
+    /** Returns the caller that created a link, once. @throws unauthorized if it is unknown, used or expired, or its key is */
     async redeemLink(code: string): Promise<Caller> {
-      const link = await store.take(database.sql, hashOf(code))
+      const link = await store.take(database.sql, tokenHash(code))
       const isValid = link !== null && link.challenge === NO_CHALLENGE && link.expiresAt > now()
       const caller = isValid && link.approvedBy !== null ? await keys.callerById(link.approvedBy) : null
       if (caller === null) {
@@ -92,12 +94,12 @@ export const createLoginService = (parts: {
       return caller
     },
 
-    /** Exchanges a code, once, for a new key; unauthorized when the code or its verifier does not fit. */
+    /** Exchanges a code, once, for a new key. @throws unauthorized if the code or its verifier is wrong */
     async exchange(code: string, verifier: string): Promise<{ key: StoredKey; token: string }> {
       const challenge = createHash('sha256').update(verifier).digest('base64url')
       const made = await database.transaction(async (tx) => {
-        const login = await store.take(tx, hashOf(code))
-        if (login === null || login.expiresAt <= now() || !sameText(login.challenge, challenge)) return null
+        const login = await store.take(tx, tokenHash(code))
+        if (login === null || login.expiresAt <= now() || !isSameText(login.challenge, challenge)) return null
         return keys.makeForLogin(tx, login, `svc login ${now().toISOString().slice(0, 10)}`)
       })
       if (made === null) {
@@ -108,19 +110,10 @@ export const createLoginService = (parts: {
   }
 }
 
-const hashOf = (code: string): string => createHash('sha256').update(code).digest('hex')
-
-const sameText = (a: string, b: string): boolean => {
-  const left = Buffer.from(a)
-  const right = Buffer.from(b)
-  return left.length === right.length && timingSafeEqual(left, right)
-}
-
-/** Only http on this machine: a code must never be sent to another server. */
+/** Accepts only http on this machine: a code must never be sent to another server. */
 const loopbackUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
-  const isLoopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
-  if (url === null || url.protocol !== 'http:' || !isLoopback || url.username !== '') {
+  if (url === null || url.protocol !== 'http:' || !isLoopback(url.hostname) || url.username !== '') {
     throw badRequest('redirect_uri must be an http address on this machine, such as http://127.0.0.1:49152/callback.')
   }
   url.search = ''

@@ -26,7 +26,7 @@ export const createLoginStore = () => ({
       .execute()
   },
 
-  /** Takes the code out: it works once, whatever comes of it. */
+  /** Removes the code, so that it works only once. */
   async take(db: Executor, hash: string): Promise<LoginCode | null> {
     const row = await db.deleteFrom('login_codes').where('hash', '=', hash).returningAll().executeTakeFirst()
     if (row === undefined) return null

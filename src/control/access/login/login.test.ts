@@ -15,7 +15,7 @@ const exchange = (world: World, code: string | null, code_verifier = verifier) =
   world.request('POST', '/api/v1/login/token', { body: { code, code_verifier } })
 
 describe('browser login', () => {
-  it('sends the browser back with a code and the state, and gives the key to who holds the verifier', async () => {
+  it('redirects the browser with a code and the state, and gives the key to the holder of the verifier', async () => {
     const world = await startWorld()
     const approved = await authorize(world)
     expect(approved.status).toBe(200)
@@ -28,7 +28,7 @@ describe('browser login', () => {
     expect((await world.request('GET', '/api/v1/status', { key: api_key })).status).toBe(200)
   })
 
-  it('takes a code once, for five minutes, and with its own verifier only', async () => {
+  it('accepts a code once, for five minutes, and only with its own verifier', async () => {
     const world = await startWorld()
     const once = codeIn(await authorize(world))
     expect((await exchange(world, once)).status).toBe(200)
@@ -41,7 +41,7 @@ describe('browser login', () => {
     expect((await exchange(world, late)).status).toBe(401)
   })
 
-  it('under token enrollment needs a key, and gives no more than that key holds', async () => {
+  it('under token enrollment requires a key, and grants no more than that key holds', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     expect((await authorize(world)).status).toBe(401)
     const made = await world.request('POST', '/api/v1/keys', {

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { World } from '../../../../test/world.ts'
 import { ROLE_SCOPES, type Role } from '../../../domain/roles.ts'
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+import { tokenHash } from '../../../platform/token-hash.ts'
 
 const verifier = randomBytes(32).toString('base64url')
 const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -15,7 +14,7 @@ const exchange = async (world: World, code: string): Promise<string> => {
   return (body as { api_key: string }).api_key
 }
 
-/** The key of `svc login`, approved by `key`. */
+/** Returns the key of a `svc login` that `key` approved. */
 export const approveLogin = async (world: World, key: string): Promise<string> => {
   const body = { code_challenge: challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state: 'x'.repeat(16) }
   const answer = await world.request('POST', '/api/v1/login/authorize', { key, body })
@@ -23,7 +22,7 @@ export const approveLogin = async (world: World, key: string): Promise<string> =
   return exchange(world, new URL(redirect_to).searchParams.get('code')!)
 }
 
-/** A person of the organization acme, and the personal key of a login that their session approved. */
+/** Adds a person to the organization acme; returns the personal key of a login that their session approved. */
 export const joinWithKey = async (
   world: World,
   admin: string,
@@ -39,13 +38,13 @@ export const joinWithKey = async (
   return { id, key: await keyOfPerson(world, id, role) }
 }
 
-/** The personal key of a login that a session of this person, who has this role now, approved. */
+/** Returns the personal key of a login that a session of this person approved, who has this role now. */
 export const keyOfPerson = async (world: World, id: string, role: Role): Promise<string> => {
   const code = randomBytes(32).toString('base64url')
   await world
     .database!.sql.insertInto('login_codes')
     .values({
-      hash: hashOf(code),
+      hash: tokenHash(code),
       challenge,
       redirect_uri: '',
       grants: [...ROLE_SCOPES[role]],

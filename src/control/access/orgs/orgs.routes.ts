@@ -13,7 +13,6 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
         summary: 'Create an organization',
         description:
           'Create an organization that keys and devices can be bound to. `region` defaults to SERVICE_REGION, or us.',
-        'x-extension': true,
         body: CreateOrgBody,
         response: { 201: Org },
       },
@@ -36,7 +35,6 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
       schema: {
         operationId: 'getOrg',
         summary: 'Get an organization',
-        'x-extension': true,
         params: OrgParams,
         response: { 200: Org },
       },

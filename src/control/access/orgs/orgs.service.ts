@@ -17,12 +17,12 @@ export const createOrgsService = (parts: {
   readonly store: OrgsStore
   readonly settings: Pick<SettingsService, 'lock' | 'set'>
   readonly enrollment: EnrollmentMode
-  /** Where this installation keeps its data; null: not set. */
+  /** Where this installation keeps its data; null if it is not set. */
   readonly region: StoredOrg['region'] | null
   readonly events: ControlEventBus
   readonly now: () => Date
 }) => ({
-  /** Creates an organization whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
+  /** Creates an organization whose id is derived from its name: `Acme Robotics` becomes `acme-robotics`. */
   async create(
     caller: Caller,
     wanted: Pick<StoredOrg, 'name' | 'compliance'> & { readonly region: StoredOrg['region'] | null },
@@ -51,7 +51,7 @@ export const createOrgsService = (parts: {
     return org
   },
 
-  /** What is probably a typing error: keys and people of an organization that is created later belong to it all the same. */
+  /** Warns of a probable typo. If the organization is created later, its existing keys and people still belong to it. */
   async warningsOf(id: string | null): Promise<string[]> {
     if (id === null || parts.enrollment === 'open' || (await parts.store.find(parts.database.sql, id)) !== null)
       return []
@@ -64,7 +64,7 @@ export const createOrgsService = (parts: {
     return org
   },
 
-  /** At the start: nothing is taken in for an organization whose data is to be kept elsewhere. @throws StartError */
+  /** At startup, refuses organizations whose data must be kept elsewhere. @throws StartError */
   async requireRegion(): Promise<void> {
     const { region, database, store } = parts
     const others = region === null ? [] : await store.elsewhere(database.sql, region)
@@ -77,8 +77,8 @@ export const createOrgsService = (parts: {
   },
 
   /**
-   * The start under token enrollment: the organization `default` exists, and has whatever belongs to none, such as
-   * what was made under open enrollment. Each module hands over its own.
+   * At startup under token enrollment, creates the organization `default` and gives it everything that belongs to none, such as
+   * data from open enrollment. Each module hands over its own.
    */
   ensureDefault: (): Promise<void> =>
     parts.database.transaction(async (tx) => {
@@ -88,7 +88,7 @@ export const createOrgsService = (parts: {
     }),
 })
 
-/** `Müller GmbH` is `muller-gmbh`; scripts whose letters need their marks keep them. */
+/** `Müller GmbH` becomes `muller-gmbh`; scripts whose letters need their marks keep them. */
 const slugOf = (name: string): string =>
   name
     .normalize('NFKD')

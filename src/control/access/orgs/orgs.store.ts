@@ -32,7 +32,7 @@ export const createOrgsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Some of those whose data is to be kept elsewhere than in `region`. */
+  /** Returns up to five organizations whose data must be kept outside `region`. */
   async elsewhere(db: Executor, region: StoredOrg['region']): Promise<StoredOrg[]> {
     const query = db.selectFrom('orgs').selectAll().where('region', '!=', region).where('id', '!=', DEFAULT_ORG)
     return (await query.orderBy('id').limit(5).execute()).map(fromRow)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { startWorld } from '../../../../test/world.ts'
 
-it('an organization is created with an id made of its name, once, and read by its own keys', async () => {
+it('an organization is created once, with an id derived from its name, and its own keys can read it', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey ?? ''
   const create = (body: object) => world.request('POST', '/api/v1/orgs', { key: admin, body })

@@ -12,7 +12,6 @@ export const invitationsRoutes = (app: App, people: PeopleService): void => {
       schema: {
         operationId: 'readInvitation',
         summary: 'Show what an invitation is for',
-        'x-extension': true,
         body: TokenOfInvitation,
         response: { 200: InvitationView },
       },
@@ -31,7 +30,6 @@ export const invitationsRoutes = (app: App, people: PeopleService): void => {
         operationId: 'acceptInvitation',
         summary: 'Accept an invitation',
         description: 'Creates the account; then sign in with the email address and password.',
-        'x-extension': true,
         body: Acceptance,
         response: { 201: Member },
       },

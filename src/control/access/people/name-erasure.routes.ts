@@ -5,7 +5,6 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { EraseNames } from './name-erasure.service.ts'
 import { NameParams, TeamQuery } from './team.schema.ts'
 
-/** Erasing a person's name. */
 export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
   app.delete(
     '/api/v1/audit/names/:name_kind/:name_id',
@@ -18,7 +17,6 @@ export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
           'person, the email address. The entries keep their ids, and the chain stays valid. The name of a key or device that ' +
           'still exists returns with its next entry. Without org_id, a key that belongs to no organization erases it in ' +
           'the entries of default and in those of no organization.',
-        'x-extension': true,
         params: NameParams,
         querystring: TeamQuery,
         response: { 204: Type.Null() },

@@ -7,12 +7,12 @@ import type { Audit } from '../audit/audit.service.ts'
 import { teamOf } from './people.service.ts'
 import type { PeopleStore } from './people.store.ts'
 
-/** Erases a person's name from the audit log: the entries stay, with their ids. */
+/** Erases names from the audit log; the entries stay, with their ids. */
 export const createNameErasure =
   (parts: { readonly database: Database; readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
   /**
-   * The name in the audit log, the addresses that an actor came from, and of a person the account's address and name.
-   * @throws conflict for a person who was not removed, not_found where nothing is kept
+   * Erases the name in the audit log, the addresses of an actor, and a person's email address and name in their account.
+   * @throws conflict for a person who was not removed, not_found if nothing is stored
    */
   (caller: Caller, org: string | undefined, kind: string, id: string): Promise<void> => {
     const { database, store, audit } = parts
@@ -20,7 +20,7 @@ export const createNameErasure =
     return database.transaction(async (tx) => {
       if (kind === 'person' && isUuid(id) && (await store.find(tx, id))?.orgId === orgId)
         throw conflict('This person is a member: remove them first, with svc team remove.')
-      // What an unbound key did without naming an organization is in a chain of its own.
+      // Actions of an unbound key that named no organization are in a separate chain.
       const chains = org === undefined && homeOf(caller) !== orgId ? [orgId, null] : [orgId]
       let names = 0
       for (const chain of chains) names += await audit.eraseNames(tx, { orgId: chain, kind, id })

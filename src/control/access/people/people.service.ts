@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { actorOf, type Caller, DEFAULT_ORG, homeOf, sees } from '../../../domain/access.ts'
-import { conflict, forbidden, notFound, unauthorized } from '../../../domain/errors.ts'
+import { randomBytes } from 'node:crypto'
+import { actorOf, type Caller, DEFAULT_ORG, homeOf, requireOwnOrg, sees } from '../../../domain/access.ts'
+import { conflict, notFound, unauthorized } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Mailer, MailResult } from '../../../platform/mail.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import { hashPassword, requireGoodPassword } from '../sign-in/passwords.service.ts'
 import type { Invitation, PeopleStore, Person } from './people.store.ts'
@@ -23,19 +24,15 @@ export type Member =
   | { readonly kind: 'person'; readonly person: Person }
   | { readonly kind: 'invitation'; readonly invitation: Invitation }
 
-/** An address of mail is a name in the audit log: it can be erased. */
+/** Stores the email address as a name in the audit log, so that it can be erased. */
 const noteOf = (member: Member, before: object | null, after: object | null): void => {
   const { id, orgId, email } = member.kind === 'person' ? member.person : member.invitation
   auditNote({ kind: member.kind, id, orgId, name: email, before, after })
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
-
-/** The organization whose team the caller asks for: theirs, or the one that an unbound key names. */
+/** Returns the organization whose team is requested: the caller's, or the one that an unbound key names. */
 export const teamOf = (caller: Caller, orgId: string | undefined): string => {
-  if (orgId !== undefined && !sees(caller, orgId)) {
-    throw forbidden(`This key is bound to a different organization than '${orgId}'.`)
-  }
+  if (orgId !== undefined) requireOwnOrg(caller, orgId)
   return orgId ?? homeOf(caller) ?? DEFAULT_ORG
 }
 
@@ -48,19 +45,19 @@ const mailOf = ({ email, orgId, role, expiresAt }: Invitation, link: string) => 
     'The link works once. If you did not expect it, ignore this message.\n',
 })
 
-/** @throws conflict where the change did not find the invitation open any more */
+/** @throws conflict if the invitation was no longer open */
 const requireOpen = (isOpen: boolean, { email }: Invitation): void => {
   if (!isOpen) throw conflict(`The invitation of ${email} was accepted or revoked in the meantime: see svc team list.`)
 }
 
-/** The people of organizations, and how they come and go. */
+/** The people of organizations, and how they join and leave. */
 export const createPeopleService = (parts: {
   readonly database: Database
   readonly store: PeopleStore
   readonly mailer: Mailer
-  /** Ends what a person is signed in with; what must be done once that is committed. */
+  /** Ends a person's sessions and keys; returns a function to call after the commit. */
   readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
-  /** Their role was changed: caches of it must be refreshed. */
+  /** Refreshes caches after a change of a person's role. */
   readonly forget: (personId: string) => Promise<void>
   readonly now: () => Date
   readonly newId: () => string
@@ -75,7 +72,7 @@ export const createPeopleService = (parts: {
     throw notFound('Member', id)
   }
 
-  /** @throws conflict when the organization would be left without an administrator */
+  /** @throws conflict if the organization would be left without an admin */
   const requireOtherAdmin = async (tx: Executor, person: Person): Promise<void> => {
     const admins = await store.lockAdmins(tx, person.orgId)
     if (admins.includes(person.id) && admins.length === 1) {
@@ -83,16 +80,16 @@ export const createPeopleService = (parts: {
     }
   }
 
-  /** @throws unauthorized when it is unknown, was accepted or has expired */
+  /** @throws unauthorized if the invitation is unknown, was accepted, or has expired */
   const readInvitation = async (token: string): Promise<Invitation> => {
-    const found = TOKEN.test(token) ? await store.findInvitation(database.sql, hashOf(token), now()) : null
+    const found = TOKEN.test(token) ? await store.findInvitation(database.sql, tokenHash(token), now()) : null
     if (found !== null) return found
     throw unauthorized(
       'This invitation is not valid: it was used, replaced or revoked, or has expired. Ask for another.',
     )
   }
 
-  /** The account of who was invited. @throws unauthorized when the invitation ended meanwhile; conflict for a member */
+  /** Creates an invited person's account. @throws unauthorized if the invitation ended meanwhile; conflict for a member */
   const join = async (
     tx: Executor,
     hash: string,
@@ -112,7 +109,7 @@ export const createPeopleService = (parts: {
     known: (id: string): Promise<Person | null> => store.find(database.sql, id),
     countAdmins: (orgId: string): Promise<number> => store.countAdmins(database.sql, orgId),
 
-    /** Members in the order in which they came, then those who are invited. */
+    /** Members in the order in which they joined, then invited people. */
     async list(caller: Caller, orgId: string | undefined): Promise<{ orgId: string; members: Member[] }> {
       const team = teamOf(caller, orgId)
       const people = await store.list(database.sql, team)
@@ -126,7 +123,7 @@ export const createPeopleService = (parts: {
       }
     },
 
-    /** Invites by a link that works once and for 7 days; an earlier invitation to the same address is replaced. */
+    /** Invites with a link that works once, for 7 days; replaces an earlier invitation to the same address. */
     async invite(
       caller: Caller,
       requested: { readonly email: string; readonly role: Role; readonly orgId: string | undefined },
@@ -138,10 +135,10 @@ export const createPeopleService = (parts: {
       const invitation = {
         id: newId(),
         orgId,
-        // Letters with marks are written in two ways.
+        // Unicode has two forms of letters with marks.
         email: requested.email.normalize('NFC'),
         role: requested.role,
-        hash: hashOf(token),
+        hash: tokenHash(token),
         invitedBy: actorOf(caller),
         createdAt: at,
         expiresAt: new Date(at.getTime() + INVITATION_MS),
@@ -159,19 +156,19 @@ export const createPeopleService = (parts: {
       return { invitation, token, mail: await mailer.send(mailOf(invitation, linkOf(token))) }
     },
 
-    /** Makes the account of who was invited. @throws unauthorized as `readInvitation` */
+    /** Creates an invited person's account. @throws unauthorized like `readInvitation` */
     async accept({ token, name, password }: { token: string; name: string | null; password: string }): Promise<Person> {
       const { email } = await readInvitation(token)
       requireGoodPassword(password, email)
       const passwordHash = await hashPassword(password)
-      return database.transaction((tx) => join(tx, hashOf(token), { name, passwordHash }))
+      return database.transaction((tx) => join(tx, tokenHash(token), { name, passwordHash }))
     },
 
-    /** Those that count, of this address of mail: in the organization where one is named, else in all. */
+    /** Returns valid invitations to this email address: in one organization or, with null, in all. */
     openInvitationsTo: (db: Executor, email: string, orgId: string | null): Promise<Invitation[]> =>
       store.openInvitationsTo(db, email, orgId, now()),
 
-    /** Makes the account of who was invited, and has shown by the identity provider that the address is theirs. */
+    /** Creates the account of an invited person whose email address the identity provider has confirmed. */
     joinBy: (tx: Executor, { hash }: Pick<Invitation, 'hash'>, name: string | null): Promise<Person> =>
       join(tx, hash, { name, passwordHash: null }),
 

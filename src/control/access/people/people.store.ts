@@ -7,7 +7,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 export interface Person {
   readonly id: string
   readonly orgId: string
-  /** Null once they are erased. */
+  /** Null after it was erased. */
   readonly email: string | null
   readonly name: string | null
   readonly role: Role
@@ -25,7 +25,7 @@ export interface Invitation {
   readonly role: Role
   /** SHA-256 of its token, in hex. */
   readonly hash: string
-  /** The id of the person or key that made it. */
+  /** The id of the person or key that created it. */
   readonly invitedBy: string
   readonly createdAt: Date
   readonly expiresAt: Date
@@ -62,7 +62,7 @@ export const createPeopleStore = () => {
     countAdmins: async (db: Executor, orgId: string): Promise<number> =>
       (await people(db).where('org_id', '=', orgId).where('role', '=', 'admin').execute()).length,
 
-    /** The ids of the organization's administrators, which no other transaction changes until this one ends. */
+    /** Returns the ids of the organization's admins, and locks them until this transaction ends. */
     async lockAdmins(tx: Executor, orgId: string): Promise<string[]> {
       const { rows } = await sql<{ id: string }>`
         select id from people where org_id = ${orgId} and role = 'admin' and removed_at is null
@@ -91,7 +91,7 @@ export const createPeopleStore = () => {
       await tx.updateTable('people').set({ role }).where('id', '=', id).execute()
     },
 
-    /** Keeps the id, for what they did; nothing to sign in with, and no session. */
+    /** Keeps the id, for the person's past actions; removes their sessions and everything that they sign in with. */
     async remove(tx: Executor, id: string, now: Date): Promise<void> {
       await tx.deleteFrom('sessions').where('person_id', '=', id).execute()
       await tx.deleteFrom('recovery_codes').where('person_id', '=', id).execute()
@@ -103,7 +103,7 @@ export const createPeopleStore = () => {
         .execute()
     },
 
-    /** Erases a removed person's address and name, and their invitation. Returns how many had one. */
+    /** Erases a removed person's email address and name, and their invitation. Returns how many people had an address. */
     async eraseRemoved(tx: Executor, orgId: string, id: string): Promise<number> {
       const { rows } = await sql<{ email: string }>`
         with erased as (
@@ -117,7 +117,7 @@ export const createPeopleStore = () => {
       return rows.length
     },
 
-    /** An open invitation of the same address is replaced, also one that is made at this moment. */
+    /** Replaces an open invitation to the same address, even one that is created concurrently. */
     async invite(
       tx: Executor,
       { id, orgId, email, role, hash, invitedBy, createdAt, expiresAt }: Invitation,
@@ -152,7 +152,7 @@ export const createPeopleStore = () => {
       return row === undefined ? null : invitationFrom(row)
     },
 
-    /** Of two who accept at once, one does. */
+    /** Only one of several concurrent attempts succeeds. */
     async accept(tx: Executor, hash: string, now: Date): Promise<Invitation | null> {
       const row = await tx
         .updateTable('invitations')
@@ -165,19 +165,19 @@ export const createPeopleStore = () => {
       return row === undefined ? null : invitationFrom(row)
     },
 
-    /** False where it was accepted or revoked meanwhile. */
+    /** Returns false if it was accepted or revoked meanwhile. */
     async setInvitedRole(tx: Executor, id: string, role: Role): Promise<boolean> {
       const open = tx.updateTable('invitations').set({ role }).where('id', '=', id).where('accepted_at', 'is', null)
       return (await open.executeTakeFirst()).numUpdatedRows > 0n
     },
 
-    /** False where it was accepted or revoked meanwhile. */
+    /** Returns false if it was accepted or revoked meanwhile. */
     async revokeInvitation(tx: Executor, id: string): Promise<boolean> {
       const open = tx.deleteFrom('invitations').where('id', '=', id).where('accepted_at', 'is', null)
       return (await open.executeTakeFirst()).numDeletedRows > 0n
     },
 
-    /** Invitations that can no longer be accepted. */
+    /** Deletes invitations that expired before `before`. */
     async deleteEnded(db: Executor, before: Date): Promise<void> {
       await db.deleteFrom('invitations').where('expires_at', '<', before).execute()
     },

@@ -5,7 +5,7 @@ import type { OrgSettings, SettingsService } from '../settings/settings.service.
 import { teamOf } from './people.service.ts'
 import { NewSignInPolicy, SignInPolicy, TeamQuery } from './team.schema.ts'
 
-/** How the people of an organization sign in. */
+/** Routes for the sign-in rules of an organization. */
 export const signInPolicyRoutes = (app: App, settings: SettingsService): void => {
   app.get(
     '/api/v1/team/policy',
@@ -13,7 +13,6 @@ export const signInPolicyRoutes = (app: App, settings: SettingsService): void =>
       schema: {
         operationId: 'getSignInPolicy',
         summary: 'Get the sign-in rules of an organization',
-        'x-extension': true,
         querystring: TeamQuery,
         response: { 200: SignInPolicy },
       },
@@ -32,7 +31,6 @@ export const signInPolicyRoutes = (app: App, settings: SettingsService): void =>
         operationId: 'setSignInPolicy',
         summary: 'Change the sign-in rules of an organization',
         description: 'Takes effect immediately, including for open sessions.',
-        'x-extension': true,
         body: NewSignInPolicy,
         response: { 200: SignInPolicy },
       },

@@ -19,7 +19,7 @@ interface TeamParts {
 
 const ONE = { access: 'admin', errors: ['not_found', 'conflict'] } as const satisfies RouteConfig
 
-/** The people of an organization. */
+/** Routes for the people of an organization. */
 export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts): void => {
   const addressOf = (request: FastifyRequest): string =>
     publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`
@@ -33,7 +33,6 @@ export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts
         operationId: 'listTeam',
         summary: 'List the people of an organization',
         description: 'Members in the order in which they joined, then invitations, including expired ones.',
-        'x-extension': true,
         querystring: TeamQuery,
         response: { 200: Team },
       },
@@ -53,7 +52,6 @@ export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts
         summary: 'Invite a person to an organization',
         description:
           'The link works once, within 7 days, and is sent by email if SERVICE_SMTP_URL is set. Inviting the same address again replaces the invitation.',
-        'x-extension': true,
         body: NewInvitation,
         response: { 201: Invitation },
       },
@@ -82,7 +80,6 @@ export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts
       schema: {
         operationId: 'setMemberRole',
         summary: 'Change the role of a member',
-        'x-extension': true,
         params: MemberParams,
         body: NewRole,
         response: { 200: Member },
@@ -99,7 +96,6 @@ export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts
         operationId: 'removeMember',
         summary: 'Remove a member, or revoke an invitation',
         description: "Ends the member's sessions and personal keys. The last admin cannot be removed.",
-        'x-extension': true,
         params: MemberParams,
         response: { 204: Type.Null() },
       },

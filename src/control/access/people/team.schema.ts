@@ -8,13 +8,13 @@ const Role = OneOf(ROLES, {
   title: 'Role',
   description: 'admin: everything; member: everything except administration; viewer: read only',
 })
-/** One address: nothing that could be read as a second one, or as another line of a mail. */
+/** One address: nothing that could be read as a second one, or as another line of an email. */
 const Email = Matching(
   '^[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+@[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+$',
   'one email address, such as ada@example.org',
   { title: 'Email', description: 'An email address', maxLength: 254 },
 )
-/** It stands in a mail. */
+/** Appears in emails. */
 const OrgId = Line(128, 'Only for keys without an org_id')
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 

@@ -7,7 +7,7 @@ import type { Role } from '../../../domain/roles.ts'
 
 const PASSWORD = 'four unrelated words here'
 
-/** The fields of the answers here; which of them one has, the assertions tell. */
+/** The fields of the responses here; the assertions show which of them a response has. */
 interface Answer {
   readonly id: string
   readonly token: string
@@ -59,7 +59,7 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
     expect((await call('POST', '/invitations/accept', { token: late.body.token, password: PASSWORD })).status).toBe(401)
   })
 
-  it('has one invitation of an address that many invite at once', async () => {
+  it('has one invitation to an address, even if many invite it at once', async () => {
     const { call } = await start({ database })
     const invite = () => call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
     const answers = await Promise.all(Array.from({ length: 12 }, invite))
@@ -67,7 +67,7 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
     expect((await call('GET', '/team?org_id=acme')).body.members).toHaveLength(1)
   })
 
-  it('keeps one admin, also when two remove each other at once', async () => {
+  it('keeps one admin, even if the last two are removed or demoted at once', async () => {
     const { call, join } = await start({ database })
     const ada = await join('ada@acme.example', 'admin')
     expect((await call('DELETE', `/team/${ada.id}`)).status).toBe(409)
@@ -83,7 +83,7 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
   })
 })
 
-it('an invitation makes no account with a password that is guessed or short, and can still be accepted', async () => {
+it('an invitation creates no account with a short or guessable password, and can still be accepted', async () => {
   const { call } = await start()
   const { token } = (await call('POST', '/team', { email: 'somebody@acme.example', org_id: 'acme' })).body
   const refused: [what: string, wrong: object, message: RegExp][] = [
@@ -101,7 +101,7 @@ it('an invitation makes no account with a password that is guessed or short, and
   expect((await call('POST', '/invitations/accept', { token, password: PASSWORD })).status).toBe(201)
 })
 
-it('what is no address is refused', async () => {
+it('invalid email addresses are refused', async () => {
   const { call } = await start()
   const long = `${'x'.repeat(250)}@b.cd`
   for (const email of ['nobody', 'a@b,c@d', 'a b@c.de', 'a@b\r\nBcc: x@y.zz', '"x" <a@b.cd>', long]) {
@@ -115,7 +115,7 @@ it('what is no address is refused', async () => {
   }
 })
 
-it('an organization neither sees nor changes the team of another', async () => {
+it('an organization can neither see nor change the team of another', async () => {
   const { call, join } = await start()
   const ada = await join('ada@acme.example', 'admin')
   const { api_key: foreign } = (await call('POST', '/keys', { name: 'x', org_id: 'beta', scopes: ['admin'] })).body
@@ -145,7 +145,7 @@ const startMailServer = async () => {
 }
 
 it.skipIf(!hasMailServer)(
-  'mails the link (skipped without aiosmtpd), and says when the mail server does not take it',
+  'emails the link (skipped without aiosmtpd), and reports when the mail server cannot be reached',
   async () => {
     const { port, received } = await startMailServer()
     const { world, call } = await start({

@@ -3,9 +3,9 @@ import type { Executor } from '../../../platform/db/open.ts'
 
 const KEPT_MS = 5 * 60 * 1000
 
-/** Request counts of busy keys, added up over the processes that share a database. */
+/** Request counts of busy keys, summed over the processes that share a database. */
 export const createRateLimitsStore = () => ({
-  /** Adds what one process has counted and returns the totals over all of them, by the same names. */
+  /** Adds the counts of one process and returns the totals of all processes, by the same names. */
   async add(db: Executor, deltas: ReadonlyMap<string, number>, now: Date): Promise<Map<string, number>> {
     const names = [...deltas.keys()].sort()
     const { rows } = await sql<{ name: string; requests: number }>`

@@ -5,7 +5,7 @@ import { startWorld, type World } from '../../../../test/world.ts'
 const HOUR = 60 * 60
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** A person of acme with a session, and requests of a page that has it. */
+/** Creates a person of acme with a session, and sends requests from a page that has it. */
 const signedIn = async (world: World, role: string, { mfa = false } = {}) => {
   const person = randomUUID()
   const token = hashOf(person).slice(0, 43)
@@ -30,7 +30,8 @@ const signedIn = async (world: World, role: string, { mfa = false } = {}) => {
     })
     .execute()
   const cookie = `tributary_session_${new URL(world.baseUrl).port}=${token}`
-  const get = (path: string) => world.request('GET', path, { headers: { cookie, origin: world.baseUrl } })
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}) =>
+    world.request('GET', path, { headers: { cookie, origin: world.baseUrl, ...headers } })
   return { person, get }
 }
 
@@ -43,7 +44,7 @@ const setRules = (world: World, rules: object) =>
 
 const start = () => startWorld({ config: { enrollment: 'token' } })
 
-it('a person’s session has their role in their organization, as it is now, and ends with the account', async () => {
+it('a person’s session has their current role in their organization, and ends with the account', async () => {
   const world = await start()
   const { person, get } = await signedIn(world, 'member')
   expect((await get('/api/v1/session')).body).toMatchObject({ signed_in: true, key_name: null, org_id: 'acme' })
@@ -59,7 +60,7 @@ it('a person’s session has their role in their organization, as it is now, and
   expect((await get('/api/v1/models')).status).toBe(401)
 })
 
-it('it ends after its organization’s hours, also where they were shortened meanwhile', async () => {
+it('a session ends after its organization’s hours, even if they were shortened meanwhile', async () => {
   const world = await start()
   const { get } = await signedIn(world, 'viewer')
   await world.advance(9 * HOUR)
@@ -70,7 +71,7 @@ it('it ends after its organization’s hours, also where they were shortened mea
   expect((await get('/api/v1/models')).status).toBe(401)
 })
 
-it('it counts for nothing without the second factor that its organization has come to require', async () => {
+it('a session is refused without the second factor that its organization has come to require', async () => {
   const world = await start()
   const admin = await signedIn(world, 'admin')
   const member = await signedIn(world, 'member')
@@ -92,7 +93,7 @@ it('it counts for nothing without the second factor that its organization has co
   expect((await admin.get('/api/v1/session')).status).toBe(200)
 })
 
-it('it asks again who they are after the minutes without use', async () => {
+it('a person must confirm their identity after the minutes without use', async () => {
   const world = await start()
   const { get } = await signedIn(world, 'member')
   await setRules(world, { reauthenticate_minutes: 30 })
@@ -102,5 +103,21 @@ it('it asks again who they are after the minutes without use', async () => {
   }
   await world.advance(31 * 60)
   expect((await get('/api/v1/models')).status).toBe(403)
+  expect((await get('/api/v1/models')).status).toBe(403)
+})
+
+it('requests that a page sends by itself do not count as use', async () => {
+  const world = await start()
+  const { get } = await signedIn(world, 'member')
+  await setRules(world, { reauthenticate_minutes: 30 })
+  const usedAt = async () => (await world.database!.sql.selectFrom('sessions').select('used_at').execute())[0]!.used_at
+  const before = await usedAt()
+  for (const _ of [1, 2, 3]) {
+    await world.advance(9 * 60)
+    expect((await get('/api/v1/models', { 'x-service-background': '1' })).status).toBe(200)
+  }
+  expect(await usedAt()).toEqual(before)
+  await world.advance(4 * 60)
+  expect((await get('/api/v1/models', { 'x-service-background': '1' })).status).toBe(403)
   expect((await get('/api/v1/models')).status).toBe(403)
 })

@@ -1,17 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Caller, type EnrollmentMode, holds, SCOPES } from '../../../domain/access.ts'
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import { expiryOf, idleLimitOf, lifetimeOf, requiresMfa } from './session-limits.service.ts'
 import type { PersonalSession, SessionPerson, SessionsStore, StoredSession } from './sessions.store.ts'
 
-/** A browser that is signed in: what its cookie carries, and for how long. */
+/** The session of a signed-in browser: the token in its cookie, and how long that lasts. */
 export interface OpenedSession {
   readonly token: string
-  /** Of the cookie. */
+  /** The lifetime of the cookie. */
   readonly seconds: number
   readonly session: StoredSession
   readonly caller: Caller
@@ -19,7 +20,7 @@ export interface OpenedSession {
 
 interface SignedIn {
   readonly browser: string
-  /** By two factors. */
+  /** Whether with two factors. */
   readonly mfa: boolean
   /** When they last proved their identity: now if absent; null if unknown. */
   readonly authenticatedAt?: Date | null
@@ -34,9 +35,7 @@ export interface SessionParts {
   readonly newId: () => string
 }
 
-export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
-
-/** Opens sessions, and finds the person behind a session. */
+/** Opens sessions, and finds the callers behind them. */
 export const createSessionOpening = ({ database, store, keys, enrollment, now, newId }: SessionParts) => {
   const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
     if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
@@ -47,13 +46,14 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     const { person } = session
     const own = { keyId: session.id, sessionId: session.id, deviceId: null }
     if (person !== null) {
-      // One that was opened with their own key ends with it, and may do no more.
+      // A session that was opened with the person's own key ends with it, and may do no more.
       const key = session.keyId === null ? null : await keys.callerById(session.keyId, db)
       if (session.keyId !== null && key === null) return null
       const scopes = ROLE_SCOPES[person.role]
       return {
         ...own,
         personId: person.id,
+        ...(session.keyId !== null && { openedBy: session.keyId }),
         orgId: person.orgId,
         homeOrgId: person.orgId,
         grants: key === null ? scopes : scopes.filter((scope) => holds(key, scope)),
@@ -76,8 +76,8 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     const token = randomBytes(32).toString('base64url')
     const at = now()
     const id = newId()
-    const written = { ...of, id, hash: hashOf(token), browser: of.browser.slice(0, 300), createdAt: at, usedAt: at }
-    if (former !== null) await store.deleteByHash(tx, hashOf(former))
+    const written = { ...of, id, hash: tokenHash(token), browser: of.browser.slice(0, 300), createdAt: at, usedAt: at }
+    if (former !== null) await store.deleteByHash(tx, tokenHash(former))
     await store.insert(tx, { ...written, expiresAt: at })
     const session = (await store.find(tx, id))!
     const expiresAt = expiryOf(session, at)
@@ -94,8 +94,8 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     callerFor,
 
     /**
-     * Opens a session for the key of `caller`; without one where none is needed. Never takes a token that the browser
-     * brought: the one it had is ended.
+     * Opens a session for the key of `caller`, or without a key if none is needed. Never reuses a token that the browser sent:
+     * its former session ends.
      * @throws forbidden for a device's own key, and without a key under token enrollment
      */
     async open(caller: Caller | null, browser: string, former: string | null): Promise<OpenedSession> {
@@ -121,8 +121,8 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     },
 
     /**
-     * Opens a session for a person who has proved their identity, in the transaction `tx`
-     * where there is one. The one that the browser had is ended. @throws unauthorized when they were removed meanwhile
+     * Opens a session for a person who has proved their identity, in the transaction `tx` if it is given. The browser's former
+     * session ends. @throws unauthorized if the person was removed meanwhile
      */
     async openFor(
       person: { readonly id: string },
@@ -142,12 +142,12 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     },
 
     /**
-     * A person has confirmed their identity, `mfa` by two factors: their session continues with a new token.
-     * @throws unauthorized when it has ended meanwhile
+     * Continues the session of a person who has confirmed their identity (with two factors if `mfa`), with a new token.
+     * @throws unauthorized if it has ended meanwhile
      */
     async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {
       const token = randomBytes(32).toString('base64url')
-      await store.renew(tx, id, { hash: hashOf(token), mfa, at: now() })
+      await store.renew(tx, id, { hash: tokenHash(token), mfa, at: now() })
       const session = await store.find(tx, id)
       const made = session && (await opened(token, session, tx))
       if (made === null) throw unauthorized('This session has ended. Sign in again.')

@@ -3,7 +3,7 @@ import { VERSION } from '../../../version.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PersonalSession, SessionsService } from './sessions.service.ts'
 
-/** Responses that say who is signed in. */
+/** Creates responses that show who is signed in. */
 export const createSessionPresenter =
   ({
     sessions,
@@ -15,9 +15,9 @@ export const createSessionPresenter =
     readonly sessions: SessionsService
     readonly keys: KeysService
     readonly enrollment: EnrollmentMode
-    /** Whether there is a server for the playground. */
+    /** Whether a server for the playground is configured. */
     readonly hasInference: boolean
-    /** Its host; null where there is none. */
+    /** Its host; null if none is configured. */
     readonly identityProvider: string | null
   }) =>
   async (caller: Caller | null) => {

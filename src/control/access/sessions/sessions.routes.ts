@@ -22,8 +22,8 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       schema: {
         operationId: 'getSession',
         summary: 'Get the session of this browser',
-        description: 'The signed-in person or key, and the settings that the dashboard needs.',
-        'x-extension': true,
+        description:
+          'The signed-in person or key, and the settings that the dashboard needs. A request with the header X-Service-Background: 1, on any path, does not count as use of the session: pages send it with requests that the user did not cause.',
         response: { 200: Session },
       },
       config: { access: 'public', whileRestricted: true } satisfies RouteConfig,
@@ -38,7 +38,6 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
         operationId: 'createSignInLink',
         summary: 'Create a link that signs in a browser',
         description: 'The session acts with the key of this request. The link works once, within a minute.',
-        'x-extension': true,
         response: { 201: SignInLink },
       },
       config: { access: 'any-key', errors: ['conflict', 'forbidden'] } satisfies RouteConfig,
@@ -55,7 +54,6 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       schema: {
         operationId: 'closeSession',
         summary: 'Sign out this browser',
-        'x-extension': true,
         response: { 204: Type.Null() },
       },
       config: { access: 'public', errors: ['forbidden'] } satisfies RouteConfig,
@@ -78,7 +76,6 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
         operationId: 'listSessions',
         summary: 'List browser sessions',
         description: 'Open sessions, newest first, at most 1,000.',
-        'x-extension': true,
         response: { 200: SessionList },
       },
       config: { access: 'admin' } satisfies RouteConfig,
@@ -95,7 +92,6 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       schema: {
         operationId: 'revokeSession',
         summary: 'End a browser session',
-        'x-extension': true,
         params: SessionParams,
         response: { 204: Type.Null() },
       },

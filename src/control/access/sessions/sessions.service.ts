@@ -3,34 +3,35 @@ import type { Caller } from '../../../domain/access.ts'
 import { notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import { expiryOf, hasEnded, idleLimitOf } from './session-limits.service.ts'
-import { createSessionOpening, hashOf, type SessionParts } from './session-opening.service.ts'
+import { createSessionOpening, type SessionParts } from './session-opening.service.ts'
 import type { PersonalSession, SessionPerson } from './sessions.store.ts'
 
 export type { PersonalSession, SessionPerson, StoredSession } from './sessions.store.ts'
 
-/** Its last use is not written more often than this; where it matters after fewer minutes, ten times in them. */
+/** The last use is written at most once in this time, or in a tenth of the idle limit if that is less. */
 const WRITE_EVERY_MS = 15 * 60 * 1000
 const TOKEN = /^[\w-]{43}$/
 const MAX_LISTED = 1000
 const MAX_VALID_TOKENS = 10_000
 
-/** Sessions of browsers (the dashboard): a cookie's random token that stands for a key or a person, and ends with it. */
+/** Sessions of browsers (the dashboard). A cookie has a random token that stands for a key or a person, and ends with it. */
 export const createSessionsService = (parts: SessionParts) => {
   const { database, store, keys, now } = parts
   const { callerFor, ...opening } = createSessionOpening(parts)
 
-  /** Hashes of tokens that were valid recently: requests with them are not limited as guesses. */
+  /** Hashes of tokens that were valid recently: requests with them do not count as guesses. */
   const validTokens = new LRUCache<string, true>({ maxSize: MAX_VALID_TOKENS, sizeCalculation: () => 1 })
 
   return {
     ...opening,
 
-    /** Ends the sessions of a person; all but the one to keep. */
+    /** Ends the sessions of a person except the one to keep. */
     endOf: (tx: Executor, personId: string, keptId: string | null): Promise<void> => store.endOf(tx, personId, keptId),
 
-    /** A person's session, in which they are signed in now; null for other callers. */
+    /** The session in which a person is signed in now; null for other callers. */
     async ofPerson(caller: Caller): Promise<(PersonalSession & { readonly person: SessionPerson }) | null> {
       if (caller.personId === undefined || caller.sessionId === undefined) return null
       const session = await store.find(database.sql, caller.sessionId)
@@ -38,12 +39,17 @@ export const createSessionsService = (parts: SessionParts) => {
     },
 
     /**
-     * The caller behind a session's token; null when the token is unknown, or the session or its key has ended. Calls
-     * `onCacheMiss` before it looks up a token that was not valid recently; an error thrown there ends the lookup.
+     * Returns the caller behind a session's token; null if the token is unknown, or the session or its key has ended. Calls
+     * `onCacheMiss` before looking up a token that was not valid recently; an error thrown there ends the lookup. A background
+     * request, which a page sends by itself, does not count as use: a page that polls would never be idle.
      */
-    async authenticate(token: string, onCacheMiss: () => void = () => undefined): Promise<Caller | null> {
+    async authenticate(
+      token: string,
+      onCacheMiss: () => void = () => undefined,
+      isBackground = false,
+    ): Promise<Caller | null> {
       if (!TOKEN.test(token)) return null
-      const hash = hashOf(token)
+      const hash = tokenHash(token)
       if (!validTokens.has(hash)) onCacheMiss()
       const session = await store.findByHash(database.sql, hash)
       const at = now()
@@ -51,13 +57,14 @@ export const createSessionsService = (parts: SessionParts) => {
       validTokens.set(hash, true)
       const caller = await callerFor(session)
       const writeEvery = Math.min(WRITE_EVERY_MS, idleLimitOf(session) / 10)
-      if (caller?.restriction !== 'confirm' && at.getTime() - session.usedAt.getTime() > writeEvery) {
+      const isDue = at.getTime() - session.usedAt.getTime() > writeEvery
+      if (!isBackground && isDue && caller?.restriction !== 'confirm') {
         await store.extend(database.sql, session.id, at, expiryOf(session, at))
       }
       return caller
     },
 
-    /** Whether a caller of a while ago would be one again: its key was not revoked since, and its session has not ended. */
+    /** Whether an earlier caller is still valid: its key is not revoked, and its session has not ended or become restricted. */
     async isStillIn(caller: Caller): Promise<boolean> {
       if (caller.sessionId == null) return (await keys.callerById(caller.keyId)) !== null
       const session = await store.find(database.sql, caller.sessionId)
@@ -67,7 +74,7 @@ export const createSessionsService = (parts: SessionParts) => {
     },
 
     async close(token: string): Promise<void> {
-      const session = await store.findByHash(database.sql, hashOf(token))
+      const session = await store.findByHash(database.sql, tokenHash(token))
       if (session === null) return
       const actor = await callerFor(session)
       await database.transaction(async (tx) => {
@@ -79,7 +86,7 @@ export const createSessionsService = (parts: SessionParts) => {
     list: (caller: Caller): Promise<PersonalSession[]> =>
       store.list(database.sql, { orgId: caller.orgId }, now(), MAX_LISTED),
 
-    /** Those of the caller's own person. */
+    /** The sessions of the caller's own person. */
     listOwn: (caller: Caller & { readonly personId: string }): Promise<PersonalSession[]> =>
       store.list(database.sql, { orgId: caller.orgId, personId: caller.personId }, now(), MAX_LISTED),
 

@@ -3,18 +3,18 @@ import type { Role } from '../../../domain/roles.ts'
 import type { SessionRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** A browser's session as it is kept: never its token, only the SHA-256 of it. */
+/** A browser's session as stored: only the SHA-256 of its token, never the token itself. */
 export interface StoredSession {
   readonly id: string
   readonly hash: string
-  /** The key it stands for; null where it was opened without one. */
+  /** The key it stands for; null if it was opened without one. */
   readonly keyId: string | null
-  /** What the browser says it is, to recognize the session by. */
+  /** The browser's description of itself, for recognizing the session. */
   readonly browser: string
   readonly createdAt: Date
   readonly usedAt: Date
   readonly expiresAt: Date
-  /** For a person's session: when they last proved their identity, and whether by two factors. */
+  /** For a person's session: when they last proved their identity, and whether with two factors. */
   readonly authenticatedAt: Date | null
   readonly mfa: boolean
   readonly personId: string | null
@@ -32,12 +32,12 @@ export interface SessionPerson {
   readonly reauthenticateMinutes: number | null
 }
 
-/** With its person; null where it is none's, or they were removed. */
+/** With its person; null if it has none, or they were removed. */
 export interface PersonalSession extends StoredSession {
   readonly person: SessionPerson | null
 }
 
-/** Of organizations that have set nothing. */
+/** For organizations that have set none. */
 const DEFAULT_HOURS = 24
 
 const selectFrom = (db: Executor) =>
@@ -93,7 +93,7 @@ export const createSessionsStore = () => ({
     await db.deleteFrom('sessions').where('hash', '=', hash).execute()
   },
 
-  /** A new token replaces the session's old one, after the person has confirmed their identity. */
+  /** Replaces the session's token after the person has confirmed their identity. */
   async renew(db: Executor, id: string, renewed: { hash: string; mfa: boolean; at: Date }): Promise<void> {
     const { hash, mfa, at } = renewed
     await db
@@ -103,14 +103,14 @@ export const createSessionsStore = () => ({
       .execute()
   },
 
-  /** Ends those of a person; all but the one to keep. */
+  /** Ends the sessions of a person except the one to keep. */
   async endOf(db: Executor, personId: string, keptId: string | null): Promise<void> {
     let query = db.deleteFrom('sessions').where('person_id', '=', personId)
     if (keptId !== null) query = query.where('id', '!=', keptId)
     await query.execute()
   },
 
-  /** Newest first; those of an organization's keys and people where `orgId` names one, or of one person. */
+  /** Newest first: the sessions of an organization's keys and people (null for all), or of one person. */
   async list(
     db: Executor,
     of: { readonly orgId: string | null; readonly personId?: string },
@@ -132,7 +132,7 @@ export const createSessionsStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** Deletes a session that this organization (null: any) may see; null where there is none. */
+  /** Deletes a session that this organization (null for any) may see; null if there is none. */
   async delete(
     db: Executor,
     id: string,
@@ -159,13 +159,13 @@ export const createSessionsStore = () => ({
     return row === undefined ? null : { personId: row.person_id, orgId: row.org_id }
   },
 
-  /** Deletes a session of this person; true where there was one. */
+  /** Deletes a session of this person; true if there was one. */
   async deleteOwn(db: Executor, id: string, personId: string): Promise<boolean> {
     const query = db.deleteFrom('sessions').where('id', '=', id).where('person_id', '=', personId)
     return (await query.returning('id').executeTakeFirst()) !== undefined
   },
 
-  /** Those that are over, and those of keys that are. */
+  /** Deletes the sessions that have ended, and those of keys that have. */
   async deleteEnded(db: Executor, now: Date): Promise<void> {
     await db
       .deleteFrom('sessions')

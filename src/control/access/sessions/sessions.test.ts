@@ -7,7 +7,7 @@ const nameOf = (world: World): string => `tributary_session_${new URL(world.base
 
 const cookieIn = (answer: Answer): string => answer.headers.get('set-cookie')?.split(';')[0] ?? ''
 
-/** A browser on a page of this origin; the service's own when none is named. */
+/** A browser on a page of this origin, by default the service's own. */
 const browser = (world: World, cookie = '', origin = world.baseUrl) => {
   const headers = { origin, ...(cookie && { cookie }), 'user-agent': 'Browser 1' }
   return (method: string, path: string, body?: unknown) =>
@@ -19,7 +19,7 @@ const makeKey = async (world: World, fields: object): Promise<{ id: string; api_
   return body as { id: string; api_key: string }
 }
 
-/** Token enrollment, and a browser that has signed in with a key of organization acme. */
+/** Starts token enrollment, and a browser that is signed in with a key of the organization acme. */
 const signedIn = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:write', 'admin'] })
@@ -40,7 +40,7 @@ const anonymous = {
 }
 
 describe('a session', () => {
-  it('stands for the key that opened it, in every route, and the key is nowhere in it', async () => {
+  it('stands for the key that opened it, in every route, and never contains the key', async () => {
     const { world, key, opened, page } = await signedIn()
     const session = {
       signed_in: true,
@@ -67,7 +67,7 @@ describe('a session', () => {
     expect((await page('GET', '/api/v1/orgs/other')).status).toBe(404)
   })
 
-  it('ends when it is closed, and its cookie is then worth nothing', async () => {
+  it('ends when it is closed, and its cookie is then invalid', async () => {
     const { world, page } = await signedIn()
     const closed = await page('DELETE', '/api/v1/session')
     expect([closed.status, closed.headers.get('set-cookie')]).toEqual([
@@ -81,14 +81,14 @@ describe('a session', () => {
     })
   })
 
-  it('ends with its key at once', async () => {
+  it('ends as soon as its key is revoked', async () => {
     const { world, key, page } = await signedIn()
     await world.request('DELETE', `/api/v1/keys/${key.id}`, { key: world.service.firstAdminKey! })
     expect((await page('GET', '/api/v1/models')).status).toBe(401)
     expect((await page('GET', '/api/v1/session')).body).toEqual(anonymous)
   })
 
-  it('lasts seven days from its last use, and thirty from its beginning', async () => {
+  it('lasts seven days after its last use, and thirty days after its beginning', async () => {
     const { world, page } = await signedIn()
     const works = async () => (await page('GET', '/api/v1/keys/self')).status === 200
     for (const _ of [1, 2, 3, 4, 5]) {
@@ -105,7 +105,7 @@ describe('a session', () => {
     expect((await idle.world.database!.sql.selectFrom('sessions').select('id').execute()).length).toBe(0)
   })
 
-  it('is never one that the browser brought along, and signing in again ends the one before', async () => {
+  it('never reuses one that the browser sent, and signing in again ends the previous one', async () => {
     const { world, key, cookie } = await signedIn()
     const planted = `${nameOf(world)}=${'a'.repeat(43)}`
     const fresh = await browser(world, planted)('POST', '/api/v1/session', { api_key: key.api_key })
@@ -117,7 +117,7 @@ describe('a session', () => {
     expect((await browser(world, cookieIn(again))('GET', '/api/v1/keys/self')).status).toBe(200)
   })
 
-  it('is opened by no device’s key, no unknown one, and none at all', async () => {
+  it('cannot be opened with a device’s key, an unknown key, or no key', async () => {
     const { world } = await signedIn()
     const page = browser(world)
     const device = await world.request('POST', '/api/v1/devices/register', {
@@ -136,7 +136,7 @@ describe('a session', () => {
 
 describe('a request that another page sends with the session’s cookie', () => {
   it.each(['https://evil.example', 'http://localhost:1', 'http://127.0.0.1:1', 'null'])(
-    'from %s is nobody’s',
+    'from %s is anonymous',
     async (origin) => {
       const { world, cookie } = await signedIn()
       const page = browser(world, cookie, origin)
@@ -151,7 +151,7 @@ describe('a request that another page sends with the session’s cookie', () => 
     },
   )
 
-  it.each(['cross-site', 'same-site', 'none'])('is refused by Sec-Fetch-Site: %s too', async (site) => {
+  it.each(['cross-site', 'same-site', 'none'])('is also refused with Sec-Fetch-Site: %s', async (site) => {
     const { world, cookie } = await signedIn()
     const headers = { cookie, 'sec-fetch-site': site }
     expect((await world.request('GET', '/api/v1/models', { headers })).status).toBe(401)
@@ -159,7 +159,7 @@ describe('a request that another page sends with the session’s cookie', () => 
     expect((await world.request('POST', '/api/v1/models', { headers: own, body: { name: 'm' } })).status).toBe(201)
   })
 
-  it('is only answered without Origin and Sec-Fetch-Site where it reads', async () => {
+  it('is accepted without Origin and Sec-Fetch-Site only if it reads', async () => {
     const { world, cookie } = await signedIn()
     expect((await world.request('GET', '/api/v1/keys/self', { headers: { cookie } })).status).toBe(200)
     expect((await world.request('POST', '/api/v1/models', { headers: { cookie }, body: {} })).status).toBe(401)
@@ -167,7 +167,7 @@ describe('a request that another page sends with the session’s cookie', () => 
 })
 
 describe('sessions', () => {
-  it('are listed and ended by an administrator of their organization only', async () => {
+  it('can be listed and ended only by an admin of their organization', async () => {
     const { world, key, page } = await signedIn()
     const other = await makeKey(world, { name: 'other', org_id: 'beta', scopes: ['admin'] })
     const listed = (await page('GET', '/api/v1/sessions')).body as { sessions: { id: string }[] }
@@ -196,7 +196,7 @@ describe('sessions', () => {
     expect((await page('GET', '/api/v1/sessions')).status).toBe(401)
   })
 
-  it('need no key under open enrollment, and count for nothing once keys are needed', async () => {
+  it('need no key under open enrollment, and become invalid once keys are required', async () => {
     const world = await startWorld({ durable: true })
     const opened = await browser(world)('POST', '/api/v1/session', {})
     expect([opened.status, opened.body]).toEqual([
@@ -222,7 +222,7 @@ describe('sessions', () => {
     expect(world.service.firstAdminKey).not.toBeNull()
   })
 
-  it('of an https page come with a cookie that only https carries and no other host can set', async () => {
+  it('of an https page have a cookie that only https carries and no other host can set', async () => {
     const world = await startWorld({ config: { publicUrl: 'https://fleet.example.org', enrollment: 'token' } })
     const page = browser(world, '', 'https://fleet.example.org')
     const opened = await page('POST', '/api/v1/session', { api_key: world.service.firstAdminKey })
@@ -239,7 +239,7 @@ describe('a link that signs in another browser', () => {
     return (made.body as { path: string }).path.replace('/#sign-in=', '')
   }
 
-  it('opens a session for the key that made it, once, within a minute, and only from a page of the service', async () => {
+  it('opens a session for the key that created it, once, within a minute, and only from a page of the service', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const { api_key: key } = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['devices:read'] })
     const code = await openLink(world, key)
@@ -257,7 +257,7 @@ describe('a link that signs in another browser', () => {
     expect((await browser(world)('POST', '/api/v1/session', { code: late })).status).toBe(401)
   })
 
-  it('is worth nothing once its key is revoked, and is no code for a key', async () => {
+  it('is invalid once its key is revoked, and cannot be exchanged for a key', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey!
     const { api_key: key } = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['admin'] })
@@ -272,7 +272,7 @@ describe('a link that signs in another browser', () => {
     expect((await browser(world)('POST', '/api/v1/session', { code })).status).toBe(401)
   })
 
-  it('is made by no device, and not where no key is needed', async () => {
+  it('cannot be created by a device, or if no key is needed', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const device = await world.request('POST', '/api/v1/devices/register', {
       key: world.service.firstAdminKey!,

@@ -9,7 +9,7 @@ import type { OrgsService, StoredOrg } from '../orgs/orgs.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { type SettingsChanges, wireName } from './settings-changes.service.ts'
 
-/** The rules of an organization, in addition to those of its compliance preset. */
+/** Routes for an organization's rules, which apply in addition to those of its compliance preset. */
 export const orgSettingsRoutes = (
   app: App,
   orgs: OrgsService,
@@ -37,7 +37,6 @@ export const orgSettingsRoutes = (
         summary: 'Get the rules of an organization',
         description:
           'Includes the rules that are less strict than the compliance preset. A preset is not a certification.',
-        'x-extension': true,
         params: OrgParams,
         response: { 200: Settings },
       },
@@ -59,7 +58,6 @@ export const orgSettingsRoutes = (
           'Takes effect at once. A rule that is less strict than the compliance preset is reported as a violation; for ' +
           'audit_retention_days and require_approval it is rejected. Where require_approval is on, relaxing these two ' +
           'requires approval by a second admin.',
-        'x-extension': true,
         params: OrgParams,
         body: ChangeSettings,
         response: { 200: Settings },

@@ -18,11 +18,11 @@ type Change = Partial<OrgSettings>
 interface Payload {
   readonly orgId: string
   readonly change: Change
-  /** The values at the time of the request of the settings to change. */
+  /** The values that the settings to change had when the change was requested. */
   readonly before: Change
 }
 
-/** A setting by its name on the wire. */
+/** Returns the name of a setting in the API. */
 export const wireName = (name: SettingName): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const only = (settings: OrgSettings, change: Change): Change =>
@@ -36,7 +36,7 @@ const described = (change: Change, before: Change): string =>
     })
     .join(', ')
 
-/** Changes of an organization's rules: some are refused under its preset, some wait for a second admin. */
+/** Changes the rules of an organization: its preset forbids some changes, and others wait for a second admin. */
 export const createSettingsChanges = (parts: {
   readonly database: Database
   readonly settings: SettingsService
@@ -57,8 +57,8 @@ export const createSettingsChanges = (parts: {
 
   return {
     /**
-     * Changes those that are given, or has them wait for an approval: the id of which is returned.
-     * @throws conflict for what the preset does not allow, and for approvals if no one could approve
+     * Changes the given settings, or requests an approval and returns its id.
+     * @throws conflict for what the preset does not allow, and for turning on approvals if no one could approve
      */
     async change(
       caller: Caller,

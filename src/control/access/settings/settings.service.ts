@@ -13,7 +13,7 @@ export const createSettingsService = (parts: {
 }) => {
   const { database, store, now } = parts
 
-  /** In a transaction, on settings that it has locked. */
+  /** Call it in a transaction that has locked the settings. */
   const set = async (
     tx: Executor,
     orgId: string,
@@ -34,16 +34,16 @@ export const createSettingsService = (parts: {
 
     of: (orgId: string, db: Executor = database.sql): Promise<OrgSettings> => store.find(db, orgId),
 
-    /** Of every organization that has any. */
+    /** The settings of every organization that has any. */
     all: (): Promise<ReadonlyMap<string, OrgSettings>> => store.all(database.sql),
 
-    /** The strictest of several organizations. */
+    /** The strictest minimum of several organizations. */
     async minGroupSize(orgIds: readonly string[]): Promise<number> {
       const sizes = await Promise.all(orgIds.map(async (orgId) => (await store.find(database.sql, orgId)).minGroupSize))
       return Math.max(0, ...sizes.map((size) => size ?? 0))
     },
 
-    /** Changes those that are given. */
+    /** Changes only the given settings. */
     change: (orgId: string, change: Partial<OrgSettings>): Promise<OrgSettings> =>
       database.transaction(async (tx) => set(tx, orgId, await lock(tx, orgId), change)),
   }

@@ -9,13 +9,13 @@ export const createSettingsStore = () => ({
     return row === undefined ? DEFAULT_SETTINGS : fromRow(row)
   },
 
-  /** Those of the organizations that have any. */
+  /** The settings of every organization that has any. */
   async all(db: Executor): Promise<ReadonlyMap<string, OrgSettings>> {
     const rows = await db.selectFrom('org_settings').selectAll().execute()
     return new Map(rows.map((row) => [row.org_id, fromRow(row)]))
   },
 
-  /** The settings, locked until the transaction ends. */
+  /** Returns the settings, and locks them until the transaction ends. */
   async lock(tx: Executor, orgId: string, now: Date): Promise<OrgSettings> {
     await sql`
       insert into org_settings (org_id, updated_at) values (${orgId}, ${now}) on conflict do nothing`.execute(tx)

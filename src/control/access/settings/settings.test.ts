@@ -20,7 +20,7 @@ const start = async (
   return { world, call, found }
 }
 
-/** The fields of the answers here; which of them one has, the assertions tell. */
+/** The fields of the responses here; the assertions show which of them a response has. */
 interface Answer {
   readonly id: string
   readonly api_key: string
@@ -34,7 +34,7 @@ interface Answer {
 const SCOPES = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
 
 describe.each(COMPLIANCE)('an organization under %s', (compliance) => {
-  it('begins with the settings of the preset, and is told what is less strict', async () => {
+  it('begins with the settings of the preset, and sees which settings are less strict', async () => {
     const { call, found } = await start()
     const key = await found(compliance)
     const begun = await call('GET', '/orgs/acme/settings', undefined, key)
@@ -49,7 +49,7 @@ describe.each(COMPLIANCE)('an organization under %s', (compliance) => {
   })
 })
 
-it('keys end when the organization lets them end, also those that are asked to last longer', async () => {
+it('keys end when their organization requires it, even if a longer lifetime was requested', async () => {
   const { world, call, found } = await start()
   const key = await found('pci')
   const { expires_at } = (
@@ -60,7 +60,7 @@ it('keys end when the organization lets them end, also those that are asked to l
   expect((await call('GET', '/keys', undefined, key)).status).toBe(401)
 })
 
-it('keys that were made before the rule and last longer are counted and marked until they are rotated', async () => {
+it('keys that were created before the rule and last longer are counted and marked until they are rotated', async () => {
   const { world, call, found } = await start()
   const key = await found()
   const made = (await call('POST', '/keys', { name: 'old', scopes: ['models:read'] }, key)).body
@@ -77,7 +77,7 @@ it('keys that were made before the rule and last longer are counted and marked u
   expect(warnings).toEqual([expect.stringMatching(/^One key lasts longer than key_lifetime_days allows\./)])
 })
 
-it('every rollout goes back by itself', async () => {
+it('every rollout rolls back automatically', async () => {
   const { call, found } = await start()
   const key = await found('soc2')
   const { id } = (await call('POST', '/models', { name: 'm' }, key)).body
@@ -86,7 +86,7 @@ it('every rollout goes back by itself', async () => {
   expect((await call('POST', `/models/${id}/rollouts`, rollout, key)).body).toMatchObject({ auto_rollback: true })
 })
 
-it('analytics show no group that is smaller than the organization wants', async () => {
+it('analytics show no group smaller than the minimum of the organization', async () => {
   const { call, found } = await start()
   const key = await found('hipaa')
   for (let n = 0; n < 10; n++) {
@@ -101,7 +101,7 @@ it('analytics show no group that is smaller than the organization wants', async 
   expect(JSON.stringify((await ask()).body)).not.toContain('fewer than')
 })
 
-it('an installation of one region takes no organization of another', async () => {
+it('an installation in one region refuses organizations of another', async () => {
   const { call } = await start({ region: 'eu' })
   expect(await call('POST', '/orgs', { name: 'acme', region: 'us' })).toMatchObject({
     status: 400,
@@ -112,7 +112,7 @@ it('an installation of one region takes no organization of another', async () =>
   expect(await call('GET', `/orgs/${id}`)).toMatchObject({ body: { region: 'eu' } })
 })
 
-it('an installation does not start with organizations of another region, whose data it would take in', async () => {
+it('an installation does not start with organizations of another region, whose data it would store', async () => {
   const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const made = await world.request('POST', '/api/v1/orgs', { key, body: { name: 'acme', region: 'us' } })
@@ -124,7 +124,7 @@ it('an installation does not start with organizations of another region, whose d
   expect((await world.request('GET', '/api/v1/orgs/acme', { key })).status).toBe(200)
 })
 
-it('an organization changes no rules but its own', async () => {
+it('an organization can change only its own rules', async () => {
   const { call, found } = await start()
   await found('hipaa')
   const { api_key: foreign } = (await call('POST', '/keys', { name: 'x', org_id: 'beta', scopes: ['admin'] })).body

@@ -8,14 +8,14 @@ import { SessionList, SessionParams } from '../sessions/sessions.schema.ts'
 import { Account, NewPassword, PersonParams, RecoveryCodes, TotpCode, TotpSecret } from './account.schema.ts'
 import type { AccountService } from './account.service.ts'
 
-/** Open to sessions that may only set up a second factor; the service refuses those that must confirm who they are. */
+/** Open to sessions that may only set up a second factor; the service refuses those that must confirm their identity. */
 const ENROLLING = {
   access: 'any-key',
   whileRestricted: true,
   errors: ['forbidden', 'conflict', 'rate_limited'],
 } as const satisfies RouteConfig
 
-/** What is a person's own: how they sign in, and where they are signed in. */
+/** Routes for a person's own account: how they sign in, and where they are signed in. */
 export const accountRoutes = (app: App, account: AccountService): void => {
   app.get(
     '/api/v1/account',
@@ -23,7 +23,6 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'getAccount',
         summary: 'Get your account',
-        'x-extension': true,
         response: { 200: Account },
       },
       config: { ...ENROLLING, errors: ['forbidden'] },
@@ -60,7 +59,6 @@ export const accountRoutes = (app: App, account: AccountService): void => {
         summary: 'Change your password',
         description:
           'Ends your other sessions; this session gets a new token. Your personal keys stay valid unless revoke_keys is true.',
-        'x-extension': true,
         body: NewPassword,
         response: { 204: Type.Null() },
       },
@@ -82,7 +80,6 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'listOwnSessions',
         summary: 'List your sessions',
-        'x-extension': true,
         response: { 200: SessionList },
       },
       config: { access: 'any-key', errors: ['forbidden'] } satisfies RouteConfig,
@@ -99,7 +96,6 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'revokeOwnSession',
         summary: 'End one of your sessions',
-        'x-extension': true,
         params: SessionParams,
         response: { 204: Type.Null() },
       },
@@ -112,7 +108,7 @@ export const accountRoutes = (app: App, account: AccountService): void => {
   )
 }
 
-/** The second factor of a person. */
+/** Routes for a person's second factor. */
 export const factorRoutes = (app: App, account: AccountService): void => {
   app.post(
     '/api/v1/account/totp',
@@ -121,7 +117,6 @@ export const factorRoutes = (app: App, account: AccountService): void => {
         operationId: 'beginTotp',
         summary: 'Start setting up an authenticator app',
         description: 'Takes effect after POST /account/totp/confirm receives a code from the app.',
-        'x-extension': true,
         response: { 201: TotpSecret },
       },
       config: ENROLLING,
@@ -136,7 +131,6 @@ export const factorRoutes = (app: App, account: AccountService): void => {
         operationId: 'confirmTotp',
         summary: 'Finish setting up an authenticator app',
         description: 'Ends your other sessions. This session gets a new token and counts as two-factor.',
-        'x-extension': true,
         body: TotpCode,
         response: { 200: RecoveryCodes },
       },
@@ -155,7 +149,6 @@ export const factorRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'removeTotp',
         summary: 'Remove your authenticator app',
-        'x-extension': true,
         response: { 204: Type.Null() },
       },
       config: ENROLLING,
@@ -173,7 +166,6 @@ export const factorRoutes = (app: App, account: AccountService): void => {
         operationId: 'renewRecoveryCodes',
         summary: 'Generate new recovery codes',
         description: 'The previous codes stop working.',
-        'x-extension': true,
         response: { 201: RecoveryCodes },
       },
       config: ENROLLING,
@@ -190,7 +182,6 @@ export const factorRoutes = (app: App, account: AccountService): void => {
         summary: 'Reset the second factor of a member',
         description:
           'Removes their authenticator app, passkeys, recovery codes and link to the identity provider, and ends their sessions.',
-        'x-extension': true,
         params: PersonParams,
         response: { 204: Type.Null() },
       },

@@ -23,7 +23,7 @@ const CONFIRM =
 const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>
   auditNote({ kind: 'person', id, orgId, name: email, before, after })
 
-/** What people sign in with, changed by themselves in their browser: no key may, not even their own. */
+/** Lets people change how they sign in. Only their browser may do this: no key, not even their own. */
 export const createAccountService = (parts: {
   readonly database: Database
   readonly accounts: AccountsStore
@@ -45,7 +45,7 @@ export const createAccountService = (parts: {
     return { session, account } as Own
   }
 
-  /** They showed who they are too long ago, or by one factor where they have two. */
+  /** True if they proved their identity too long ago, or with one factor although they have two. */
   const mustConfirm = (caller: Caller, { session, account }: Own): boolean => {
     const age = now().getTime() - (session.authenticatedAt?.getTime() ?? 0)
     const isWeak = !session.mfa && (account.totp || account.passkeys > 0)
@@ -60,13 +60,13 @@ export const createAccountService = (parts: {
 
   const makeRecoveryCodes = async (tx: Executor, id: string): Promise<string[]> => {
     const codes = newRecoveryCodes()
-    // Of two requests at once, only the last one's codes count.
+    // Of concurrent requests, only the last one's codes count.
     await accounts.lock(tx, id)
     await accounts.setRecoveryCodes(tx, id, codes.map(recoveryHashOf))
     return codes
   }
 
-  /** A factor was removed: recovery codes go with the last. @throws conflict where the organization requires one */
+  /** Deletes the recovery codes with the last second factor. @throws conflict if the organization requires one */
   const afterRemoval = async (tx: Executor, { session, account: { id } }: Own): Promise<void> => {
     const { totp, passkeys } = (await accounts.lock(tx, id))!
     if (totp || passkeys > 0) return
@@ -81,12 +81,12 @@ export const createAccountService = (parts: {
     makeRecoveryCodes,
     mustConfirm,
     afterRemoval,
-    /** The account of a session in which they have just shown who they are. @throws forbidden */
+    /** The account of a session whose person has recently proved their identity. @throws forbidden */
     recent,
 
     ...createPasswordChange({ ...parts, own, note }),
 
-    /** An authenticator app to be: it counts once a code of it was shown. @throws conflict where there is one */
+    /** Begins to set up an authenticator app, which counts once its code was shown. @throws conflict if there is one */
     async beginTotp(caller: Caller): Promise<{ secret: string; uri: string }> {
       const { account } = await recent(caller)
       const secret = newTotpSecret()
@@ -100,7 +100,7 @@ export const createAccountService = (parts: {
       return { secret, uri: totpUri(secret, { email: account.email, issuer: `${ISSUER} (${account.orgId})` }) }
     },
 
-    /** Their other sessions, which one factor opened, end; with their first factor they get recovery codes. */
+    /** Ends the person's other sessions, which one factor opened. The first second factor comes with recovery codes. */
     async confirmTotp(caller: Caller, code: string): Promise<{ opened: OpenedSession; recoveryCodes: string[] }> {
       const { account, session } = await recent(caller)
       if (account.totp || account.totpSecret === null) {
@@ -133,7 +133,7 @@ export const createAccountService = (parts: {
       })
     },
 
-    /** Ten new ones in place of all that they had. @throws conflict where they have no second factor to lose */
+    /** Replaces all recovery codes with ten new ones. @throws conflict for a person without a second factor */
     async renewRecoveryCodes(caller: Caller): Promise<string[]> {
       const { account } = await recent(caller)
       if (!account.totp && account.passkeys === 0) {
@@ -146,7 +146,7 @@ export const createAccountService = (parts: {
       })
     },
 
-    /** An admin removes all factors but the password of a member who has lost them; the member's sessions end. */
+    /** Removes all factors but the password for a member who has lost them (admins only); the member's sessions end. */
     async resetFactors(caller: Caller, id: string): Promise<void> {
       if (id === caller.personId) throw forbidden('Change your own second factors in your account.')
       await database.transaction(async (tx) => {

@@ -24,7 +24,7 @@ const signedIn = async (people: People, email = 'ada@acme.example') => {
   return browser
 }
 
-it('a second factor is asked for, counts once, and opens nothing before', async () => {
+it('a second factor is required, works once, and gives no access before it is shown', async () => {
   const people = await startPeople()
   await people.join('ada@acme.example')
   const first = await signedIn(people)
@@ -71,7 +71,7 @@ it('a second factor is asked for, counts once, and opens nothing before', async 
   expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: true, recovery_codes_left: 9 })
 })
 
-it('who must have a second factor may set one up, and nothing else before', async () => {
+it('a person who must have a second factor can set one up, and do nothing else before', async () => {
   const people = await startPeople()
   await people.join('ada@acme.example')
   await people.byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' })
@@ -100,7 +100,7 @@ it('who must have a second factor may set one up, and nothing else before', asyn
   expect((await browser.call('GET', '/models')).status).toBe(200)
 })
 
-it('a session that a personal key opens follows the rules for people, and ends with the key and the password', async () => {
+it('a session that a personal key opens follows the rules for people, and ends with the key or a new password', async () => {
   const people = await startPeople()
   const { key } = await joinWithKey(people.world, people.world.service.firstAdminKey!, 'ada@acme.example', 'admin')
   const withKey = async () => {
@@ -133,7 +133,7 @@ it('a session that a personal key opens follows the rules for people, and ends w
   expect((await again.call('GET', '/models')).status).toBe(401)
 })
 
-it('a changed password ends the sign-ins that wait for a second factor, and changes once', async () => {
+it('a new password ends the sign-ins that wait for a second factor, and is set only once', async () => {
   const people = await startPeople()
   await people.join('ada@acme.example')
   const browser = await signedIn(people)
@@ -147,7 +147,7 @@ it('a changed password ends the sign-ins that wait for a second factor, and chan
   expect((await waiting.call('POST', '/session/second-factor', { recovery_code: codes[0] })).status).toBe(401)
 })
 
-it('factors change only soon after a person has shown who they are, and never by a key', async () => {
+it('factors can be changed only soon after a person has proved their identity, and never with a key', async () => {
   const people = await startPeople()
   await people.join('ada@acme.example', 'viewer')
   const browser = await signedIn(people)
@@ -173,7 +173,7 @@ it('factors change only soon after a person has shown who they are, and never by
   }
 })
 
-it('another password needs the old one, and ends the other sessions', async () => {
+it('a new password requires the old one, and ends the other sessions', async () => {
   const people = await startPeople()
   await people.join('ada@acme.example')
   await people.join('bob@acme.example')
@@ -196,7 +196,7 @@ it('another password needs the old one, and ends the other sessions', async () =
   expect((await browser.call('GET', '/account')).status).toBe(401)
 })
 
-it('another password leaves personal keys, unless they are to be revoked with it', async () => {
+it('a new password leaves personal keys, unless they are to be revoked with it', async () => {
   const people = await startPeople()
   const { key } = await joinWithKey(people.world, people.world.service.firstAdminKey!, 'ada@acme.example', 'member')
   const browser = await signedIn(people)
@@ -209,7 +209,7 @@ it('another password leaves personal keys, unless they are to be revoked with it
   expect(await works()).toBe(401)
 })
 
-it('an admin resets the second factor of their own organization’s members', async () => {
+it('an admin can reset the second factor only of members of their own organization', async () => {
   const people = await startPeople()
   const ada = await people.join('ada@acme.example')
   await people.join('eve@beta.example', 'admin', 'beta')
@@ -224,7 +224,7 @@ it('an admin resets the second factor of their own organization’s members', as
   await signedIn(people)
 })
 
-it('a login that a person’s session approves gives a key of their own, which ends with them', async () => {
+it('a login that a person’s session approves gives a personal key, which ends when they are removed', async () => {
   const people = await startPeople()
   await people.join('root@acme.example')
   const ada = await people.join('ada@acme.example', 'viewer')

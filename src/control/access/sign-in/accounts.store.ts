@@ -3,7 +3,7 @@ import type { Role } from '../../../domain/roles.ts'
 import type { PersonRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** What a person signs in with. */
+/** How a person signs in. */
 export interface Account {
   readonly id: string
   readonly orgId: string
@@ -11,13 +11,13 @@ export interface Account {
   readonly name: string | null
   readonly role: Role
   readonly passwordHash: string | null
-  /** Who they are to the identity provider; null where they are not linked. */
+  /** The person's identity at the identity provider; null if they are not linked. */
   readonly oidcIdentity: string | null
-  /** Sealed. */
+  /** Encrypted by `secrets.seal`. */
   readonly totpSecret: string | null
-  /** Whether it counts: they have shown a code of it. */
+  /** Whether the secret counts, because the person has shown a code of it. */
   readonly totp: boolean
-  /** Time step of the last code that was accepted. */
+  /** The time step of the last code that was accepted. */
   readonly totpStep: number | null
   readonly passkeys: number
   readonly recoveryCodesLeft: number
@@ -42,27 +42,27 @@ export const createAccountsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** As `find`, and locked until the transaction ends. */
+  /** Like `find`, but locks the account until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<Account | null> {
     await sql`select from people where id = ${id} for update`.execute(tx)
     return this.find(tx, id)
   },
 
-  /** Those of this address of mail, up to two: in the organization where one is named, else in all. */
+  /** Returns up to two accounts with this email address: in one organization or, with null, in all. */
   async allByEmail(db: Executor, email: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     return (await query.limit(2).execute()).map(fromRow)
   },
 
-  /** Accounts of a person that the identity provider knows, as `allByEmail`. */
+  /** Returns accounts with this identity at the provider, like `allByEmail`. */
   async allByIdentity(db: Executor, identity: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where('oidc_identity', '=', identity)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     return (await query.limit(2).execute()).map(fromRow)
   },
 
-  /** Links the account to an identity at the provider; false if it is linked to one already. */
+  /** Links the account to an identity at the provider; false if it is already linked to one. */
   async linkIdentity(tx: Executor, id: string, identity: string): Promise<boolean> {
     const query = tx
       .updateTable('people')
@@ -76,13 +76,13 @@ export const createAccountsStore = () => ({
     await tx.updateTable('people').set({ signed_in_at: now }).where('id', '=', id).execute()
   },
 
-  /** False where the password is no longer the one of this hash. */
+  /** Returns false if the password no longer has the hash `from`. */
   async setPassword(tx: Executor, id: string, { from, to }: { from: string | null; to: string }): Promise<boolean> {
     const query = tx.updateTable('people').set({ password_hash: to }).where('id', '=', id)
     return (await query.where('password_hash', 'is not distinct from', from).executeTakeFirst()).numUpdatedRows > 0n
   },
 
-  /** Their authenticator app to be; false where they have one that counts. */
+  /** Stores the secret of a new authenticator app; false if the person has one that counts. */
   async setTotpSecret(tx: Executor, id: string, sealed: string): Promise<boolean> {
     const query = tx
       .updateTable('people')
@@ -96,7 +96,7 @@ export const createAccountsStore = () => ({
     await tx.updateTable('people').set({ totp_confirmed_at: now }).where('id', '=', id).execute()
   },
 
-  /** Takes the code of this time step; false where it, or a later one, was taken before. */
+  /** Accepts the code of this time step; false if it or a later one was accepted before. */
   async takeTotpStep(tx: Executor, id: string, step: number): Promise<boolean> {
     const query = tx
       .updateTable('people')
@@ -114,7 +114,7 @@ export const createAccountsStore = () => ({
       .execute()
   },
 
-  /** In place of those that they had. */
+  /** Replaces the recovery codes that the person had. */
   async setRecoveryCodes(tx: Executor, id: string, hashes: readonly string[]): Promise<void> {
     await tx.deleteFrom('recovery_codes').where('person_id', '=', id).execute()
     if (hashes.length === 0) return
@@ -124,7 +124,7 @@ export const createAccountsStore = () => ({
       .execute()
   },
 
-  /** Takes a recovery code; false where they have no such, or it was taken before. */
+  /** Uses up a recovery code; false if it is unknown or was used before. */
   async takeRecoveryCode(tx: Executor, id: string, hash: string, now: Date): Promise<boolean> {
     const query = tx
       .updateTable('recovery_codes')
@@ -135,7 +135,7 @@ export const createAccountsStore = () => ({
     return (await query.returning('hash').executeTakeFirst()) !== undefined
   },
 
-  /** Removes all factors other than the password, and the identity at the provider. */
+  /** Removes all factors other than the password, and the link to the identity provider. */
   async removeFactors(tx: Executor, id: string): Promise<void> {
     await tx.updateTable('people').set({ oidc_identity: null }).where('id', '=', id).execute()
     await this.removeTotp(tx, id)

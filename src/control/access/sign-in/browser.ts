@@ -24,7 +24,7 @@ export const browserOf = (request: FastifyRequest): Browser => ({
   former: sessionTokenIn(request),
 })
 
-/** Set-Cookie of what came of a sign-in. */
+/** Returns the Set-Cookie headers for the outcome of a sign-in. */
 export const cookiesOf = (request: FastifyRequest, outcome: Outcome): string[] =>
   outcome.kind === 'step'
     ? [stepCookie(request, outcome.token, STEP_SECONDS)]

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client'
 import type { Config } from '../../../config.ts'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { forbidden, ServiceError, unauthorized } from '../../../domain/errors.ts'
 import { cut } from '../../../domain/text.ts'
 
@@ -16,20 +17,20 @@ export interface AuthorizationRequest {
   readonly nonce: string
   readonly verifier: string
   readonly redirectUri: string
-  /** They are signed in, and show again who they are. */
+  /** Whether a person who is already signed in proves their identity again. */
   readonly fresh: boolean
 }
 
 /** The identity that the provider confirms. */
 export interface Vouched {
-  /** Issuer and subject, in one text: an issuer has no space in it. */
+  /** Issuer and subject in one text, separated by a space: an issuer contains none. */
   readonly identity: string
-  /** Null where the provider has not verified that it is theirs. */
+  /** Null if the provider has not verified that it is theirs. */
   readonly email: string | null
   readonly name: string | null
-  /** They showed two factors there: `amr` has `mfa` (RFC 8176). */
+  /** Whether they used two factors there: `amr` has `mfa` (RFC 8176). */
   readonly mfa: boolean
-  /** Since they last showed there who they are; null where the provider does not say. */
+  /** Seconds since they last proved their identity there; null if the provider does not report it. */
   readonly ageSeconds: number | null
 }
 
@@ -37,12 +38,12 @@ const isTimeout = (error: unknown): boolean =>
   (error instanceof Error && error.name === 'TimeoutError') ||
   (error instanceof oidc.ClientError && error.code === 'OAUTH_TIMEOUT')
 
-/** OpenID Connect 1.0: the authorization code flow with PKCE, by openid-client. */
+/** OpenID Connect 1.0: the authorization code flow with PKCE, using openid-client. */
 export const createIdentityProvider = ({ issuer, clientId, clientSecret }: ProviderSettings) => {
   const url = new URL(issuer)
   let found: Promise<oidc.Configuration> | null = null
 
-  /** OpenID Connect Core, section 9: client_secret_basic, where the provider does not want it otherwise. */
+  /** Uses client_secret_basic unless the provider does not support it (OpenID Connect Core, section 9). */
   const authenticate: oidc.ClientAuth = (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const method = methods.includes('client_secret_basic') ? oidc.ClientSecretBasic : oidc.ClientSecretPost
@@ -59,7 +60,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     )
   }
 
-  /** What comes of a failure is asked for again by the next sign-in. */
+  /** Keeps the result; after a failure, the next sign-in tries again. */
   const discover = (): Promise<oidc.Configuration> =>
     (found ??= oidc
       .discovery(url, clientId, undefined, authenticate, {
@@ -86,11 +87,11 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
       expectedNonce: request.nonce,
       pkceCodeVerifier: request.verifier,
       idTokenExpected: true,
-      // Some minutes for a page of the provider between its sign-in and the way back.
+      // Allows some minutes for a page of the provider between its sign-in and the redirect.
       ...(request.fresh && { maxAge: 5 * 60 }),
     })
     const claims = tokens.claims()!
-    // Claims of the scope `email` are in the user info, and in the ID token too where the provider likes (Core, 5.4).
+    // Claims of the scope `email` are in the user info, and with some providers also in the ID token (Core, 5.4).
     if (claims.email !== undefined || config.serverMetadata().userinfo_endpoint === undefined) return claims
     return { ...(await oidc.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims }
   }
@@ -115,10 +116,10 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
   }
 
   return {
-    /** The provider as people know it: its host. */
+    /** The name of the provider for people: its host. */
     name: url.host,
 
-    /** Where to send the browser. @throws upstream_failed, upstream_timeout */
+    /** Returns where to send the browser. @throws upstream_failed, upstream_timeout */
     async begin(
       redirectUri: string,
       { fresh, email }: { readonly fresh: boolean; readonly email: string | null },
@@ -141,8 +142,8 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     },
 
     /**
-     * The identity that the provider confirms; `query` is what it appended to the address.
-     * @throws unauthorized for an answer that is not of this request; forbidden when it says no; upstream_failed, upstream_timeout
+     * Returns the identity that the provider confirms; `query` is what it appended to the address.
+     * @throws unauthorized for a response to another request; forbidden if it refuses; upstream_failed, upstream_timeout
      */
     async finish(query: string, request: AuthorizationRequest): Promise<Vouched> {
       const answer = new URL(request.redirectUri)
@@ -169,13 +170,13 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
 /** OpenID Connect Core, section 2. */
 const MAX_SUBJECT = 255
 
-/** An error's code from the provider, which may be anything. */
-const wordOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'for a reason of its own')
+/** Returns an error code from the provider, which can be any text. */
+const wordOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'unknown error code')
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof oidc.ResponseBodyError) return `it refused this service (${wordOf(error.error)})`
   const { cause = null } = error instanceof Error ? error : {}
-  const message = cause instanceof Error ? cause.message : error instanceof Error ? error.message : String(error)
+  const message = cause instanceof Error ? cause.message : errorMessage(error)
   if (/auth_time|End-User authentication/.test(message))
     return 'it does not confirm that you signed in there within the last 5 minutes (auth_time)'
   return message.slice(0, 200)

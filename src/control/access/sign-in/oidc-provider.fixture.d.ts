@@ -1,4 +1,4 @@
-// As much of the package as the tests' identity provider uses; it has no types of its own.
+// The part of the package that the tests' identity provider uses; the package has no types.
 declare module 'oidc-provider' {
   // biome-ignore lint/style/noDefaultExport: It is the package's.
   export default class Provider {

@@ -10,7 +10,7 @@ import type { Oidc } from './oidc.service.ts'
 import { ProviderAddress, ProviderAnswer, ProviderSignIn, SignInStep } from './sign-in.schema.ts'
 import { STEP_SECONDS } from './steps.service.ts'
 
-/** The page of the dashboard to which the provider sends the browser back: what is registered there. */
+/** The dashboard page to which the provider redirects the browser; the provider has it registered. */
 const CALLBACK = '/sign-in/callback'
 
 interface OidcParts {
@@ -19,7 +19,7 @@ interface OidcParts {
   readonly publicUrl: string | null
 }
 
-/** Signing in by an identity provider (OpenID Connect). */
+/** Routes for signing in with an identity provider (OpenID Connect). */
 export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): void => {
   app.post(
     '/api/v1/session/oidc',
@@ -29,7 +29,6 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
         summary: 'Begin a sign-in with the identity provider',
         description:
           'Returns the address to send the browser to. A user who is already signed in must authenticate again there. The provider redirects the browser to /sign-in/callback, which passes the query string on to POST /session/oidc/callback.',
-        'x-extension': true,
         body: optionalBody(ProviderSignIn),
         response: { 200: ProviderAddress },
       },
@@ -57,7 +56,6 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
         summary: 'Finish a sign-in with the identity provider',
         description:
           'Works once, within 5 minutes, in the browser that began the sign-in. Responds with 200 when a second factor is still required: nobody is signed in until then.',
-        'x-extension': true,
         body: ProviderAnswer,
         response: { 201: Session, 200: SignInStep },
       },

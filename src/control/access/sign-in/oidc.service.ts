@@ -10,14 +10,14 @@ import type { Steps } from './steps.service.ts'
 
 const SEVERAL = 'You belong to several organizations. Begin again, and name one of them.'
 
-/** Who is invited, and so may sign in. */
+/** People who are invited, and may therefore sign in. */
 interface Invitations {
   openInvitationsTo(db: Executor, email: string, orgId: string | null): Promise<readonly { readonly hash: string }[]>
-  /** Makes their account. @throws unauthorized when the invitation ended meanwhile */
+  /** Creates their account. @throws unauthorized if the invitation ended meanwhile */
   joinBy(tx: Executor, invitation: { readonly hash: string }, name: string | null): Promise<{ readonly id: string }>
 }
 
-/** A sign-in at the identity provider that is under way. */
+/** A sign-in that waits for the identity provider. */
 interface Waiting {
   readonly request: AuthorizationRequest
   readonly orgId: string | null
@@ -25,10 +25,10 @@ interface Waiting {
   readonly sessionId: string | null
 }
 
-/** Signs people in by the identity provider. It vouches for who they are; whether they may come in, an admin has said. */
+/** Signs people in with the identity provider. It confirms their identity; an admin has decided whether they may sign in. */
 export const createOidc = (parts: {
   readonly database: Database
-  /** Null where none is set. */
+  /** Null if none is configured. */
   readonly provider: IdentityProvider | null
   readonly accounts: AccountsStore
   readonly people: Invitations
@@ -44,7 +44,7 @@ export const createOidc = (parts: {
     throw conflict('This service has no identity provider: set SERVICE_OIDC_ISSUER. Sign in another way.')
   }
 
-  /** By the verified address of mail, once: an account that an admin has made, or invited. */
+  /** Links an account that an admin has created or invited to the identity, once, by its verified email address. */
   const link = async (tx: Executor, vouched: Vouched, orgId: string | null): Promise<Account> => {
     const { identity, email, name } = vouched
     if (email === null) {
@@ -57,7 +57,7 @@ export const createOidc = (parts: {
     if (found.length + invitations.length > 1) throw unauthorized(SEVERAL)
     if (found.length + invitations.length === 0) {
       throw forbidden(
-        `Nobody has invited ${email}${orgId === null ? '' : ` to '${orgId}'`}. Ask an admin for an invitation.`,
+        `There is no invitation for ${email}${orgId === null ? '' : ` to '${orgId}'`}. Ask an admin for one.`,
       )
     }
     const id = found[0]?.id ?? (await people.joinBy(tx, invitations[0]!, name)).id
@@ -78,7 +78,7 @@ export const createOidc = (parts: {
     return known[0] ?? (await link(tx, vouched, orgId))
   }
 
-  /** Their session continues: they have confirmed their identity again. */
+  /** Continues the session of a person who has confirmed their identity again. */
   const confirm = async (
     tx: Executor,
     { sessionId, personId }: { readonly sessionId: string; readonly personId: string },
@@ -96,11 +96,11 @@ export const createOidc = (parts: {
   }
 
   return {
-    /** The provider's host; null where none is set. */
+    /** The provider's host; null if none is configured. */
     name: provider?.name ?? null,
 
     /**
-     * The address to send the browser to, and the token of its step. Who is signed in as a person shows again who they are.
+     * Returns where to send the browser, and the token of its step. A person who is signed in must authenticate again.
      * @throws conflict without a provider; upstream_failed, upstream_timeout
      */
     async begin(
@@ -119,7 +119,8 @@ export const createOidc = (parts: {
     },
 
     /**
-     * What comes of the provider's answer, in the browser that began. @throws unauthorized, forbidden, upstream_failed, upstream_timeout
+     * Finishes a sign-in with the provider's response, in the browser that began it.
+     * @throws unauthorized, forbidden, upstream_failed, upstream_timeout
      */
     async finish(token: string | null, query: string, browser: Browser): Promise<Outcome> {
       const step = await steps.take(database.sql, token, 'oidc')

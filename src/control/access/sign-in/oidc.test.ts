@@ -24,7 +24,7 @@ const start = async (options: Parameters<typeof startPeople>[0] = {}) => {
 }
 
 it.each(['embedded', 'postgres'] as const)(
-  'an invited person joins by the identity provider on %s',
+  'an invited person joins with the identity provider on %s',
   async (database) => {
     const { world, invite, begin, finish, signIn, provider, byKey } = await start({ database })
     await invite('Ada@acme.example')
@@ -47,7 +47,7 @@ it.each(['embedded', 'postgres'] as const)(
     expect((await browser.call('GET', '/account')).body).toMatchObject({ password: false, identity_provider: true })
     expect((await browser.call('GET', '/models')).status).toBe(200)
 
-    // From now on by issuer and subject: another address there is still the same person, the same address no other one.
+    // From now on issuer and subject identify the person: even with another address, while their address alone does not.
     const moved = { sub: 'u-1', email: 'ada@else.example', email_verified: false }
     expect((await signIn(openBrowser(world), moved)).body).toMatchObject({ person: { email: 'Ada@acme.example' } })
     const thief = await signIn(openBrowser(world), { ...ADA, sub: 'u-2' })
@@ -57,7 +57,7 @@ it.each(['embedded', 'postgres'] as const)(
   },
 )
 
-it('nobody joins unasked, or by an address that is not verified, or into another organization', async () => {
+it('people cannot join uninvited, with an address that is not verified, or into another organization', async () => {
   const { world, invite, signIn } = await start()
   const refusal = async (who: ProviderUser | null, body: object = {}) => {
     const browser = openBrowser(world)
@@ -65,10 +65,10 @@ it('nobody joins unasked, or by an address that is not verified, or into another
     expect(browser.token()).toBe(undefined)
     return [status, answer.message]
   }
-  expect(await refusal(ADA)).toEqual([403, 'Nobody has invited ada@acme.example. Ask an admin for an invitation.'])
+  expect(await refusal(ADA)).toEqual([403, 'There is no invitation for ada@acme.example. Ask an admin for one.'])
   await invite(ADA.email)
   expect((await refusal({ ...ADA, email_verified: false }))[1]).toMatch(/has not verified/)
-  expect((await refusal(ADA, { org_id: 'beta' }))[1]).toMatch(/^Nobody has invited ada@acme.example to 'beta'/)
+  expect((await refusal(ADA, { org_id: 'beta' }))[1]).toMatch(/^There is no invitation for ada@acme.example to 'beta'/)
   expect((await refusal(null))[1]).toMatch(/did not sign you in: access_denied/)
   await invite(ADA.email, 'admin', 'beta')
   expect(await refusal(ADA)).toEqual([401, 'You belong to several organizations. Begin again, and name one of them.'])
@@ -78,26 +78,26 @@ it('nobody joins unasked, or by an address that is not verified, or into another
   await world.advance(8 * 24 * 3600)
   await invite('late@acme.example')
   await world.advance(8 * 24 * 3600)
-  expect((await refusal({ sub: 'u-3', email: 'late@acme.example' }))[1]).toMatch(/^Nobody has invited/)
+  expect((await refusal({ sub: 'u-3', email: 'late@acme.example' }))[1]).toMatch(/^There is no invitation for/)
 })
 
-it('an answer counts once, in the browser that began, for the request that it is of', async () => {
+it('a response works once, in the browser that began, and only for its own request', async () => {
   const { world, invite, begin, finish, provider } = await start()
   await invite(ADA.email)
   const browser = openBrowser(world)
   const back = await provider.visit(await begin(browser), ADA)
-  // Somebody else's browser is handed the answer (login CSRF), with nothing begun there, or with another request.
+  // Another browser gets the response (login CSRF), first with nothing begun there, then with another request.
   expect((await finish(openBrowser(world), back)).status).toBe(401)
   const other = openBrowser(world)
   await begin(other)
   expect((await finish(other, back)).body.message).toMatch(/^The response of .* is not valid: /)
-  // Its own state with the code of another request: PKCE does not fit.
+  // Its own state with the code of another request: PKCE does not match.
   const mallory = openBrowser(world)
   const own = new URL(await begin(mallory))
   const injected = new URL(back)
   injected.searchParams.set('state', own.searchParams.get('state')!)
   expect((await finish(mallory, injected)).status).toBe(401)
-  // Another issuer's answer (mix-up), then a page of another site.
+  // Another issuer's response (mix-up) and a wrong state, then a page of another site.
   for (const change of [{ iss: 'https://evil.example' }, { state: 'x' }] as Record<string, string>[]) {
     const again = openBrowser(world)
     const changed = await provider.visit(await begin(again), ADA)
@@ -118,7 +118,7 @@ it('an answer counts once, in the browser that began, for the request that it is
   expect(both.map(({ status }) => status).sort()).toEqual([201, 401])
 })
 
-it('a second factor is still asked for, but where the provider says that it had two', async () => {
+it('a second factor is still required, unless the provider reports that it checked two', async () => {
   const { world, join, byKey, begin, finish, signIn, provider } = await start()
   await join(ADA.email)
   await byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all', reauthenticate_minutes: 30 })
@@ -138,7 +138,7 @@ it('a second factor is still asked for, but where the provider says that it had 
   expect([step.status, step.body]).toEqual([200, { next: 'second_factor', factors: ['totp'], expires_in: 300 }])
   expect(halfway.token()).toBe(undefined)
 
-  // After a while without use they confirm at the provider, which must ask them anew, and only as the same person.
+  // When idle for too long, they confirm at the provider, which must authenticate them again, as the same person.
   const idle = openBrowser(world)
   await signIn(idle, strong)
   const before = idle.token()
@@ -153,7 +153,7 @@ it('a second factor is still asked for, but where the provider says that it had 
 })
 
 it.each(['embedded', 'postgres'] as const)(
-  'codes after the identity provider are slowed down for the person, in however many sign-ins they are tried, on %s',
+  'codes after the identity provider are throttled for each person, over all of their sign-ins, on %s',
   async (database) => {
     const { world, join, signIn } = await start({ database })
     await join(ADA.email)
@@ -178,15 +178,15 @@ it.each(['embedded', 'postgres'] as const)(
     await signIn(late, ADA)
     const refused = await show(late, codeNow())
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
-    // A browser that has signed in before counts only its own.
+    // A browser that has signed in before counts only its own attempts.
     await owner.call('DELETE', '/session')
     expect((await signIn(owner, ADA)).status).toBe(200)
     expect((await show(owner, codeNow())).status).toBe(201)
     await world.advance(30)
     expect((await show(late, codeNow())).status).toBe(201)
-    // That it succeeded is the end of what was counted.
+    // A success resets the count.
     expect([await guess(), await guess(), await guess()].flat()).toEqual([401, 401, 401, 401, 401, 429])
-    // A password has counted its own attempt: its codes are not counted once more.
+    // A password sign-in has counted its own attempt, so its codes are not counted again.
     const byPassword = openBrowser(world)
     await byPassword.signIn(ADA.email)
     expect((await show(byPassword, '000000')).status).toBe(401)
@@ -203,7 +203,7 @@ it('an admin’s reset unlinks the identity provider', async () => {
   expect((await openBrowser(world).signIn(ADA.email, { password: PASSWORD })).status).toBe(201)
 })
 
-it('a provider that stalls or is away is said within seconds, and works when it is back', async () => {
+it('a provider that stalls or is down is reported within seconds, and works once it responds again', async () => {
   const provider = await startProvider()
   const { world, join } = await startPeople({ config: { oidc: provider.settings } })
   await join(ADA.email)

@@ -6,18 +6,18 @@ type PublicKey = Readonly<Record<string, unknown>>
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
 const sha256 = (bytes: string | Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** What an attacker may change of an answer. */
+/** What an attacker may change in a response. */
 export interface Forged {
   readonly origin?: string
   readonly rpId?: string
-  /** Without the user verified. */
+  /** Without user verification. */
   readonly unverified?: boolean
   readonly userHandle?: string
-  /** In place of the next one. */
+  /** Replaces the next one. */
   readonly counter?: number
 }
 
-/** An authenticator in software, with one discoverable passkey (ES256, no attestation): WebAuthn level 3, section 6. */
+/** A software authenticator with one discoverable passkey (ES256, no attestation): WebAuthn level 3, section 6. */
 export const makePasskey = (origin: string) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = randomBytes(32)

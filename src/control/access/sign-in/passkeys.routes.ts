@@ -39,7 +39,7 @@ const presentPasskey = ({ id, name, createdAt, lastUsedAt }: StoredPasskey) => (
   last_used_at: lastUsedAt?.toISOString() ?? null,
 })
 
-/** The page that a request says it is of. */
+/** Returns the page that a request claims to come from. */
 export const pageOf = (request: FastifyRequest, publicUrl: string | null): RelyingParty => {
   const { protocol, hostname, socket } = request
   return relyingPartyOf(publicUrl, { protocol, hostname, port: socket.localPort ?? 0 })
@@ -50,7 +50,7 @@ interface PasskeyParts {
   readonly publicUrl: string | null
 }
 
-/** Passkeys of the person who is signed in. */
+/** Routes for the passkeys of the signed-in person. */
 export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts): void => {
   app.get(
     '/api/v1/account/passkeys',
@@ -58,7 +58,6 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
       schema: {
         operationId: 'listPasskeys',
         summary: 'List your passkeys',
-        'x-extension': true,
         response: { 200: PasskeyList },
       },
       config: { access: 'any-key', whileRestricted: true, errors: ['forbidden'] } satisfies RouteConfig,
@@ -74,7 +73,6 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
         summary: 'Start adding a passkey',
         description:
           'Options for navigator.credentials.create() in this browser, valid for one attempt within 5 minutes.',
-        'x-extension': true,
         response: { 200: PasskeyOptions },
       },
       config: ENROLLING,
@@ -93,7 +91,6 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
         operationId: 'addPasskey',
         summary: 'Add a passkey',
         description: 'Ends your other sessions. This session gets a new token and counts as two-factor.',
-        'x-extension': true,
         body: NewPasskey,
         response: { 201: AddedPasskey },
       },
@@ -115,7 +112,6 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
       schema: {
         operationId: 'renamePasskey',
         summary: 'Rename a passkey',
-        'x-extension': true,
         params: PasskeyParams,
         body: PasskeyName,
         response: { 200: Passkey },
@@ -132,7 +128,6 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
       schema: {
         operationId: 'removePasskey',
         summary: 'Remove a passkey',
-        'x-extension': true,
         params: PasskeyParams,
         response: { 204: Type.Null() },
       },
@@ -145,7 +140,7 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
   )
 }
 
-/** Signing in by a passkey, which is both factors. */
+/** Routes for signing in with a passkey, which counts as both factors. */
 export const passkeySignInRoutes = (
   app: App,
   { passkeys, publicUrl, present }: PasskeyParts & { readonly present: PresentSession },
@@ -157,7 +152,6 @@ export const passkeySignInRoutes = (
         operationId: 'beginPasskeySignIn',
         summary: 'Begin a passkey sign-in or confirmation',
         description: 'Options for navigator.credentials.get() in this browser, valid for one attempt within 5 minutes.',
-        'x-extension': true,
         response: { 200: PasskeyOptions },
       },
       config: SIGNING_IN,
@@ -177,7 +171,6 @@ export const passkeySignInRoutes = (
         operationId: 'finishPasskeySignIn',
         summary: 'Sign in with a passkey',
         description: 'Counts as two factors, because the device verifies its user.',
-        'x-extension': true,
         body: PasskeySignIn,
         response: { 201: Session },
       },

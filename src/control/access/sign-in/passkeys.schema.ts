@@ -10,7 +10,6 @@ const fields = {
   last_used_at: Nullable(Timestamp),
 }
 
-/** As the browser has it: PublicKeyCredential.toJSON(). */
 export const Credential = Type.Record(Type.String(), Type.Unknown(), {
   description: "The browser's PublicKeyCredential.toJSON()",
 })

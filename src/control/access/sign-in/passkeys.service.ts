@@ -34,7 +34,7 @@ const note = (
   after: object | null,
 ) => auditNote({ kind: 'passkey', id, orgId, name, before, after })
 
-/** What a browser answers to a challenge; `token` is of the challenge, in that browser's cookie. */
+/** A browser's response to a challenge; `token` identifies the challenge and is in that browser's cookie. */
 interface Answered {
   readonly token: string | null
   readonly page: RelyingParty
@@ -47,7 +47,7 @@ interface Asked {
   readonly token: string
 }
 
-/** Passkeys of people (WebAuthn level 3): discoverable, and with the user verified, so that each is two factors. */
+/** Passkeys of people (WebAuthn level 3). They are discoverable and verify the user, so each counts as two factors. */
 export const createPasskeys = (parts: {
   readonly database: Database
   readonly store: PasskeysStore
@@ -68,7 +68,7 @@ export const createPasskeys = (parts: {
     }
   }
 
-  /** The passkey that answers the challenge, which counts once, and how often it was used. @throws unauthorized */
+  /** Returns the passkey that answers the challenge, which works once, and its use counter. @throws unauthorized */
   const verify = async ({ token, page, answer }: Answered): Promise<{ passkey: Passkey; counter: number }> => {
     const step = await steps.take(database.sql, token, 'passkey-sign-in')
     const named = namedIn(answer)
@@ -79,7 +79,7 @@ export const createPasskeys = (parts: {
     return { passkey, counter }
   }
 
-  /** Whose it is. @throws unauthorized where it was removed meanwhile, or used */
+  /** Records a use of the passkey, and returns its owner. @throws unauthorized if it was removed or used meanwhile */
   const use = async (tx: Executor, { passkey, counter }: { passkey: Passkey; counter: number }): Promise<Account> => {
     const isNew = await store.use(tx, passkey.id, counter, now())
     const owner = await accounts.find(tx, passkey.personId)
@@ -87,7 +87,7 @@ export const createPasskeys = (parts: {
     return owner
   }
 
-  /** One of the caller's own. @throws not_found */
+  /** Returns one of the caller's own passkeys. @throws not_found */
   const ownOf = async (tx: Executor, { id: personId }: Account, id: string): Promise<Passkey> => {
     const found = await store.find(tx, id)
     if (found?.personId !== personId) throw notFound('Passkey', id)
@@ -98,7 +98,7 @@ export const createPasskeys = (parts: {
     list: async (caller: Caller): Promise<Passkey[]> =>
       store.list(database.sql, (await account.own(caller)).account.id),
 
-    /** @throws forbidden; conflict where there are too many */
+    /** @throws forbidden; conflict if there are too many */
     async beginAdding(caller: Caller, page: RelyingParty): Promise<Asked> {
       const { account: person } = await account.recent(caller)
       const known = await store.list(database.sql, person.id)
@@ -107,7 +107,7 @@ export const createPasskeys = (parts: {
     },
 
     /**
-     * Their other sessions, which may stand on one factor, end; with their first factor they get recovery codes.
+     * Ends the person's other sessions, which may have used one factor. The first second factor comes with recovery codes.
      * @throws bad_request, conflict, forbidden
      */
     async add(
@@ -153,7 +153,7 @@ export const createPasskeys = (parts: {
       })
     },
 
-    /** @throws conflict for the last factor where the organization requires one */
+    /** @throws conflict for the last factor if the organization requires one */
     async remove(caller: Caller, id: string): Promise<void> {
       const own = await account.recent(caller)
       await database.transaction(async (tx) => {
@@ -164,11 +164,11 @@ export const createPasskeys = (parts: {
       })
     },
 
-    /** To sign in, or to confirm: the same for all people. */
+    /** Begins a sign-in or a confirmation: the same for all people. */
     beginUse: (page: RelyingParty): Promise<Asked> =>
       ask('passkey-sign-in', null, (challenge) => requestOptions(page, challenge)),
 
-    /** By a passkey alone; `waiting` is the sign-in by password that it may be the second factor of. @throws unauthorized */
+    /** Signs in with a passkey alone; `waiting` is the password sign-in that it may complete. @throws unauthorized */
     async signIn(
       answered: Answered,
       { browser, waiting }: { readonly browser: Browser; readonly waiting: string | null },
@@ -182,7 +182,7 @@ export const createPasskeys = (parts: {
       })
     },
 
-    /** A signed-in person confirms their identity. @throws unauthorized; forbidden for another person's passkey */
+    /** Confirms the identity of a signed-in person. @throws unauthorized; forbidden for another person's passkey */
     async confirm(caller: Caller, answered: Answered): Promise<OpenedSession> {
       const { session, account: person } = await account.own(caller)
       const verified = await verify(answered)

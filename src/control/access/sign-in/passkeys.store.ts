@@ -7,9 +7,9 @@ export interface Passkey {
   readonly id: string
   readonly personId: string
   readonly name: string
-  /** COSE. */
+  /** In COSE format. */
   readonly publicKey: Uint8Array<ArrayBuffer>
-  /** How often it was used, as it says itself; 0 where it does not count. */
+  /** The passkey's own use counter; 0 if it does not count. */
   readonly counter: number
   readonly transports: readonly string[]
   readonly createdAt: Date
@@ -27,7 +27,7 @@ export const createPasskeysStore = () => ({
     return (await query.orderBy('created_at').orderBy('id').execute()).map(fromRow)
   },
 
-  /** False if it is registered already. */
+  /** Returns false if it is already registered. */
   async insert(tx: Executor, passkey: Passkey): Promise<boolean> {
     const query = tx
       .insertInto('passkeys')
@@ -45,7 +45,7 @@ export const createPasskeysStore = () => ({
     return (await query.returning('id').executeTakeFirst()) !== undefined
   },
 
-  /** Keeps its count; false where it is not above the one that is kept: of a copy, or of an answer shown twice. */
+  /** Stores the counter; false if it is not above the stored one, as with a copied passkey or a repeated response. */
   async use(tx: Executor, id: string, counter: number, now: Date): Promise<boolean> {
     const query = tx
       .updateTable('passkeys')

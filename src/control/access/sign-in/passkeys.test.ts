@@ -34,7 +34,7 @@ const start = async (options: Parameters<typeof startPeople>[0] = {}) => {
   return { ...people, signIn }
 }
 
-it.each(['embedded', 'postgres'] as const)('a passkey signs in as two factors on %s', async (database) => {
+it.each(['embedded', 'postgres'] as const)('a passkey sign-in counts as two factors on %s', async (database) => {
   const { world, join, signIn } = await start({ database })
   const id = await join(ADA)
   const owner = await signIn(ADA)
@@ -78,7 +78,7 @@ it.each(['embedded', 'postgres'] as const)('a passkey signs in as two factors on
   expect((await browser.call('GET', '/account')).body).toMatchObject({ passkeys: 0, recovery_codes_left: 0 })
 })
 
-it('an answer counts once, from this page, of the user verified, and for the browser that asked', async () => {
+it('a response works once, from this page, with the user verified, and in the browser that asked', async () => {
   const { world, join, signIn } = await start()
   await join(ADA)
   await join('eve@acme.example')
@@ -88,7 +88,7 @@ it('an answer counts once, from this page, of the user verified, and for the bro
   for (const forged of [{ origin: 'https://evil.example' }, { rpId: 'evil.example' }, { unverified: true }]) {
     expect([forged, (await add(owner, ada, 'x', forged)).status]).toEqual([forged, 400])
   }
-  // Options that one person was given, answered for another.
+  // Options that one person received, used by another.
   const planted = eve.create(await optionsOf(attacker, '/account/passkeys/options'))
   expect((await owner.call('POST', '/account/passkeys', { name: 'x', credential: planted })).status).toBe(400)
   expect((await add(owner, ada)).status).toBe(201)
@@ -96,7 +96,7 @@ it('an answer counts once, from this page, of the user verified, and for the bro
   expect((await add(attacker, ada)).status).toBe(409)
   expect((await attacker.call('DELETE', `/account/passkeys/${ada.id}`)).status).toBe(404)
   expect((await attacker.call('PATCH', `/account/passkeys/${ada.id}`, { name: 'x' })).status).toBe(404)
-  // `add` told ada's authenticator another user: as it was.
+  // `add` gave ada's authenticator another user; this is the original one.
   const adas = {
     userHandle: Buffer.from((await owner.call('GET', '/account')).body.id as string).toString('base64url'),
   }
@@ -120,7 +120,7 @@ it('an answer counts once, from this page, of the user verified, and for the bro
   expect((await browser.call('POST', '/session/passkey', { credential })).status).toBe(401)
   await optionsOf(browser, '/session/passkey/options')
   expect((await browser.call('POST', '/session/passkey', { credential })).status).toBe(401)
-  // The answer of one browser, handed to another that has a challenge of its own; and too late.
+  // A response for one browser, used in another that has its own challenge; then too late.
   const stolen = ada.get(await optionsOf(browser, '/session/passkey/options'), adas)
   const thief = openBrowser(world)
   await optionsOf(thief, '/session/passkey/options')
@@ -133,13 +133,13 @@ it('an answer counts once, from this page, of the user verified, and for the bro
   }
   const elsewhere = { origin: 'https://evil.example' }
   expect((await thief.call('POST', '/session/passkey', { credential }, elsewhere)).status).toBe(403)
-  // Somebody else's passkey confirms nothing.
+  // Another person's passkey confirms nothing.
   const other = eve.get(await optionsOf(owner, '/session/passkey/options'))
   expect((await owner.call('POST', '/session/confirm', { credential: other })).status).toBe(403)
   expect((await owner.call('POST', '/session/confirm', {})).status).toBe(400)
 })
 
-it('the last factor stays where the organization requires one', async () => {
+it('the last factor cannot be removed if the organization requires one', async () => {
   const { world, join, signIn, byKey } = await start()
   await join(ADA)
   await byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' })
@@ -158,7 +158,7 @@ it('the last factor stays where the organization requires one', async () => {
   expect((await openBrowser(world).signIn(ADA, { password: PASSWORD })).status).toBe(200)
 })
 
-it('passkeys are of an https address with a name, or of localhost', async () => {
+it('passkeys require an https address with a host name, or localhost', async () => {
   const at =
     (publicUrl: string | null, hostname = '127.0.0.1') =>
     () =>

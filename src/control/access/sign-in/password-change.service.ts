@@ -8,13 +8,13 @@ import { hashPassword, isPassword, requireGoodPassword } from './passwords.servi
 import type { Steps } from './steps.service.ts'
 import type { Throttle } from './throttle.service.ts'
 
-/** Who is signed in as a person. */
+/** A caller that is signed in as a person. */
 export interface Own {
   readonly session: PersonalSession & { readonly person: SessionPerson }
   readonly account: Account
 }
 
-/** Revokes a person's keys; returns what is to be done once that is committed. */
+/** Revokes a person's keys; returns a function to call after the commit. */
 export type EndKeys = (tx: Executor, personId: string) => Promise<() => void>
 
 export const createPasswordChange = (parts: {
@@ -32,8 +32,8 @@ export const createPasswordChange = (parts: {
   const { database, accounts, sessions, steps, throttle, endKeys, own, note, now } = parts
   return {
     /**
-     * Needs the old one; their other sessions end, and where they want so, their personal keys.
-     * @throws forbidden when it is wrong; bad_request for a weak one
+     * Requires the old password. Ends the person's other sessions and, if they want, revokes their personal keys.
+     * @throws forbidden if the old password is wrong; bad_request for a weak new one
      */
     async changePassword(
       caller: Caller,
@@ -49,7 +49,7 @@ export const createPasswordChange = (parts: {
         const change = { from: account.passwordHash, to: passwordHash }
         if (!(await accounts.setPassword(tx, account.id, change)))
           throw forbidden('old_password: it was changed in the meantime.')
-        // A sign-in with the old one that waits for its second factor must not end in a session.
+        // A sign-in with the old password that waits for its second factor must not open a session.
         await steps.endOf(tx, account.id)
         await sessions.endOf(tx, account.id, session.id)
         note(account, null, { passwordChangedAt: now(), ...(revokeKeys && { personalKeys: 'revoked' }) })

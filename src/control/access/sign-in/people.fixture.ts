@@ -5,7 +5,7 @@ export const PASSWORD = 'four unrelated words here'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** A browser on a page of the service: it keeps the cookies that it gets. */
+/** A browser on a page of the service, which keeps its cookies. */
 export const openBrowser = (world: World, name = 'Browser 1') => {
   const jar = new Map<string, string>()
   const call = async (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
@@ -33,7 +33,7 @@ export const startPeople = async (options: Parameters<typeof startWorld>[0] = {}
     const answer = await world.request(method, `/api/v1${path}`, { key, body })
     return { status: answer.status, body: (answer.body ?? {}) as Body }
   }
-  /** A member of a team, by an invitation. */
+  /** Adds a member to a team by an invitation; returns their id. */
   const join = async (email: string, role: Role = 'admin', org_id = 'acme', password = PASSWORD): Promise<string> => {
     const { body } = await byKey('POST', '/team', { email, role, org_id })
     const made = await byKey('POST', '/invitations/accept', { token: body.token, name: 'Somebody', password })

@@ -5,17 +5,17 @@ import { onTestFinished } from 'vitest'
 
 const SECRET = 'a secret of the client, long enough'
 
-/** Who sits before the provider's page, and what it knows of them. */
+/** The person at the provider's page, and what the provider knows about them. */
 export interface ProviderUser {
   readonly sub: string
   readonly email: string
   readonly email_verified?: boolean
   readonly name?: string
-  /** By what they show who they are. */
+  /** How they authenticate. */
   readonly amr?: readonly string[]
 }
 
-/** An identity provider (the package oidc-provider) on a port of its own. The named person is signed in there at once. */
+/** Starts an identity provider (the package oidc-provider) on a free port. The given person is signed in there at once. */
 export const startProvider = async () => {
   let handle: (request: { url?: string | undefined }, response: { end(): void }) => void = (_, response) =>
     response.end()
@@ -29,7 +29,7 @@ export const startProvider = async () => {
   const users = new Map<string, ProviderUser>()
   let user: ProviderUser | null = null
 
-  /** Makes it answer: it must know the service's own address. */
+  /** Makes it respond, for which it needs the address of the service. */
   const open = async (serviceUrl: string): Promise<void> => {
     const { default: Provider } = await import('oidc-provider')
     const { privateKey } = await generateKeyPair('RS256', { extractable: true })
@@ -63,7 +63,7 @@ export const startProvider = async () => {
     }
   }
 
-  /** Follows the provider's pages as a browser does, signed in there as `who` (null says no), to the way back. */
+  /** Follows the provider's pages like a browser, signed in there as `who` (null refuses), until the redirect back. */
   const visit = async (address: string, who: ProviderUser | null): Promise<URL> => {
     user = who
     if (who !== null) users.set(who.sub, { email_verified: true, ...who })
@@ -87,12 +87,12 @@ export const startProvider = async () => {
     settings: { issuer, clientId: 'tributary', clientSecret: SECRET },
     open,
     visit,
-    /** Who a browser that goes there by itself signs in as. */
+    /** Sets who signs in when a browser goes there by itself. */
     setUser: (who: ProviderUser) => {
       user = who
       users.set(who.sub, { email_verified: true, ...who })
     },
-    /** It takes requests, and never answers. */
+    /** Makes it accept requests but never respond. */
     stall: () => {
       handle = () => undefined
     },

@@ -1,23 +1,23 @@
 import { createHash, randomInt } from 'node:crypto'
 import { generateSecret, generateURI, verify } from 'otplib'
 
-/** RFC 6238 as all authenticator apps have it: SHA-1, 6 digits, 30 s. */
+/** RFC 6238 with the parameters of all authenticator apps: SHA-1, 6 digits, 30 s. */
 const PERIOD = 30
-/** A code of the step before or after counts too: clocks differ, and typing takes time. */
+/** The code of the step before or after is accepted too, because clocks differ and typing takes time. */
 const TOLERANCE = PERIOD
 const CODES = 10
-/** Without 0, 1, i, l, o and u: nothing that is misread. 20 of them are 98 bits. */
+/** Excludes 0, 1, i, l, o and u, which are easily misread. 20 characters are 98 bits. */
 const ALPHABET = '23456789abcdefghjkmnpqrstvwxyz'
 const GROUPS = 4
 const GROUP = 5
 
 export const newTotpSecret = (): string => generateSecret()
 
-/** What an authenticator app reads from a QR code. */
+/** Returns the content of the QR code for an authenticator app. */
 export const totpUri = (secret: string, { email, issuer }: { email: string; issuer: string }): string =>
   generateURI({ issuer, label: email, secret, period: PERIOD })
 
-/** The time step whose code this is; null when it is of none near now, or of one up to `after`. */
+/** Returns the time step of this code; null if it is not a code of about now, or not later than `after`. */
 export const totpStepOf = async (
   code: string,
   { secret, after, now }: { secret: string; after: number | null; now: Date },
@@ -30,7 +30,7 @@ export const totpStepOf = async (
   return found.valid ? Math.floor(epoch / PERIOD) + found.delta : null
 }
 
-/** Ten codes of 98 bits each, for when the second factor is lost: `7kx2m-…`. */
+/** Returns ten codes of 98 bits each, for a lost second factor: `7kx2m-…`. */
 export const newRecoveryCodes = (): string[] =>
   Array.from({ length: CODES }, () =>
     Array.from({ length: GROUPS }, () =>
@@ -38,7 +38,7 @@ export const newRecoveryCodes = (): string[] =>
     ).join('-'),
   )
 
-/** However it was typed. They cannot be guessed, so that a fast hash will do. */
+/** Ignores case and separators. The codes cannot be guessed, so a fast hash is enough. */
 export const recoveryHashOf = (code: string): string =>
   createHash('sha256')
     .update(code.toLowerCase().replaceAll(/[^a-z0-9]/g, ''))

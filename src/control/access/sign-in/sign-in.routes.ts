@@ -29,7 +29,7 @@ interface SignInParts {
 const callerOrNobody = async (request: FastifyRequest, key: string | undefined): Promise<Caller | null> =>
   key === undefined ? null : callerOfKey(request, key)
 
-/** Signing in: by a key, a link or a password; the second step of it; and showing again who one is. */
+/** Routes for signing in with a key, a link or a password, for the second factor, and for confirming an identity. */
 export const signInRoutes = (
   app: App,
   { signIn, sessions, login, present, passkeys, publicUrl }: SignInParts,
@@ -42,7 +42,6 @@ export const signInRoutes = (
         summary: 'Sign in a browser',
         description:
           'Takes an API key, the code of a link, or an email address and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Responds with 200 when a second factor is still required: nobody is signed in until then.',
-        'x-extension': true,
         body: optionalBody(OpenSessionBody),
         response: { 201: Session, 200: SignInStep },
       },
@@ -84,7 +83,6 @@ export const signInRoutes = (
         summary: 'Finish a sign-in with a second factor',
         description:
           'For the browser that is waiting for its second factor: 5 attempts within 5 minutes. Each code works once.',
-        'x-extension': true,
         body: SecondFactor,
         response: { 201: Session },
       },
@@ -108,7 +106,6 @@ export const signInRoutes = (
         summary: 'Confirm your identity',
         description:
           'Takes a password or a passkey. Required after a period of inactivity and before sign-in factors are changed. The session gets a new token.',
-        'x-extension': true,
         body: Confirmation,
         response: { 200: Session },
       },

@@ -16,28 +16,28 @@ export type { Account } from './accounts.store.ts'
 
 /** The browser that signs in. */
 export interface Browser extends Origin {
-  /** What it says it is. */
+  /** Its User-Agent header. */
   readonly name: string
-  /** The token of the session that it has, which ends. */
+  /** The token of its current session, which ends. */
   readonly former: string | null
 }
 
 export type Factor = 'totp' | 'passkey' | 'recovery_code'
 
-/** After a correct first factor: the session, or the second factor that is needed. */
+/** The result of a correct first factor: a session, or the second factors to choose from. */
 export type Outcome =
   | { readonly kind: 'session'; readonly opened: OpenedSession; readonly known: string }
   | { readonly kind: 'step'; readonly token: string; readonly factors: readonly Factor[] }
 
 interface FirstFactor {
   readonly browser: Browser
-  /** Attempts that have succeeded. */
+  /** The counters of this attempt, which are reset once it succeeds. */
   readonly counted?: readonly string[]
   /** When they last proved their identity: now if absent; null if unknown. */
   readonly authenticatedAt?: Date | null
 }
 
-/** The same whether the account or the password is wrong, and where an address of mail has several accounts. */
+/** The same if the account or the password is wrong, or if an email address has several accounts. */
 const WRONG =
   'The email address or the password is wrong. If several organizations invited this address, name yours in org_id.'
 const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts sign in from the start.'
@@ -49,7 +49,7 @@ const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => 
   ...(recoveryCodesLeft > 0 && (totp || passkeys > 0) ? ['recovery_code' as const] : []),
 ]
 
-/** Signs people in, and has them show again who they are. */
+/** Signs people in, and confirms their identity again. */
 export const createSignIn = (parts: {
   readonly database: Database
   readonly accounts: AccountsStore
@@ -74,7 +74,7 @@ export const createSignIn = (parts: {
     return { kind: 'session', opened, known: await throttle.knownBrowser(email) }
   }
 
-  /** One factor was right, a password or the identity provider's word: asks for a second one where the account has one. */
+  /** After a correct first factor (a password, or the identity provider), requires a second one if the account has any. */
   const afterFirstFactor = async (tx: Executor, account: Account, shown: FirstFactor): Promise<Outcome> => {
     const factors = factorsOf(account)
     if (factors.length === 0) return complete(tx, account, { ...shown, mfa: false })
@@ -84,14 +84,14 @@ export const createSignIn = (parts: {
     return { kind: 'step', token, factors }
   }
 
-  /** A first factor that counts its attempts, as a password does, has counted this one. @throws rate_limited */
+  /** Does nothing if the first factor, such as a password, has already counted this attempt. @throws rate_limited */
   const countAttempt = async ({ personId, data }: SignInStep, browser: Browser): Promise<void> => {
     if ((data.counted as readonly string[]).length > 0 || personId === null) return
     const account = await accounts.find(database.sql, personId)
     if (account !== null) await throttle.attemptSecondFactor(account, browser)
   }
 
-  /** Takes the code, which then works no second time. */
+  /** Checks a code and uses it up. */
   const isCode = async (tx: Executor, account: Account, shown: { code?: string; recoveryCode?: string }) => {
     if (shown.recoveryCode !== undefined) {
       return accounts.takeRecoveryCode(tx, account.id, recoveryHashOf(shown.recoveryCode), now())
@@ -107,7 +107,7 @@ export const createSignIn = (parts: {
     afterFirstFactor,
     knownBrowser: throttle.knownBrowser,
 
-    /** @throws unauthorized when the address or the password is wrong; rate_limited; unavailable */
+    /** @throws unauthorized if the address or the password is wrong; rate_limited; unavailable */
     async byPassword(
       { email, password, orgId }: { email: string; password: string; orgId: string | undefined },
       browser: Browser,
@@ -123,7 +123,7 @@ export const createSignIn = (parts: {
       })
     },
 
-    /** @throws unauthorized when the code is wrong, or nothing waits for one; rate_limited */
+    /** @throws unauthorized if the code is wrong, or no sign-in waits for one; rate_limited */
     async bySecondFactor(
       token: string | null,
       shown: { readonly code?: string; readonly recoveryCode?: string },
@@ -148,8 +148,8 @@ export const createSignIn = (parts: {
     },
 
     /**
-     * A signed-in person confirms their identity: their session continues with a new token.
-     * @throws forbidden when the password is wrong, and for what is no person's session
+     * Confirms the identity of a signed-in person: their session continues with a new token.
+     * @throws forbidden if the password is wrong, or the caller is not a person's session
      */
     async confirm(caller: Caller, password: string): Promise<OpenedSession> {
       const session = await sessions.ofPerson(caller)

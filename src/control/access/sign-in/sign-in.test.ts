@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 
 describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) => {
-  it('takes email and password, and says who is signed in', async () => {
+  it('accepts email and password, and reports who is signed in', async () => {
     const { world, join } = await startPeople({ database })
     const id = await join('Ada@acme.example', 'viewer')
     const browser = openBrowser(world)
@@ -22,7 +22,7 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
     expect((await browser.call('POST', '/models', { name: 'm', framework: 'pytorch' })).status).toBe(403)
   })
 
-  it('slows guessing down, by address and over all addresses, but never a browser that has signed in', async () => {
+  it('slows down guessing, by address and over all addresses, but never in a browser that has signed in', async () => {
     const { world, join } = await startPeople({ database })
     await join('ada@acme.example')
     const owner = openBrowser(world)
@@ -52,7 +52,7 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
   })
 })
 
-it('many at once get no more attempts than one after another', async () => {
+it('concurrent guesses get no more attempts than consecutive ones', async () => {
   const { world, join } = await startPeople()
   await join('ada@acme.example')
   const guesses = Array.from({ length: 12 }, () =>
@@ -63,7 +63,7 @@ it('many at once get no more attempts than one after another', async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(7)
 })
 
-it('an account is the one of the organization that is named, else the only one', async () => {
+it('the account is that of the named organization, otherwise the only one of the address', async () => {
   const { world, join } = await startPeople()
   await join('ada@acme.example', 'admin', 'acme')
   await join('ada@acme.example', 'viewer', 'beta', 'another four words here')
@@ -75,7 +75,7 @@ it('an account is the one of the organization that is named, else the only one',
   expect(beta.body).toMatchObject({ org_id: 'beta', person: { role: 'viewer' } })
 })
 
-it('a session is never the one that a browser brought, and other sites get none', async () => {
+it('a sign-in never reuses the session that a browser sent, and other sites get none', async () => {
   const { world, join } = await startPeople()
   await join('ada@acme.example')
   const browser = openBrowser(world)
@@ -95,7 +95,7 @@ it('a session is never the one that a browser brought, and other sites get none'
   expect((await browser.call('POST', '/session', { email: 'ada@acme.example' })).body.message).toMatch(/^password: /)
 })
 
-it('after a while without use the password confirms who it is, under another token', async () => {
+it('a session that was idle for too long is confirmed by the password, and continues with a new token', async () => {
   const { world, byKey, join } = await startPeople()
   await join('ada@acme.example')
   await byKey('PATCH', '/team/policy', { org_id: 'acme', reauthenticate_minutes: 30 })

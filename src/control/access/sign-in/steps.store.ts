@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 /** What a sign-in waits for. */
 export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-enroll' | 'oidc'
 
-/** A sign-in that waits for its next step, known by the SHA-256 of its token. */
+/** A sign-in that waits for its next step, identified by the SHA-256 of its token. */
 export interface SignInStep {
   readonly hash: string
   readonly kind: StepKind
@@ -29,7 +29,7 @@ export const createStepsStore = () => ({
       .execute()
   },
 
-  /** Counts one attempt at it; null where there is none left. Locks it until the transaction ends. */
+  /** Counts one attempt at the step, and locks it until the transaction ends; null if no attempt is left. */
   async attempt(
     tx: Executor,
     { hash, kind, limit, now }: { hash: string; kind: StepKind; limit: number; now: Date },
@@ -46,7 +46,7 @@ export const createStepsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Takes it out: it works once, whatever comes of it. */
+  /** Removes the step, so that it works only once. */
   async take(tx: Executor, hash: string, kind: StepKind, now: Date): Promise<SignInStep | null> {
     const row = await tx
       .deleteFrom('sign_in_steps')

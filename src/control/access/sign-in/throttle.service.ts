@@ -6,18 +6,18 @@ import type { Pace, ThrottleStore } from './throttle.store.ts'
 
 const MINUTES_15 = 15 * 60
 const OF_ONE: Pace = { free: 5, maxSeconds: MINUTES_15 }
-/** Of codes that a person types to sign a program in: a minute is a tenth of their life. */
+/** For codes that a person types to sign in a program: a minute is a tenth of their lifetime. */
 const OF_CODES: Pace = { free: 10, maxSeconds: 60 }
 const OF_ALL: Pace = { free: 50, maxSeconds: MINUTES_15 }
 
 /** Where an attempt comes from. */
 export interface Origin {
   readonly address: string
-  /** What a browser got that signed in before. */
+  /** The token of a browser that signed in before. */
   readonly known: string | null
 }
 
-/** Whose second factor it is. */
+/** The owner of a second factor. */
 interface Owner {
   readonly id: string
   readonly email: string
@@ -26,9 +26,8 @@ interface Owner {
 const hashOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
 
 /**
- * Slows guessing down without letting an attacker lock a person out (OWASP, device cookies): failures count for the
- * account and the address they came from, and for the account and all addresses together; but a browser that has signed
- * in before counts only its own.
+ * Slows down guessing without letting an attacker lock a person out (OWASP, device cookies). Failures count for the account and
+ * the address they came from, and for the account over all addresses. A browser that has signed in before counts only its own.
  */
 export const createThrottle = ({
   database,
@@ -58,7 +57,7 @@ export const createThrottle = ({
     })
   }
 
-  /** What attempts at `subject` count for; `email` is what the browser is known for. */
+  /** Returns the counters of attempts at `subject`; `email` is the address with which the browser has signed in. */
   const countersOf = async (
     subject: string,
     email: string,
@@ -82,21 +81,21 @@ export const createThrottle = ({
 
   return {
     /**
-     * Counts an attempt for this address of mail, whether or not an account has it, until `forget` takes it back.
+     * Counts an attempt for this email address, whether or not it has an account, until `forget` resets the counters.
      * @throws rate_limited while it must wait
      */
     attempt: async (email: string, origin: Origin): Promise<readonly string[]> =>
       count(await countersOf(email.toLowerCase(), email, origin)),
 
     /**
-     * Counts an attempt at a person's second factor, in whichever of their sign-ins it is made.
+     * Counts an attempt at a person's second factor, over all of their sign-ins.
      * @throws rate_limited while it must wait
      */
     async attemptSecondFactor(owner: Owner, origin: Origin): Promise<void> {
       await count(await ofSecondFactor(owner, origin))
     },
 
-    /** The person has signed in from there. */
+    /** Resets the counters after the person has signed in from there. */
     async forgetSecondFactor(tx: Executor, owner: Owner, origin: Origin): Promise<void> {
       const counters = await ofSecondFactor(owner, origin)
       await store.forget(
@@ -105,14 +104,14 @@ export const createThrottle = ({
       )
     },
 
-    /** Counts an attempt of a person who is signed in. @throws rate_limited while it must wait */
+    /** Counts an attempt by a signed-in person. @throws rate_limited while it must wait */
     async attemptIn(sessionId: string): Promise<readonly string[]> {
       const ofSession = hashOf('session', sessionId)
       await admit(ofSession, OF_ONE)
       return [ofSession]
     },
 
-    /** Counts a guess at a code by each of `names`, until it is taken back. @throws rate_limited while it must wait */
+    /** Counts a guess at a code for each of `names`, until it is taken back. @throws rate_limited while it must wait */
     async attemptCode(names: readonly string[]): Promise<readonly string[]> {
       const counted = names.map((name) => hashOf('code', name))
       for (const hash of counted) await admit(hash, OF_CODES)
@@ -123,7 +122,7 @@ export const createThrottle = ({
 
     forget: (tx: Executor, counted: readonly string[]): Promise<void> => store.forget(tx, counted),
 
-    /** By which a browser that has signed in is known again. */
+    /** Returns a token that identifies a browser that has signed in. */
     async knownBrowser(email: string): Promise<string> {
       const nonce = randomBytes(16).toString('base64url')
       return `${nonce}.${await sign(email.toLowerCase(), nonce)}`

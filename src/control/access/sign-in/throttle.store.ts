@@ -1,19 +1,19 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** How attempts slow down: `free` of them at once, then 1 s, 2 s, 4 s … between two, at most `maxSeconds`. */
+/** How attempts slow down: `free` of them without delay, then 1 s, 2 s, 4 s … between two, at most `maxSeconds`. */
 export interface Pace {
   readonly free: number
   readonly maxSeconds: number
 }
 
 const KIND = 'failures'
-/** How long after the last attempt all counts are reset. */
+/** How long after the last attempt a count is reset. */
 const FORGOTTEN_MS = 60 * 60 * 1000
 
-/** Attempts to sign in that did not succeed, counted in the database, so for all processes together. */
+/** Counts failed sign-in attempts in the database, and thus over all processes. */
 export const createThrottleStore = () => ({
-  /** Counts an attempt as failed before it is made; else the seconds to wait. However many come at once, each counts. */
+  /** Counts an attempt as failed before it is made, or returns the seconds to wait. All concurrent attempts count. */
   async admit(db: Executor, hash: string, { free, maxSeconds }: Pace, now: Date): Promise<number | null> {
     const at = now.getTime()
     const seconds = sql`case when sign_in_steps.attempts < ${free}::integer then 0
@@ -33,14 +33,14 @@ export const createThrottleStore = () => ({
     return Math.max(1, Math.ceil(((rows[0]?.next ?? at) - at) / 1000))
   },
 
-  /** One attempt of each was none; those before still count. */
+  /** Uncounts one attempt of each; earlier ones still count. */
   async takeBack(db: Executor, hashes: readonly string[]): Promise<void> {
     await sql`
       update sign_in_steps set attempts = greatest(attempts - 1, 0)
       where kind = ${KIND} and hash = any(${[...hashes].sort()}::text[])`.execute(db)
   },
 
-  /** They have succeeded. */
+  /** Resets the counters after a success. */
   async forget(db: Executor, hashes: readonly string[]): Promise<void> {
     if (hashes.length === 0) return
     await db.deleteFrom('sign_in_steps').where('kind', '=', KIND).where('hash', 'in', hashes).execute()

@@ -3,19 +3,19 @@ import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
 import { conflict } from '../../../domain/errors.ts'
 
-/** Loaded by the first passkey: with its certificates it is a seventh of the service's code. */
+/** Loaded with the first passkey: with its certificates, the library is a seventh of the service's code. */
 const library = () => import('@simplewebauthn/server')
 
-/** The page that asks: passkeys belong to `id`, a host name, and answer to `origin` only. */
+/** The page that uses passkeys, which belong to `id`, a host name, and work only for `origin`. */
 export interface RelyingParty {
   readonly id: string
   readonly origin: string
 }
 
-/** What a browser answers, from strangers: the library looks at each part of it. */
+/** A browser's response, from untrusted clients: the library checks each part of it. */
 export type Answer = Readonly<Record<string, unknown>>
 
-/** A passkey as it is kept. */
+/** A stored passkey. */
 interface Kept extends Pick<WebAuthnCredential, 'id' | 'publicKey' | 'counter'> {
   readonly transports: readonly string[]
 }
@@ -24,8 +24,8 @@ interface Kept extends Pick<WebAuthnCredential, 'id' | 'publicKey' | 'counter'> 
 export type Options = Record<string, unknown>
 
 /**
- * By SERVICE_PUBLIC_URL; without it, by the name localhost and the port that the request came to.
- * @throws conflict where browsers make no passkeys: without https, and for a bare address
+ * Uses SERVICE_PUBLIC_URL or, without it, localhost and the port of the request.
+ * @throws conflict if browsers create no passkeys there: without https, and for an IP address
  */
 export const relyingPartyOf = (
   publicUrl: string | null,
@@ -59,7 +59,7 @@ export const creationOptions = async (
       readonly email: string
       readonly name: string | null
     }
-    /** A device that has one of these makes no other. */
+    /** A device that has one of these creates no other. */
     readonly known: readonly Kept[]
   },
 ): Promise<Options> => {
@@ -68,7 +68,7 @@ export const creationOptions = async (
     rpName: 'Tributary',
     rpID: id,
     userID: new Uint8Array(Buffer.from(person.id)),
-    // What the authenticator lists it by.
+    // The authenticator lists the passkey by this name.
     userName: `${person.email} (${person.orgId})`,
     userDisplayName: person.name ?? person.email,
     challenge: bytesOf(challenge),
@@ -86,14 +86,14 @@ export const requestOptions = async ({ id }: RelyingParty, challenge: string): P
   }
 }
 
-/** The id of the credential that answers, and of the person it says it is of; null where it says neither. */
+/** Returns the ids of the credential in the response and of the person it claims; null if either is missing. */
 export const namedIn = (answer: Answer): { readonly id: string; readonly personId: string } | null => {
   const { userHandle } = (answer.response ?? {}) as { readonly userHandle?: unknown }
   if (typeof answer.id !== 'string' || typeof userHandle !== 'string') return null
   return { id: answer.id, personId: Buffer.from(userHandle, 'base64url').toString() }
 }
 
-/** The new credential; null if the response is invalid: the library throws for any error in it. */
+/** Returns the new credential; null if the response is invalid: the library throws for any error in it. */
 export const verifiedCreation = async (
   answer: Answer,
   { id, origin }: RelyingParty,
@@ -114,7 +114,7 @@ export const verifiedCreation = async (
   }
 }
 
-/** The count of its uses; null when the answer is not good, or its count is not above the last one. */
+/** Returns the use counter; null if the response is invalid, or the counter is not above the last one. */
 export const verifiedUse = async (
   answer: Answer,
   { id, origin }: RelyingParty,

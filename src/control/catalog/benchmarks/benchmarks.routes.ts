@@ -12,11 +12,10 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
         summary: 'Share an anonymous benchmark result',
         description:
           'Share the measured speed of a model on a machine. Stored without the name of the organization; only the audit log of the organization records who shared which result.',
-        'x-extension': true,
         body: ShareBenchmarkBody,
         response: { 201: Benchmark },
       },
-      // Any key that may change something: it adds a row.
+      // Any key that may change something, because this adds a row.
       config: {
         access: ['models:write', 'devices:write', 'training:write', 'admin', 'self'],
       } satisfies RouteConfig,
@@ -30,7 +29,6 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
       schema: {
         operationId: 'listBenchmarks',
         summary: 'List shared benchmark results',
-        'x-extension': true,
         querystring: ListBenchmarksQuery,
         response: { 200: BenchmarkList },
       },

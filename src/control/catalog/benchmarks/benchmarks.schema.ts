@@ -38,7 +38,7 @@ const Report = {
   memory_megabytes: Whole(0, 'Memory of the loaded model'),
 }
 
-/** Other fields are refused rather than ignored: nothing that was not announced is to be sent. */
+/** Refuses other fields instead of ignoring them: nothing may be sent that was not announced. */
 export const ShareBenchmarkBody = Object.assign(
   Body('NewBenchmark', 'A benchmark result to share', examples.newBenchmark, Report),
   { additionalProperties: false },

@@ -12,7 +12,7 @@ export const createBenchmarksService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => ({
-  /** Keeps a report, and of who sent it nothing. */
+  /** Stores a report, and nothing about its sender. */
   async share(report: BenchmarkReport): Promise<StoredBenchmark<BenchmarkReport>> {
     const stored = { id: parts.newId(), report, reportedOn: parts.now().toISOString().slice(0, 10) }
     await parts.database.transaction(async (tx) => {
@@ -22,7 +22,7 @@ export const createBenchmarksService = (parts: {
     return stored
   },
 
-  /** All of them, whatever the key is bound to: benchmarks belong to no organization. */
+  /** Lists all of them for every key, because benchmarks belong to no organization. */
   list: (page: { readonly engine: string | null; readonly limit: number; readonly offset: number }) =>
     parts.store.list(parts.database.sql, page),
 })

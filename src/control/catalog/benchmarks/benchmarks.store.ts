@@ -4,7 +4,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 export interface StoredBenchmark<Report> {
   readonly id: string
   readonly report: Report
-  /** A day as 2026-01-31. */
+  /** A day, such as 2026-01-31. */
   readonly reportedOn: string
 }
 

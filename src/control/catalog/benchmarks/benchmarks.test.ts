@@ -27,7 +27,7 @@ const REPORT = {
   memory_megabytes: 40,
 }
 
-it('what is shared is listed newest first, to every key, with the day and nothing of who sent it', async () => {
+it('shared results are listed newest first, to every key, with the day and nothing about the sender', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey ?? ''
   const made = await world.request('POST', '/api/v1/keys', { key: admin, body: { name: 'acme', org_id: 'acme' } })
@@ -44,7 +44,7 @@ it('what is shared is listed newest first, to every key, with the day and nothin
   expect(await list('?offset=1')).toEqual({ benchmarks: [first], total: 2, limit: 20, offset: 1 })
 })
 
-it('a report with a field that was not announced, or without one, is refused; and so is one without a key', async () => {
+it('a report with an unknown field, without a required one, or without a key is refused', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey ?? ''
   const { engine, ...without } = REPORT

@@ -8,12 +8,12 @@ import type { FilesService } from '../files/files.service.ts'
 import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
 
 const RENEW_MS = 4000
-/** A conversion that was started this often and never finished probably crashes the process: it fails. */
+/** A conversion that was started this often without finishing probably crashes the process, so it fails. */
 const MAX_ATTEMPTS = 3
 
 /** Aborts a conversion that is no longer needed, or that another process has taken over. */
 class Superseded extends Error {}
-/** Thrown into a conversion when the service stops: another process, or its next start, makes it. */
+/** Aborts a conversion when the service stops: another process, or its next start, makes it. */
 class Stopping extends Error {}
 
 const isTheFilesFault = (error: unknown): error is ServiceError =>
@@ -21,18 +21,18 @@ const isTheFilesFault = (error: unknown): error is ServiceError =>
 
 const PIECE = 256 * 1024
 
-/** Each piece is hashed before other requests get their turn. */
+/** Yields small pieces, so that other requests get their turn between hashing them. */
 const inPieces = async function* (bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
 }
 
-/** Makes the conversions that were asked for, one at a time in each process, and each in one process. */
+/** Makes the requested conversions, one at a time in each process, and each in only one process. */
 export const createConversionRuns = (parts: {
   readonly database: Database
   readonly store: ConversionsStore
   readonly blobs: BlobStore
   readonly files: Pick<FilesService, 'keep'>
-  /** Limit of a file that is converted. */
+  /** The maximum size of a file to convert. */
   readonly maxBytes: number
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
   readonly now: () => Date
@@ -50,7 +50,7 @@ export const createConversionRuns = (parts: {
     return { path: await pathOf(sha256), fileName }
   }
 
-  /** The converted file, staged; null where the version is gone. */
+  /** Returns the converted file, staged, or null if the version is gone. */
   const make = async (conversion: StoredConversion, signal: AbortSignal): Promise<StagedBlob | null> => {
     const input = await store.input(database.sql, conversion)
     if (input === null) return null
@@ -106,7 +106,7 @@ export const createConversionRuns = (parts: {
   }
 
   return {
-    /** Makes every conversion that waits and that no other process holds. One that fails does not keep the others from it. */
+    /** Makes all waiting conversions that no other process holds. A failure does not stop the others. */
     async run(): Promise<void> {
       const failures: unknown[] = []
       while (!stopping.signal.aborted) {
@@ -117,10 +117,10 @@ export const createConversionRuns = (parts: {
       if (failures.length > 0) throw failures[0]
     },
 
-    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    /** Releases what the last process held. Call it at the start of a process that alone can open its database. */
     forgetDeadHolders: (): Promise<void> => store.releaseAll(database.sql),
 
-    /** Ends the conversion that is under way; it waits for the next process. */
+    /** Aborts the current conversion, which then waits for the next process. */
     close(): void {
       stopping.abort(new Stopping('The service is shutting down.'))
     },

@@ -26,23 +26,23 @@ export interface UploadedVersion extends VersionFile {
   readonly format: VersionFormat
 }
 
-/** A version's file in the format that was asked for. */
+/** A version's file in the requested format. */
 export interface DownloadableFile {
   readonly sha256: string
   readonly size: number
-  /** Extension of the file's name; '' if it has none. */
+  /** The extension of the file's name; '' if it has none. */
   readonly extension: string
 }
 
 const isConverted = (format: DownloadFormat): format is ConvertedFormat =>
   (CONVERTED_FORMATS as readonly string[]).includes(format)
 
-/** Versions in other formats than they were uploaded in: made when they are asked for, to ONNX also in the background. */
+/** Versions in other formats than the uploaded one: made on request, ONNX also in the background. */
 export const createConversions = (parts: {
   readonly database: Database
   readonly store: ConversionsStore
   readonly events: Pick<ControlEventBus, 'publish'>
-  /** Whether new versions are converted to ONNX without being asked for. */
+  /** Whether new versions are converted to ONNX automatically. */
   readonly background: boolean
   readonly now: () => Date
 }) => {
@@ -51,14 +51,14 @@ export const createConversions = (parts: {
   const request = async (tx: Executor, version: UploadedVersion, formats: Iterable<ConvertedFormat>): Promise<void> => {
     const { modelId } = version
     for (const format of formats) await store.request(tx, { modelId, version: version.version, format }, now())
-    // A conversion that failed may be waiting again as well.
+    // Published even without formats: failed conversions may be pending again.
     await events.publish(tx, 'conversion.requested', { modelId })
   }
 
   const inBackground = async (tx: Executor, { modelId, fileName }: UploadedVersion): Promise<boolean> =>
     background && (mayHaveGraph(fileName) || (await store.hasArchitecture(tx, modelId)))
 
-  /** Requests the conversion unless it was requested before; its result is not known yet. */
+  /** Returns the state of the conversion, after requesting it if that has not been done before. */
   const stateOf = async (version: UploadedVersion, format: ConvertedFormat): Promise<StoredConversion> => {
     const id = { modelId: version.modelId, version: version.version, format }
     const before = await store.find(database.sql, id)
@@ -70,7 +70,7 @@ export const createConversions = (parts: {
   }
 
   return {
-    /** Inside the transaction that adds the version: what its uploader asks for, and ONNX. */
+    /** Call it in the transaction that adds the version: requests the uploader's formats, and ONNX in the background. */
     async versionAdded(
       tx: Executor,
       version: UploadedVersion,
@@ -87,8 +87,8 @@ export const createConversions = (parts: {
     ofModel: (modelId: string): Promise<StoredConversion[]> => store.ofModel(database.sql, modelId),
 
     /**
-     * The version's file in this format. Throws not_found with the state of the conversion and the time to try again, which
-     * this call requests if there is none; or with the reason why there is none.
+     * Returns the version's file in this format. Throws not_found with the state of its conversion, which this call requests
+     * if necessary, and the time to try again; or with the reason why there is no such file.
      */
     async fileOf(
       version: UploadedVersion & { readonly ownLabel: string | null },

@@ -32,17 +32,17 @@ export interface ConversionInput {
   readonly architecture: VersionFile | null
 }
 
-/** A process that does not renew its lease for this long, by the database's clock, loses its conversion. */
+/** A process that does not renew its lease for 15 seconds, by the database's clock, loses its conversion. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`
-/** After an attempt that failed, so that other conversions get their turn first. */
+/** The pause after a failed attempt, so that other conversions get their turn first. */
 const PAUSE = sql<Date>`now() + interval '2 seconds'`
 
 export const inConversions: FileReferences = (sha256) =>
   sql<boolean>`exists (select from conversions c where c.sha256 = ${sha256})`
 
-/** Versions in other formats: the requests, the process that works on each, and the results. */
+/** Conversions of versions: the requests, the process that works on each, and the results. */
 export const createConversionsStore = () => ({
-  /** Nothing happens where it was asked for already. */
+  /** Does nothing if it was requested before. */
   async request(db: Executor, { modelId, version, format }: ConversionId, now: Date): Promise<void> {
     await db
       .insertInto('conversions')
@@ -67,8 +67,8 @@ export const createConversionsStore = () => ({
   },
 
   /**
-   * The version's file, and the newest architecture that its model has, or the model that was trained at first: of those
-   * from before the version, else of all.
+   * Returns the version's file, and the newest architecture of its model, or of the model that was trained first: preferably
+   * one from before the version.
    */
   async input(db: Executor, { modelId, version }: ConversionId): Promise<ConversionInput | null> {
     const found = await db
@@ -92,7 +92,7 @@ export const createConversionsStore = () => ({
     return rows[0]!.found
   },
 
-  /** What failed, perhaps for want of an architecture, is tried again: of this model, and of rounds that trained it. */
+  /** Retries failed conversions, which may have lacked an architecture: of this model, and of rounds that trained it. */
   async retryFailed(db: Executor, modelId: string, now: Date): Promise<void> {
     await sql`
       update conversions set state = 'pending', reason = null, ended_at = null, attempts = 0, requested_at = ${now}
@@ -100,7 +100,7 @@ export const createConversionsStore = () => ({
         select id from models where ${modelId}::uuid in (id, architecture_model_id))`.execute(db)
   },
 
-  /** Claims one that waits and has no lease, or whose lease has expired. */
+  /** Claims a conversion that waits without a lease, or one with an expired lease. */
   async claim(db: Executor, owner: string): Promise<StoredConversion | null> {
     const { rows } = await sql<Selectable<ConversionRow>>`
       update conversions set state = 'running', lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
@@ -112,7 +112,7 @@ export const createConversionsStore = () => ({
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
-  /** True while the lease is still ours: false too where the version is gone. */
+  /** True while the lease is still ours; false also if the version is gone. */
   async renew(db: Executor, id: ConversionId, owner: string): Promise<boolean> {
     const { numUpdatedRows } = await whereId(db.updateTable('conversions').set({ lease_until: LEASE }), id)
       .where('lease_owner', '=', owner)
@@ -120,7 +120,7 @@ export const createConversionsStore = () => ({
     return numUpdatedRows === 1n
   },
 
-  /** Lets others have it: it waits again, after an attempt that counts or not, and for a moment where that failed. */
+  /** Lets another process have it: it waits again, and pauses if the attempt failed. The attempt counts or not. */
   async release(
     db: Executor,
     id: ConversionId,
@@ -132,7 +132,7 @@ export const createConversionsStore = () => ({
     await whereId(db.updateTable('conversions').set(waiting), id).where('lease_owner', '=', owner).execute()
   },
 
-  /** Ends it, with a file or with a reason; does nothing if another process has claimed it meanwhile. */
+  /** Ends it with a file or a reason; does nothing if another process has claimed it in the meantime. */
   async end(
     db: Executor,
     id: ConversionId,
@@ -152,7 +152,7 @@ export const createConversionsStore = () => ({
       .execute()
   },
 
-  /** For a database that only one process can open: processes that held one before this start are dead. */
+  /** For a database that only one process can open: processes that held a conversion before this start are dead. */
   async releaseAll(db: Executor): Promise<void> {
     await db
       .updateTable('conversions')

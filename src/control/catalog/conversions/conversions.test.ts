@@ -13,7 +13,7 @@ import { writeNpz } from '../../../tensors/write-npz.ts'
 const sha256 = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 
 const VALUES = [1, 2, 3, 4, 5, 6]
-/** A linear layer of three outputs; its weights are called as PyTorch calls them. */
+/** Returns a linear layer with three outputs and weights named as in PyTorch. */
 const architecture = (columns = 2): Uint8Array => {
   const graph = graphBuilder('linear')
   const x = graph.input('x', 'f32', ['batch', columns])
@@ -55,7 +55,7 @@ const inModel = (world: World, key: string, id: string) => ({
   },
 })
 
-/** Waits until nothing of it is pending or running. */
+/** Waits until no conversion is pending or running. */
 const settled = (formats: () => Promise<readonly { readonly state: string }[]>) =>
   vi.waitFor(
     async () => {
@@ -67,7 +67,7 @@ const settled = (formats: () => Promise<readonly { readonly state: string }[]>) 
     { timeout: 120_000, interval: 50 },
   )
 
-it('weights of a model whose architecture was uploaded become ONNX, in the background', async () => {
+it('weights of a model with an uploaded architecture are converted to ONNX in the background', async () => {
   const { upload, download, formatsOf } = await start({ config: { conversions: 'on' } })
   expect(await upload(architecture(), 'net.onnx')).toMatchObject({ format: 'onnx', formats: [] })
   expect(await upload(weights(), 'net.npz')).toMatchObject({
@@ -94,7 +94,7 @@ it('weights of a model whose architecture was uploaded become ONNX, in the backg
   })
 })
 
-it('another format is converted when it is first requested, and 404 with a time until it is ready', async () => {
+it('another format is converted on the first request, and is 404 with Retry-After until it is ready', async () => {
   const { upload, download, formatsOf, world, key, id } = await start()
   await upload(architecture(), 'net.onnx')
   await upload(weights(), 'net.npz')
@@ -116,7 +116,7 @@ it('another format is converted when it is first requested, and 404 with a time 
   expect((await download(1, 'pytorch')).headers.get('retry-after')).toBeNull()
 })
 
-it('what cannot be converted is 404 with the reason, until an architecture is uploaded that fits', async () => {
+it('a failed conversion is 404 with the reason, until a matching architecture is uploaded', async () => {
   const { upload, download, formatsOf } = await start()
   await upload(weights(), 'net.npz', { formats: 'onnx' })
   expect(await settled(() => formatsOf(1))).toEqual([
@@ -141,7 +141,7 @@ it('what cannot be converted is 404 with the reason, until an architecture is up
   expect(await settled(() => formatsOf(1))).toMatchObject([{ state: 'ready' }])
 })
 
-it('formats are named with the upload; others than there are, are refused', async () => {
+it('an upload can name formats, and unknown ones are refused', async () => {
   const { world, key, id, upload, formatsOf } = await start()
   const answer = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
     key,
@@ -164,7 +164,7 @@ it('a file above the limit is not converted', async () => {
   ])
 })
 
-it('a conversion that the service was stopped in is made by the next one, and its file outlives the collector', async () => {
+it('a conversion that a stop interrupts is made by the next process, and its file survives the collector', async () => {
   const { world, key, id, upload } = await start({ durable: true })
   await upload(architecture(), 'net.onnx')
   await upload(await readFile('test/fixtures/weights/net_a.pt'), 'a.pt')
@@ -177,7 +177,7 @@ it('a conversion that the service was stopped in is made by the next one, and it
   expect((await download(3, 'onnx')).status).toBe(200)
 })
 
-it('a conversion whose process was killed is taken over when its lease is over', async () => {
+it('a conversion is taken over after its process was killed and its lease has expired', async () => {
   const { upload, formatsOf, world, id } = await start()
   await upload(architecture(), 'net.onnx')
   await upload(weights(), 'net.npz')
@@ -186,7 +186,7 @@ it('a conversion whose process was killed is taken over when its lease is over',
       (${id}, 2, 'tflite', 'running', ${world.now()}, 'killed', now() + interval '1 hour', 3)`.execute(
     world.database!.sql,
   )
-  // Leases are by the database's clock, so that the service's says nothing.
+  // Leases follow the database's clock, so the service's has no effect.
   await world.advance(7200)
   expect(await formatsOf(2)).toMatchObject([{ state: 'running' }, { state: 'running' }])
   await sql`update conversions set lease_until = now()`.execute(world.database!.sql)

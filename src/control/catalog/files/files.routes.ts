@@ -14,7 +14,6 @@ export const filesRoutes = (app: App, scrubs: Scrubs): void => {
         description:
           'Stored files that are missing or whose hash no longer matches, at most 1,000. The service rehashes each file every ' +
           "SERVICE_SCRUB_DAYS days. A bound key sees the files of its organization's versions.",
-        'x-extension': true,
         response: { 200: DamagedFileList },
       },
       config: { access: 'admin' } satisfies RouteConfig,

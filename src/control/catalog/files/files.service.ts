@@ -8,7 +8,7 @@ export type { FileReferences } from './files.store.ts'
 const UNWANTED_AFTER_MS = 60 * 60 * 1000
 const COLLECTED_AT_ONCE = 100
 
-/** Keeps weight files, and removes those that no version, update or round refers to any more. */
+/** Stores weight files, and removes those that no version, update, or round refers to anymore. */
 export const createFilesService = (parts: {
   readonly database: Database
   readonly store: FilesStore
@@ -29,29 +29,29 @@ export const createFilesService = (parts: {
   })
 
   return {
-    /** Later modules say this way which files they refer to, when they are created. */
+    /** Adds a condition for files that a later module refers to. Called when that module is created. */
     keepReferenced(added: FileReferences): void {
       references.push(added)
     },
 
-    /** Later modules say this way when nothing is to be removed. */
+    /** Adds a condition under which nothing is removed. Called when a later module is created. */
     keepAllWhile(added: FileReferences): void {
       holds.push(added)
     },
 
-    /** False for a file that is just being kept, whose bytes may not be in place yet, and for one that is gone. */
+    /** False for a file that is still being stored, whose bytes may not be in place yet, and for one that is gone. */
     isReferenced: (sha256: string): Promise<boolean> => store.isReferenced(database.sql, references, sha256),
 
     /**
-     * Keeps a staged file. The record is touched before the bytes move into place: a collector that is about to
-     * remove the same bytes either sees the touch and leaves them, or is done before the rename brings them back.
+     * Stores a staged file. Touches the record before the bytes move into place: a collector that is about to remove the
+     * same bytes either sees the touch and leaves them, or is done before the rename brings them back.
      */
     async keep(staged: StagedBlob): Promise<void> {
       await touch(staged)
       await staged.keep()
     },
 
-    /** Removes bytes that have been unreferenced for an hour; returns how many files were removed. */
+    /** Removes bytes that have been unreferenced for an hour; returns the number of removed files. */
     async collectGarbage(): Promise<number> {
       const before = new Date(now().getTime() - UNWANTED_AFTER_MS)
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))

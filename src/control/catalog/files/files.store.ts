@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** A condition that holds while a module refers to the file of this hash, an expression of SQL. */
+/** An SQL condition that is true while a module refers to the file with this hash. */
 export type FileReferences = (sha256: RawBuilder<string>) => RawBuilder<boolean>
 
 export const createFilesStore = () => ({
   /**
-   * Records that the bytes are wanted from now on; a garbage collector leaves freshly touched bytes alone. In the order of
-   * hashes, each once, so that two processes lock rows in the same order.
+   * Records that the bytes are wanted now: a garbage collector leaves freshly touched bytes alone. Sorted by hash, without
+   * duplicates, so that two processes lock rows in the same order.
    */
   async touch(db: Executor, blobs: readonly { sha256: string; size: number }[], now: Date): Promise<void> {
     const sorted = [...new Map(blobs.map((blob) => [blob.sha256, blob])).values()].sort((a, b) =>
@@ -22,8 +22,8 @@ export const createFilesStore = () => ({
   },
 
   /**
-   * Deletes the records of at most `limit` files that nothing refers to and that were last wanted before `before`; returns
-   * their hashes. The rows stay locked until the transaction ends. Rows that others are about to refer to are skipped.
+   * Deletes the records of at most `limit` files that nothing refers to and that were last touched before `before`; returns
+   * their hashes. The rows stay locked until the transaction ends. Skips rows that others are about to refer to.
    */
   async forgetUnreferenced(
     tx: Executor,

@@ -11,7 +11,7 @@ import { createFilesStore } from './files.store.ts'
 const MINUTE = 60_000
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** A door that somebody has come to, and that stays shut until the test opens it. */
+/** A gate that stops `pass` until the test opens it; `reached` resolves at the first `pass`. */
 const createGate = () => {
   let arrive = (): void => undefined
   let open = (): void => undefined
@@ -28,7 +28,7 @@ const createGate = () => {
   return { reached, pass, open: () => open() }
 }
 
-/** Files on a real folder and a real database, with a clock that the test moves. */
+/** Files in a real folder and a real database, with a clock that the test controls. */
 const begin = async (database: Database) => {
   const folder = await openFolderStore(await emptyFolder())
   let time = Date.UTC(2026, 0, 1)
@@ -49,7 +49,7 @@ const begin = async (database: Database) => {
 }
 
 eachDatabase('files', (open) => {
-  it('that nothing refers to are kept for an hour after they were last wanted, then removed', async () => {
+  it('without references are kept for an hour after they were last stored, then removed', async () => {
     const { files, folder, keep, pass } = await begin(await open())
     await keep('old')
     pass(30)
@@ -63,7 +63,7 @@ eachDatabase('files', (open) => {
     expect([await folder.has(sha256('old')), await folder.has(sha256('young'))]).toEqual([false, true])
   })
 
-  it('are all collected in one run, however many there are', async () => {
+  it('are all collected in one run, no matter how many there are', async () => {
     const { files, folder, keep, pass } = await begin(await open())
     const contents = Array.from({ length: 110 }, (_, n) => `file ${n}`)
     for (const text of contents) await keep(text)
@@ -73,7 +73,7 @@ eachDatabase('files', (open) => {
     expect(await files.collectGarbage()).toBe(0)
   })
 
-  it('that arrive again while the collector is about to remove them are there afterwards', async () => {
+  it('that are stored again while the collector is about to remove them exist afterwards', async () => {
     const { files, folder, serve, stage, keep, pass } = await begin(await open())
     await keep('same')
     pass(61)
@@ -103,7 +103,7 @@ eachDatabase('files', (open) => {
     expect(await folder.has(sha256('same'))).toBe(true)
   })
 
-  it('that are wanted again are spared by a collector that runs before they have moved into place', async () => {
+  it('that are stored again are spared by a collector that runs before they have moved into place', async () => {
     const { files, folder, stage, keep, pass } = await begin(await open())
     await keep('same')
     pass(61)

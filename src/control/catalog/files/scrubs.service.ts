@@ -17,10 +17,10 @@ const DAY_MS = 24 * HOUR_MS
 
 export type { DamagedFile, FileChecks } from './scrubs.store.ts'
 
-/** Gives a stored file's bytes from somewhere else; null where it is not there. They may be wrong. */
+/** Returns a stored file's bytes from another place, or null if it is not there. They may be wrong. */
 export type SpareCopies = (sha256: string) => Promise<Readable | null>
 
-/** Hashes stored files again, each after so many days, and brings damaged ones back from spare copies. */
+/** Hashes each stored file again after `scrubDays` days, and restores damaged ones from spare copies. */
 export const createScrubs = (parts: {
   readonly config: Pick<Config, 'scrubDays' | 'scrubBytesPerSecond'>
   readonly database: Database
@@ -34,7 +34,7 @@ export const createScrubs = (parts: {
   const spares: SpareCopies[] = []
   const stopping = new AbortController()
 
-  /** Of the bytes on disk, and not of those that the store remembers; no faster than the settings allow. */
+  /** Hashes the bytes on disk, not those that the store has cached; no faster than the settings allow. */
   const hash = (sha256: string): Promise<string> =>
     blobs.withPaths(async (pathOf) => {
       const digest = createHash('sha256')
@@ -49,13 +49,13 @@ export const createScrubs = (parts: {
       return digest.digest('hex')
     })
 
-  /** A message about the file's damage; null if it is intact. */
+  /** Returns a message about the file's damage, or null if it is intact. */
   const damageOf = async ({ sha256 }: StoredFile): Promise<string | null> => {
     try {
       return (await hash(sha256)) === sha256 ? null : 'Its bytes have changed.'
     } catch (error) {
       stopping.signal.throwIfAborted()
-      // A store that is away, or a full disk, says nothing about the file.
+      // An unavailable store or a full disk says nothing about the file.
       if (isUnavailable(error)) throw error
       return isNotFound(error) ? 'It is missing.' : `It cannot be read: ${(error as Error).message}.`
     }
@@ -71,7 +71,7 @@ export const createScrubs = (parts: {
           await staged.discard()
           continue
         }
-        // What the store remembers of the damaged bytes goes with them.
+        // Also drops what the store has cached of the damaged bytes.
         await blobs.remove(sha256)
         await staged.keep()
         return true
@@ -103,7 +103,7 @@ export const createScrubs = (parts: {
   }
 
   return {
-    /** Later modules say this way where stored files can be had from, when they are created. */
+    /** Adds a source of copies of stored files. Called when a later module is created. */
     addSpareCopies(added: SpareCopies): void {
       spares.push(added)
     },

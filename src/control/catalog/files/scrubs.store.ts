@@ -17,14 +17,14 @@ export interface DamagedFile {
 
 export interface FileChecks {
   readonly files: number
-  /** When the file whose check is longest ago was checked; null when there is none. */
+  /** The time of the check that is longest ago; null if there are no files. */
   readonly oldest: Date | null
 }
 
 const LISTED = 1000
 
 export const createScrubsStore = () => ({
-  /** Takes the file whose check is longest ago, if that was before `before`: no other process gets it then. */
+  /** Claims the file with the oldest check, if that was before `before`: no other process gets it. */
   async claim(
     db: Executor,
     { before, now }: { readonly before: Date; readonly now: Date },
@@ -36,12 +36,12 @@ export const createScrubsStore = () => ({
     return rows[0] ?? null
   },
 
-  /** After a check that could not be made: it is due again at the next run. */
+  /** Releases a file after a check that could not be made: it is due again at the next run. */
   async release(db: Executor, sha256: string, before: Date): Promise<void> {
     await sql`update blobs set checked_at = ${new Date(before.getTime() - 1)} where sha256 = ${sha256}`.execute(db)
   },
 
-  /** Returns whether that is news; false also where the file is no longer wanted. */
+  /** Returns true if the damage is new; false also if the file is no longer wanted. */
   async markDamaged(
     tx: Executor,
     sha256: string,
@@ -54,7 +54,7 @@ export const createScrubsStore = () => ({
     return rows.length > 0 && rows[0]!.was === null
   },
 
-  /** Returns whether it was marked as damaged. */
+  /** Returns true if it was marked as damaged. */
   async markGood(tx: Executor, sha256: string): Promise<boolean> {
     const { rows } = await sql`
       update blobs set damaged_at = null, damage = null where sha256 = ${sha256} and damaged_at is not null returning sha256`.execute(
@@ -63,7 +63,7 @@ export const createScrubsStore = () => ({
     return rows.length > 0
   },
 
-  /** Those of one organization's versions; with null all. Newest first. */
+  /** Damaged files of one organization's versions, or all if it is null. Newest first. */
   async damaged(db: Executor, orgId: string | null): Promise<readonly DamagedFile[]> {
     const { rows } = await sql<DamagedFile>`
       select b.sha256, b.size, b.damage, b.damaged_at as "damagedAt", coalesce(v.versions, '[]') as versions
@@ -76,7 +76,7 @@ export const createScrubsStore = () => ({
     return rows
   },
 
-  /** Of one organization's versions; with null of all files. */
+  /** Checks of the files of one organization's versions, or of all files if it is null. */
   async checks(db: Executor, orgId: string | null): Promise<FileChecks> {
     const { rows } = await sql<FileChecks>`
       select count(*)::float8 as files, min(checked_at) as oldest from blobs b

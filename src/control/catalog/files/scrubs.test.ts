@@ -27,7 +27,7 @@ const changeOneByte = async (path: string): Promise<void> => {
   await file.close()
 }
 
-it('one changed byte and a missing file are found, reported, and brought back from the backup', async () => {
+it('changed and missing files are found, reported, and repaired from the backup or by another upload', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
   const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 8760 } })
   const { key } = await world.register('d')
@@ -47,7 +47,7 @@ it('one changed byte and a missing file are found, reported, and brought back fr
   expect((await list()).files).toEqual([])
 
   await world.advance(0)
-  // The backup of the schedule has been made of what was left.
+  // The scheduled backup was made of the remaining files.
   const backups = (await world.request('GET', '/api/v1/backups', { key })).body as { backups: object[] }
   expect(backups.backups).toMatchObject([{ status: 'completed', unreadable_files: expect.any(Number) }])
   await world.advance(31 * DAY)
@@ -71,7 +71,7 @@ it('one changed byte and a missing file are found, reported, and brought back fr
   const doctor = await runInProcess(['doctor'], { env, now: world.now })
   expect([doctor.exitCode, doctor.stdout]).toEqual([1, expect.stringContaining('2 of 3 are damaged')])
 
-  // The same files are uploaded to a service whose backup is whole; one of them is damaged there, and comes back.
+  // The backup contains this file, so it is repaired from there.
   await changeOneByte(sound.path)
   await world.advance(31 * DAY)
   await world.service.runRetention()
@@ -82,7 +82,7 @@ it('one changed byte and a missing file are found, reported, and brought back fr
   const bytes = new Uint8Array(await download.arrayBuffer())
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(sound.sha256)
 
-  // Whoever uploads them again mends them; that is seen at the next check, an hour later.
+  // Uploading the files again repairs them, which the next check finds an hour later.
   await upload(world, key, 'changed-again', 1)
   await upload(world, key, 'missing-again', 2)
   await world.advance(3601)
@@ -108,7 +108,7 @@ it('one changed byte and a missing file are found, reported, and brought back fr
 })
 
 it.skipIf(noSwift() !== null)(
-  'a file storage that is away says nothing about its files, which are checked when it is back',
+  'an unavailable file storage says nothing about its files, which are checked when it is back',
   async () => {
     const swift = await startSwift()
     const storage = parseStorageUrl(`s3://weights/fleet?endpoint=${swift.endpoint}&region=us-east-1`)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { labelOf } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** Who moved an alias: the id of the person or key, and their name while they exist. */
+/** The id of the person or key that moved an alias, and their name while they exist. */
 export interface Mover {
   readonly movedAt: Date
   readonly movedBy: string | null
@@ -38,7 +38,7 @@ const moverFrom = ({ moved_at, moved_by, mover_name }: MoverRow): Mover => ({
   movedByName: mover_name,
 })
 
-/** Aliases with the labels of their versions, and the names of who moved them. */
+/** Aliases with the labels of their versions, and the names of the people or keys that moved them. */
 export const createAliasesReport = () => ({
   /** In alphabetical order. */
   async list(db: Executor, modelId: string): Promise<ShownAlias[]> {

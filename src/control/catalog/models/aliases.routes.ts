@@ -17,7 +17,7 @@ import { ModelParams } from './models.schema.ts'
 import type { ModelsService } from './models.service.ts'
 
 export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsService): void => {
-  /** A model that does not exist is 404, whatever else is wrong with the request. */
+  /** A missing model is 404, even if the request has other errors. */
   const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await models.find(callerOf(request), (request.params as { model_id: string }).model_id)
   }
@@ -29,7 +29,6 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
         operationId: 'listAliases',
         summary: "List a model's aliases",
         description: 'The aliases of a model with their versions.',
-        'x-extension': true,
         params: ModelParams,
         response: { 200: AliasList },
       },
@@ -52,7 +51,6 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
           'Point an alias to a version, effective from the next request. Anything already resolved does not change: a rollout ' +
           'of `production` continues with the version that it was created for. If the organization requires approval, the ' +
           'response is 202, and the alias moves when another admin approves.',
-        'x-extension': true,
         params: AliasParams,
         body: SetAliasBody,
         response: { 200: Alias, 202: Approval },
@@ -75,7 +73,6 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
         operationId: 'deleteAlias',
         summary: 'Delete an alias',
         description: 'Keeps the version and the history of the alias.',
-        'x-extension': true,
         params: AliasParams,
         querystring: DeleteAliasQuery,
         response: { 200: AliasList },
@@ -97,7 +94,6 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
         operationId: 'listAliasMoves',
         summary: "List a model's alias history",
         description: "Who moved a model's aliases, when, and from which version to which; newest first.",
-        'x-extension': true,
         params: ModelParams,
         querystring: AliasHistoryQuery,
         response: { 200: AliasHistory },

@@ -10,10 +10,10 @@ import type { ModelsService, StoredModel } from './models.service.ts'
 
 export type { Mover, ShownAlias, ShownMove } from './aliases.report.ts'
 
-/** What the caller expects the alias to name now: a version, nothing (null), or anything (undefined). */
+/** What the caller expects the alias to name now: a version, none (null), or anything (undefined). */
 export type Expected = string | null | undefined
 
-/** A move that waits for an approval: what the alias named then, and would name. */
+/** A move that waits for an approval: the version that the alias named at the request, and the requested one. */
 interface WaitingMove {
   readonly modelId: string
   readonly alias: string
@@ -21,7 +21,7 @@ interface WaitingMove {
   readonly to: number
 }
 
-/** Names of versions that move, `production` and `candidate` for example. None is made unasked. */
+/** Movable names of versions, such as `production` and `candidate`. None exists by default. */
 export const createAliasesService = (parts: {
   readonly database: Database
   readonly store: AliasesStore
@@ -32,7 +32,7 @@ export const createAliasesService = (parts: {
 }) => {
   const { database, store, report, models, approvals, now } = parts
 
-  /** In a transaction, on a locked model. */
+  /** Call it in a transaction, on a locked model. */
   const set = async (
     tx: Executor,
     caller: Caller,
@@ -66,7 +66,7 @@ export const createAliasesService = (parts: {
     },
   })
 
-  /** In one transaction: what is expected is true when it is moved. */
+  /** Compares with the expectation and moves in one transaction. */
   const move = async (
     caller: Caller,
     model: StoredModel,
@@ -106,8 +106,8 @@ export const createAliasesService = (parts: {
     list,
 
     /**
-     * Makes the alias name this version, or has that wait for an approval, which is returned; the same twice is one move.
-     * @throws conflict when it names another than expected
+     * Makes the alias name this version, or requests an approval and returns it. Repeating it changes nothing.
+     * @throws conflict if the alias names another version than expected
      */
     async set(
       caller: Caller,

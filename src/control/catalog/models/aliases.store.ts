@@ -1,18 +1,18 @@
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** One step in the history of an alias; null where it began or ended. */
+/** One step in the history of an alias; `from` is null where it began, `to` where it ended. */
 export interface AliasMove {
   readonly modelId: string
   readonly alias: string
   readonly from: number | null
   readonly to: number | null
   readonly movedAt: Date
-  /** The key that asked for it. */
+  /** The person or key that requested it. */
   readonly movedBy: string
 }
 
 export const createAliasesStore = () => ({
-  /** The version that the alias names; null when the model has no such alias. */
+  /** Returns the version that the alias names, or null if the model has no such alias. */
   async find(db: Executor, modelId: string, alias: string): Promise<number | null> {
     const row = await db
       .selectFrom('model_aliases')
@@ -32,12 +32,12 @@ export const createAliasesStore = () => ({
       .orderBy('alias')
       .execute(),
 
-  /** Until the transaction ends, no other one moves an alias of the model: the alias may not have a row to lock yet. */
+  /** Prevents other transactions from moving an alias of the model: the alias may not have a row to lock yet. */
   async lock(tx: Executor, modelId: string): Promise<void> {
     await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().execute()
   },
 
-  /** Writes the move down, and what is true from then on. */
+  /** Records a move and applies it. */
   async move(tx: Executor, { modelId, alias, from, to, movedAt, movedBy }: AliasMove): Promise<void> {
     const by = { moved_at: movedAt, moved_by: movedBy }
     await tx

@@ -32,7 +32,7 @@ const refusal = (status: number, error: string, message: string) => ({
 
 describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (database) => {
   describe.skipIf(database === 'postgres' && !hasPostgres())('', () => {
-    it('are made, moved and deleted, with a record of who and when', async () => {
+    it('are created, moved, and deleted, with a record of who did it and when', async () => {
       const { ask, promote, world } = await setUp({ database })
       expect(await ask('GET', '/models/scorer/aliases')).toEqual({ status: 200, body: { aliases: [] } })
       const first = await promote('1.0.0', 'production')
@@ -43,7 +43,7 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
       await world.advance(60)
       const later = { ...mover, moved_at: '2026-01-01T00:01:00.000Z' }
       await promote('latest', 'candidate')
-      // What an alias means may be given to another one.
+      // An alias can be moved to the version of another alias.
       await promote('candidate', 'production')
       expect((await ask('GET', '/models/scorer/aliases')).body).toEqual({
         aliases: [
@@ -83,7 +83,7 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
       })
     })
 
-    it('move only from the version that is expected, and moving twice to the same is one move', async () => {
+    it('move only from the expected version, and repeating a move changes nothing', async () => {
       const { ask, promote } = await setUp({ database })
       expect((await promote('1', 'production', { expected_version: null })).status).toBe(200)
       expect(await promote('2', 'production', { expected_version: null })).toEqual(
@@ -107,7 +107,7 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
       expect(((await ask('GET', '/models/scorer/alias-history')).body as { total: number }).total).toBe(3)
     })
 
-    it('of many that move at the same moment from the same version, one wins', async () => {
+    it('let one of many concurrent moves from the same version win', async () => {
       const { ask, promote } = await setUp({ database })
       await promote('1', 'production')
       const answers = await Promise.all(
@@ -122,7 +122,7 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
 })
 
 describe('an alias', () => {
-  it('is taken wherever a version is, and what was resolved before does not move with it', async () => {
+  it('is accepted wherever a version is, and what was resolved before does not move with it', async () => {
     const { ask, promote, bytesOf, world, key } = await setUp()
     await promote('1.1.0', 'production')
     expect(await bytesOf('scorer/versions/production')).toBe('weights 1.1.0')
@@ -156,7 +156,7 @@ describe('an alias', () => {
     expect((await ask('GET', '/models/other/aliases')).body).toEqual({ aliases: [] })
   })
 
-  it('that does not exist is an error that lists those that do', async () => {
+  it('that does not exist is an error that lists the existing ones', async () => {
     const { ask, promote } = await setUp()
     await promote('1', 'production')
     await promote('3', 'candidate')
@@ -195,7 +195,7 @@ describe('an alias', () => {
     )
   })
 
-  it('leaves a model alone whose whole name has an @ in it, and names that only devices resolve', async () => {
+  it('does not affect a model with an @ in its name, or names that only devices resolve', async () => {
     const { ask, promote, bytesOf, world, key } = await setUp()
     await promote('1.0.0', 'production')
     await ask('POST', '/models', { name: 'old' })
@@ -216,7 +216,7 @@ describe('an alias', () => {
     })
   })
 
-  it("is its organization's: others neither see nor move it", async () => {
+  it('belongs to its organization: others neither see nor move it', async () => {
     const { world, key, promote } = await setUp()
     await promote('1', 'production')
     const made = await world.request('POST', '/api/v1/keys', {

@@ -14,7 +14,6 @@ export const lineageRoutes = (app: App, lineage: LineageService): void => {
         operationId: 'getVersion',
         summary: 'Get a version with its lineage',
         description: 'Where the version came from (job, round, strategy, devices, privacy spent) and where it runs.',
-        'x-extension': true,
         params: VersionParams,
         response: { 200: VersionLineage },
       },

@@ -16,14 +16,14 @@ export interface TrainingOrigin {
   readonly selectedDevices: number
   readonly completedDevices: number
   readonly failedDevices: number
-  /** What its round began from; null where it had no model. */
+  /** The version that its round started from; null if it had no model. */
   readonly trainedFrom: { readonly modelId: string; readonly version: number } | null
-  /** What all rounds of the job up to this one cost together; null without noise. */
+  /** The privacy loss of all rounds of the job up to this one; null without noise. */
   readonly spent: { readonly epsilon: number; readonly delta: number; readonly rounds: number } | null
   readonly endedAt: Date | null
 }
 
-/** What brings a version to devices, or brought it. */
+/** A plan that delivers a version, or delivered it. */
 export interface VersionUse {
   readonly kind: 'rollout' | 'deployment' | 'experiment'
   readonly id: string
@@ -34,7 +34,7 @@ export interface VersionUse {
   readonly createdAt: Date
 }
 
-/** Where a version runs: devices by the state that they have reported last, and at most `limit` uses, newest first. */
+/** Where a version runs: devices by their last reported state, and a limited number of uses, newest first. */
 export interface VersionUses {
   readonly devices: Readonly<Record<string, number>>
   readonly uses: readonly VersionUse[]
@@ -45,16 +45,21 @@ export interface Lineage {
   readonly version: StoredVersion
   readonly aliases: readonly string[]
   readonly conversions: readonly StoredConversion[]
-  /** Null for an upload, and for what the caller may not see. */
+  /** Null for an upload, and for training that the caller may not see. */
   readonly training: TrainingOrigin | null
-  /** Null for a model of another organization, which a federation shares. */
+  /** Null for a model of another organization that a federation shares. */
   readonly runs: VersionUses | null
 }
 
 type OriginOf = (caller: Caller, roundId: string) => Promise<TrainingOrigin | null>
-type UsesOf = (db: Executor, modelId: string, texts: readonly string[]) => Promise<VersionUses>
+/** Finds a version by its number, or by its texts in plans without a number. */
+type UsesOf = (
+  db: Executor,
+  modelId: string,
+  version: { readonly number: number; readonly texts: readonly string[] },
+) => Promise<VersionUses>
 
-/** Where versions came from and where they run. Later modules know that, and say it when they are asked. */
+/** Where versions came from and where they run. Later modules know that, and provide it when they are created. */
 export const createLineage = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
@@ -77,10 +82,10 @@ export const createLineage = (parts: {
     async of(caller: Caller, modelId: string, reference: string): Promise<Lineage> {
       const { model, version } = await models.findVersion(caller, modelId, reference)
       const named = await aliases.list(database.sql, model.id)
-      // A later version of a round's model was uploaded.
+      // Later versions of a round's model were uploaded.
       const roundId = version.origin?.roundId ?? (version.version === 1 ? model.roundId : null)
       const isOwn = sees(caller, model.orgId)
-      // Delivery keeps a version as it was asked for: by its label or its number.
+      // Delivery stores a version as it was requested: by its label or its number.
       const texts = [labelOf(version.version, version.ownLabel), String(version.version)]
       return {
         model,
@@ -88,7 +93,7 @@ export const createLineage = (parts: {
         aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
         conversions: (await conversions.ofModel(model.id)).filter((one) => one.version === version.version),
         training: roundId === null ? null : await originOf(caller, roundId),
-        runs: isOwn ? await usesOf(database.sql, model.id, texts) : null,
+        runs: isOwn ? await usesOf(database.sql, model.id, { number: version.version, texts }) : null,
       }
     },
   }

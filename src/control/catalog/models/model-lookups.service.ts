@@ -10,11 +10,11 @@ import type { StoredVersion, VersionsStore } from './versions.store.ts'
 /** The models that federations let organizations read in addition to their own. */
 export interface SharedModels {
   isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
-  /** The id of a model of that name which is shared with the organization. */
+  /** Returns the id of a model with this name that is shared with the organization. */
   idByName(db: Executor, name: string, orgId: string): Promise<string | null>
 }
 
-/** Finding models and versions: for callers by what they may see, for the service itself by internal ids. */
+/** Finds models and versions: for callers, those they may see; for the service itself, by internal ids. */
 export const createModelLookups = ({
   database,
   store,
@@ -28,7 +28,7 @@ export const createModelLookups = ({
 }) => {
   let shared: SharedModels | null = null
 
-  /** A model of another organization that a federation shares with the caller's; null where there is none. */
+  /** Returns a model of another organization that a federation shares with the caller's, or null. */
   const sharedTo = async ({ orgId }: Caller, idOrName: string): Promise<ListedModel | null> => {
     if (orgId === null || shared === null) return null
     const id = isUuid(idOrName) ? idOrName : await shared.idByName(database.sql, idOrName, orgId)
@@ -36,7 +36,7 @@ export const createModelLookups = ({
     return store.find(database.sql, id)
   }
 
-  /** By id, or by name: an unbound key means the model of where it makes things, else the only one. @throws bad_request */
+  /** By id or name. For an unbound key: the model where it creates things, otherwise the only one. @throws bad_request */
   const findOwn = async (caller: Caller, idOrName: string): Promise<ListedModel | null> => {
     if (isUuid(idOrName)) {
       const found = await store.find(database.sql, idOrName)
@@ -51,7 +51,7 @@ export const createModelLookups = ({
     )
   }
 
-  /** The model with this id or name. @throws not_found where the caller may not see it, forbidden where it may only read it */
+  /** Finds a model by id or name. @throws not_found if the caller may not see it, forbidden if it may only read it */
   const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
     const own = await findOwn(caller, idOrName)
     if (own !== null) return own
@@ -63,7 +63,7 @@ export const createModelLookups = ({
     )
   }
 
-  /** As `find`, and a model that a federation shares with the caller's organization. Such a model may only be read. */
+  /** Like `find`, and also finds models that a federation shares with the caller's organization, which may only be read. */
   const findReadable = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
     const found = (await findOwn(caller, idOrName)) ?? (await sharedTo(caller, idOrName))
     if (found === null) throw notFound('Model', idOrName)
@@ -72,7 +72,7 @@ export const createModelLookups = ({
 
   const references = createVersionReferences({ database, versions, aliases })
 
-  /** An uploaded version, of a shared model too: not_found where there is none. */
+  /** Returns an uploaded version, even of a shared model. @throws not_found if there is none */
   const findVersion = async (caller: Caller, reference: string, field?: string) => {
     const { model, version, label } = await references.resolve(findReadable, caller, reference, field)
     if (version === null) throw await references.unknown(model, label)
@@ -84,37 +84,37 @@ export const createModelLookups = ({
     findReadable,
     findVersion,
 
-    /** What a request means by one of the caller's own models and a version, which may be still to come. */
+    /** Resolves a request's reference to an own model and a version, which may not be uploaded yet. */
     resolve: (caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> =>
       references.resolve(find, caller, reference, field),
 
-    /** Models that are shared this way may be read by others than their owners. */
+    /** Lets organizations read the models that are shared with them. */
     readThrough(source: SharedModels): void {
       shared = source
     },
 
-    /** The version that a new round of this organization distributes unless it names another. */
+    /** Returns the version that a new round of this organization distributes by default. */
     async latestAggregated(orgId: string | null): Promise<StoredVersion | null> {
       const modelId = await store.latestAggregated(database.sql, orgId)
       return modelId === null ? null : versions.find(database.sql, modelId, 'latest')
     },
 
-    /** A version of a model by internal ids, the highest unless it is said which; the service's own look-up, without a caller. */
+    /** Returns a version of a model by internal ids, by default the highest; for the service itself, without a caller. */
     versionFor: (modelId: string, version: number | 'latest' = 'latest'): Promise<StoredVersion | null> =>
       versions.find(database.sql, modelId, version),
 
-    /** A model and a version that are known by their internal ids; the service's own look-up, without a caller. */
+    /** Returns a model and a version by internal ids; for the service itself, without a caller. */
     async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {
       const found = await store.find(database.sql, modelId)
       const stored = await versions.find(database.sql, modelId, version)
       return found === null || stored === null ? null : { model: found.model, version: stored }
     },
 
-    /** A model by its internal id; the service's own look-up, without a caller. */
+    /** Returns a model by its internal id; for the service itself, without a caller. */
     known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
       (await store.find(db, id))?.model ?? null,
 
-    /** The same for many: those that exist, by id. */
+    /** Like `known` for many: returns those that exist, by id. */
     knownAll: async (ids: readonly string[]): Promise<ReadonlyMap<string, StoredModel>> =>
       new Map((await store.findAll(database.sql, ids)).map(({ model }) => [model.id, model])),
   }

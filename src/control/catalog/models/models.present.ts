@@ -3,7 +3,7 @@ import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import type { StoredConversion } from '../conversions/conversions.service.ts'
 import type { ListedModel, NamedVersion, StoredVersion, VersionOrigin } from './models.service.ts'
 
-/** A model in the wire's names. */
+/** Returns a model with the API's field names. */
 export const present = ({ model, newest }: ListedModel) => ({
   id: model.id,
   org_id: model.orgId,

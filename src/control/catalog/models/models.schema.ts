@@ -31,7 +31,6 @@ const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX, description:
 export const CreateModelBody = Body('NewModel', 'A model to create', examples.newModel, {
   name: Type.Optional(
     Matching(MODEL_NAME, '1 to 128 letters, digits and ._-, a letter or digit first', {
-      'x-extension': true,
       description: 'Unique in the organization, usable as model_id',
     }),
   ),
@@ -79,7 +78,6 @@ const ConvertedFile = Part('ConvertedFile', 'A version in another format', {
 })
 
 const Formats = Type.Array(ConvertedFile, {
-  'x-extension': true,
   description: 'Conversions to other formats; downloadVersion serves those that are ready',
 })
 
@@ -106,7 +104,6 @@ export const ListModelsQuery = Type.Object({
   is_baseline: Type.Optional(Type.Boolean()),
   round_models: Type.Optional(
     Type.Boolean({
-      'x-extension': true,
       description: 'false omits models created by training rounds; default true',
     }),
   ),
@@ -128,26 +125,22 @@ export const UploadFields = Body(
   {
     format: Type.Optional(Format),
     description: Type.Optional(Description),
-    version_label: Type.Optional(Type.String({ 'x-extension': true, description: 'Semantic version; default n.0.0' })),
+    version_label: Type.Optional(
+      Type.String({ description: 'Semantic version; default n.0.0, or the next free major if that is taken' }),
+    ),
     formats: Type.Optional(
       Matching(CONVERTED_LIST, `formats with commas between them: ${CONVERTED_FORMATS.join(', ')}`, {
         maxLength: 100,
-        'x-extension': true,
         description: `Formats to convert it to, separated by commas: ${CONVERTED_FORMATS.join(', ')}`,
       }),
     ),
     upload: Type.Optional(
       Matching('^sha256:[0-9a-f]{64}$', 'sha256: and 64 lowercase hex digits', {
-        'x-extension': true,
         description: 'sha256:<hex> of a finished upload; instead of file',
       }),
     ),
-    upload_size: Type.Optional(
-      Type.Integer({ minimum: 1, 'x-extension': true, description: 'Only with upload: its Upload-Length' }),
-    ),
-    file_name: Type.Optional(
-      Type.String({ 'x-extension': true, description: 'Only with upload: the name of the file' }),
-    ),
+    upload_size: Type.Optional(Type.Integer({ minimum: 1, description: 'Only with upload: its Upload-Length' })),
+    file_name: Type.Optional(Type.String({ description: 'Only with upload: the name of the file' })),
   },
 )
 

@@ -19,6 +19,7 @@ import type { AliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
 import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
 import { createRoundResults } from './round-results.service.ts'
+import { chooseLabel } from './version-labels.service.ts'
 import type { StoredVersion, VersionsStore } from './versions.store.ts'
 
 export type { SharedModels } from './model-lookups.service.ts'
@@ -26,7 +27,7 @@ export type { ListedModel, StoredModel } from './models.store.ts'
 export { type ResolvedVersion, UnknownVersion } from './version-references.service.ts'
 export type { StoredVersion, VersionOrigin } from './versions.store.ts'
 
-/** A version with the aliases that stand for it, and its conversions. */
+/** A version with its aliases and its conversions. */
 export interface NamedVersion extends StoredVersion {
   readonly aliases: readonly string[]
   readonly conversions: readonly StoredConversion[]
@@ -44,7 +45,7 @@ export const createModelsService = (parts: {
   readonly files: FilesService
   readonly conversions: Conversions
   readonly events: Pick<ControlEventBus, 'publish'>
-  /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
+  /** Recognizes the file's format by its content; null if it is unknown. */
   readonly recognize: (path: string) => Promise<RecognizedContent | null>
   readonly now: () => Date
   readonly newId: () => string
@@ -53,7 +54,7 @@ export const createModelsService = (parts: {
   const { findReadable, ...lookups } = createModelLookups(parts)
 
   return {
-    // How models and versions are found, by callers (`find`) and by the service itself (`originOf`): model-lookups.service.ts.
+    // Lookups for callers (`find`) and for the service itself (`originOf`) are in model-lookups.service.ts.
     ...lookups,
     ...createRoundResults(parts),
 
@@ -111,7 +112,7 @@ export const createModelsService = (parts: {
         format: VersionFormat | undefined
         description: string
         versionLabel: string | undefined
-        /** To convert it to. */
+        /** The formats to convert it to. */
         formats?: readonly ConvertedFormat[]
       },
     ): Promise<StoredVersion> {
@@ -126,11 +127,12 @@ export const createModelsService = (parts: {
       })
       await files.keep(staged)
       return database.transaction(async (tx) => {
+        const chosen = await chooseLabel(versions, tx, model.id, requested.versionLabel)
         const version = await versions.insert(tx, {
           modelId: model.id,
           format,
-          warnings,
-          ownLabel: requested.versionLabel ?? null,
+          warnings: [...warnings, ...chosen.warnings],
+          ownLabel: chosen.ownLabel,
           fileName: staged.fileName,
           sha256: staged.sha256,
           size: staged.size,

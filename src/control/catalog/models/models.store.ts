@@ -19,29 +19,29 @@ export interface StoredModel {
   readonly isBaseline: boolean
   readonly description: string
   readonly createdAt: Date
-  /** Of what a round made: the model that was trained at first, whose versions have the graph; null for others. */
+  /** For a round's model: the model that was trained first, which has the graph in its versions; null for others. */
   readonly architectureModelId: string | null
 }
 
-/** A model with the file of its highest version; null until weights exist. */
+/** A model with the file of its highest version, which is null until weights exist. */
 export interface ListedModel {
   readonly model: StoredModel
   readonly newest: { readonly sha256: string; readonly size: number } | null
 }
 
 export interface ModelFilter {
-  /** null: an unbound key, which sees every organization's models. */
+  /** null for an unbound key, which sees the models of all organizations. */
   readonly orgId: string | null
   readonly framework: Framework | undefined
   readonly isBaseline: boolean | undefined
-  /** False leaves out what rounds have made. */
+  /** False leaves out the models of rounds. */
   readonly roundModels: boolean
 }
 
 type ListedRow = Selectable<ModelRow> & { newest_sha256: string | null; newest_size: number | null }
 
 export const createModelsStore = () => ({
-  /** Models of no organization become the organization's; one whose name is taken there stays as it is. */
+  /** Moves models without an organization to this one, except those whose name is taken there. */
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await sql`
       update models m set org_id = ${orgId} where m.org_id is null
@@ -82,7 +82,7 @@ export const createModelsStore = () => ({
     return rows[0] === undefined ? null : fromListedRow(rows[0])
   },
 
-  /** Of each organization the model of this name, or of this round: of this one alone; of all if it is null, two at most. */
+  /** Returns each organization's model with this name or round name: only of `orgId`, or if it is null, of at most two. */
   async named(db: Executor, name: string, orgId: string | null, home: string | null): Promise<ListedModel[]> {
     const { rows } = await sql<ListedRow>`
       select * from (

@@ -50,7 +50,7 @@ describe('the catalog', () => {
     expect((await world.request('POST', '/api/v1/models', { key, body: { name: 'digits' } })).status).toBe(409)
   })
 
-  it('lists newest first, also within one instant, filtered and paged, with a true total', async () => {
+  it('lists newest first, even within one instant, filtered and paged, with the right total', async () => {
     const world = await startWorld()
     const { key } = await world.register('author')
     for (const [n, framework] of ['pytorch', 'xgboost', 'pytorch'].entries()) {
@@ -71,7 +71,7 @@ describe('the catalog', () => {
     expect(await list('?is_baseline=false')).toEqual({ names: ['m2', 'm1'], total: 2, limit: 20, offset: 0 })
   })
 
-  it('answers bad requests with 400, and what does not exist with 404', async () => {
+  it('responds with 400 to bad requests, and with 404 for what does not exist', async () => {
     const world = await startWorld()
     const { key } = await world.register('author')
     const requests: [method: string, path: string, body: object | undefined, status: number][] = [
@@ -137,7 +137,7 @@ describe('versions', () => {
     )
   })
 
-  it('answer to their number, their semantic version and `latest`', async () => {
+  it('are found by their number, their semantic version, and `latest`', async () => {
     const { world, key, id } = await withModel({ name: 'net' })
     await upload(world, key, id, 'one')
     await upload(world, key, id, 'two', { version_label: '1.4.0' })
@@ -149,7 +149,7 @@ describe('versions', () => {
     expect(await fetched('1.0.0')).toBe(`sha256:${sha256(Buffer.from('one'))}`)
     expect(await fetched('1.4.0')).toBe(`sha256:${sha256(Buffer.from('two'))}`)
     expect(await fetched('latest')).toBe(`sha256:${sha256(Buffer.from('two'))}`)
-    // Another model, which is not theirs either, has versions of these labels.
+    // Only another organization's model has versions with these labels.
     const other = await world.register('other', { org_id: 'other' })
     const { body } = await world.request('POST', '/api/v1/models', {
       key: other.key,
@@ -170,13 +170,13 @@ describe('versions', () => {
     expect((await upload(world, key, id, bytes, {}, name)).body).toMatchObject({ format })
   })
 
-  it('take their format from the extension, then from the framework, where the content says nothing', async () => {
+  it('take their format from the extension, then from the framework, if the content is unknown', async () => {
     const { world, key, id } = await withModel({ framework: 'tensorflow' })
     expect((await upload(world, key, id, 'opaque', {}, 'model.onnx')).body).toMatchObject({ format: 'onnx' })
     expect((await upload(world, key, id, 'opaque', {}, 'model')).body).toMatchObject({ format: 'tensorflow' })
   })
 
-  it('whose bytes contradict the format named are kept, with a warning', async () => {
+  it('that contradict the given format are stored, with a warning', async () => {
     const { world, key, id } = await withModel()
     expect(await upload(world, key, id, weights, { format: 'onnx' })).toMatchObject({
       status: 201,
@@ -192,7 +192,7 @@ describe('versions', () => {
     ['a label that is not semantic', 'x', { version_label: 'v1' }, 'version_label'],
     ['an empty file', '', {}, 'file'],
     ['too long a description', 'x', { description: 'x'.repeat(1001) }, 'description'],
-  ])('with %s are refused by name', async (_, bytes, fields, named) => {
+  ])('with %s are refused, and the error names the field', async (_, bytes, fields, named) => {
     const { world, key, id } = await withModel()
     const answer = await upload(world, key, id, bytes, fields)
     expect(answer.status).toBe(400)
@@ -207,7 +207,7 @@ describe('versions', () => {
     expect((await world.request('POST', path, { key, body: { file: 'x' } })).status).toBe(400)
   })
 
-  it('that do not exist, or not in the format asked for, are 404', async () => {
+  it('that do not exist, or not in the requested format, are 404', async () => {
     const { world, key, id } = await withModel()
     await upload(world, key, id, weights)
     const status = async (path: string) => (await world.request('GET', `/api/v1/models/${path}`, { key })).status
@@ -223,7 +223,7 @@ describe('versions', () => {
     expect(await status('nothing/versions/1/download')).toBe(404)
   })
 
-  it('download in ranges, answer HEAD, and need no second download when unchanged', async () => {
+  it('can be downloaded in ranges, answer HEAD, and need no second download when unchanged', async () => {
     const { world, key, id } = await withModel()
     await upload(world, key, id, '0123456789')
     const path = `/api/v1/models/${id}/versions/1/download`

@@ -3,7 +3,7 @@ import type { RecognizedContent } from '../../../domain/model.ts'
 import { detectFormat, formatOf } from '../../../tensors/detect.ts'
 import { whyOpaque } from '../../../tensors/read-weights.ts'
 
-/** The format of the file at `path`, by its content; null if unknown. Reads a few small pieces of it. */
+/** Returns the format of the file at `path` by its content, or null if unknown. Reads only a few small pieces. */
 export const recognizeFile = async (path: string): Promise<RecognizedContent | null> => {
   const descriptor = openSync(path, 'r')
   try {

@@ -7,14 +7,14 @@ export type { ModelUses } from './round-models.store.ts'
 export const createRoundModels = ({ store }: { readonly store: RoundModelsStore }) => {
   const uses: ModelUses[] = []
   return {
-    /** Later modules say this way which models they need, when they are created. */
+    /** Adds a condition for models that a later module needs. Called when that module is created. */
     keepUsed(added: ModelUses): void {
       uses.push(added)
     },
 
     /**
-     * Deletes those of these models that nothing needs, and returns their ids. The uses are looked at when the models are
-     * locked: what began in between counts.
+     * Deletes those of these models that nothing needs, and returns their ids. Checks the uses after locking the models, so
+     * that uses that began before count.
      */
     async deleteUnused(tx: Executor, modelIds: readonly string[]): Promise<string[]> {
       return store.deleteUnused(tx, await store.lock(tx, modelIds), uses)

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** A condition that holds while something needs the model of this id, an expression of SQL. */
+/** An SQL condition that is true while something needs the model with this id. */
 export type ModelUses = (modelId: RawBuilder<string>) => RawBuilder<boolean>
 
-/** What rounds have made, of which most are not needed for long. */
+/** Models made by rounds, most of which are not needed for long. */
 export const createRoundModelsStore = () => ({
-  /** Those of them that are there, locked until the transaction ends: nothing can begin to refer to them. */
+  /** Locks those that exist until the transaction ends, so that nothing can start to refer to them; skips locked ones. */
   async lock(tx: Executor, modelIds: readonly string[]): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select id from models where id = any(${modelIds}::uuid[]) and round_id is not null
@@ -14,7 +14,7 @@ export const createRoundModelsStore = () => ({
     return rows.map(({ id }) => id)
   },
 
-  /** Deletes those that nothing needs, with their only version; returns their ids. */
+  /** Deletes the unneeded ones with their only version; returns their ids. */
   async deleteUnused(tx: Executor, modelIds: readonly string[], uses: readonly ModelUses[]): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       delete from models m where m.id = any(${modelIds}::uuid[]) and m.round_id is not null
@@ -27,7 +27,7 @@ export const createRoundModelsStore = () => ({
   },
 })
 
-/** Named, published as a version of the model that was trained, or made more of than a round makes. */
+/** The model has an alias or further versions, is a baseline, or was published as a version of the trained model. */
 const OWN_USES: readonly ModelUses[] = [
   (id) => sql<boolean>`exists (select from model_aliases a where a.model_id = ${id})`,
   (id) => sql<boolean>`exists (select from models o where o.id = ${id} and (o.version_count > 1 or o.is_baseline))`,

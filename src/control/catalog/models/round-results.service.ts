@@ -11,7 +11,7 @@ export interface Aggregate {
   readonly roundNumber: number
   /** The version that was trained: the result's weights fit its architecture. */
   readonly origin: { readonly model: StoredModel; readonly version: StoredVersion } | null
-  /** What its bytes are, for a result that has no origin. */
+  /** The file's format, for a result without an origin. */
   readonly format: VersionFormat
   readonly orgId: string | null
   readonly accuracy: number | null
@@ -20,7 +20,7 @@ export interface Aggregate {
   readonly file: { readonly sha256: string; readonly size: number; readonly fileName: string }
 }
 
-/** The model that holds the result. Rounds of a job train each other's: all are called after what the job began from. */
+/** Returns the result's model. Rounds of a job train each other's results, so all are named after the job's first model. */
 const aggregatedModel = (aggregate: Aggregate, made: Pick<StoredModel, 'id' | 'createdAt'>): StoredModel => {
   const { file: _, format: __, origin, roundNumber, ...fields } = aggregate
   const trained = origin?.model
@@ -37,7 +37,7 @@ const aggregatedModel = (aggregate: Aggregate, made: Pick<StoredModel, 'id' | 'c
   }
 }
 
-/** What rounds have made: models of their own, and versions of the models that they trained. */
+/** The results of rounds: models of their own, and versions of the models that they trained. */
 export const createRoundResults = ({
   database,
   store,
@@ -55,7 +55,7 @@ export const createRoundResults = ({
   readonly now: () => Date
   readonly newId: () => string
 }) => ({
-  /** Adds a round's result as a new model with version 1, inside the transaction that completes the round. */
+  /** Adds a round's result as a new model with version 1. Call it in the transaction that completes the round. */
   async addAggregate(tx: Executor, aggregate: Aggregate): Promise<StoredModel> {
     const { file, origin, format, description } = aggregate
     const model = aggregatedModel(aggregate, { id: newId(), createdAt: now() })
@@ -74,15 +74,15 @@ export const createRoundResults = ({
   },
 
   /**
-   * Adds what a round has made to the model that it trained, as the next minor version: the same file, not a copy. Inside the
-   * transaction that writes down why. Once for each round: what is there already is returned. Null when either model is gone.
+   * Adds a round's result to the model that it trained, as the next minor version: the same file, not a copy. Call it in the
+   * transaction that records why. If the round was published before, returns that version. Null if either model is gone.
    */
   async publish(
     tx: Executor,
     modelId: string,
     result: VersionOrigin & { readonly modelId: string },
   ): Promise<StoredVersion | null> {
-    if (!(await versions.lockModel(tx, modelId))) return null
+    if ((await versions.lockNext(tx, modelId)) === null) return null
     const before = await versions.ofRound(tx, modelId, result.roundId)
     const aggregate = before ?? (await versions.find(tx, result.modelId, 'latest'))
     if (before !== null || aggregate === null) return before
@@ -104,6 +104,6 @@ export const createRoundResults = ({
 
   hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await versions.ofJob(tx, jobId)).length > 0,
 
-  /** The versions that a job has added to the model that it trains, oldest first. */
+  /** Returns the versions that a job has added to the model that it trains, oldest first. */
   publishedBy: (jobId: string): Promise<StoredVersion[]> => versions.ofJob(database.sql, jobId),
 })

@@ -7,16 +7,16 @@ import type { AliasesStore } from './aliases.store.ts'
 import type { ListedModel, StoredModel } from './models.store.ts'
 import type { StoredVersion, VersionsStore } from './versions.store.ts'
 
-/** What a request means by a model and a version. */
+/** The model and version that a request names. */
 export interface ResolvedVersion {
   readonly model: StoredModel
-  /** Null while no upload carries it. */
+  /** Null until it is uploaded. */
   readonly version: StoredVersion | null
-  /** What a record keeps: the label of what `latest` and aliases mean now, so that they may move; else what was asked for. */
+  /** The text to store: the label that `latest` or an alias names now, because these may move; else the requested text. */
   readonly label: string
 }
 
-/** The model is there, and has no such version or alias. */
+/** The model exists, but has no such version or alias. */
 export class UnknownVersion extends ServiceError {
   constructor(message: string) {
     super('not_found', message)
@@ -26,7 +26,7 @@ export class UnknownVersion extends ServiceError {
 
 export type FindModel = (caller: Caller, idOrName: string) => Promise<ListedModel>
 
-/** Numbers, semantic versions, `latest` and aliases, beside a model's name or behind it (`my-model@production`). */
+/** Resolves numbers, semantic versions, `latest`, and aliases, given separately or after a name (`my-model@production`). */
 export const createVersionReferences = (parts: {
   readonly database: Database
   readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
@@ -34,7 +34,7 @@ export const createVersionReferences = (parts: {
 }) => {
   const { database, versions, aliases } = parts
 
-  /** The model of this name if there is one, `@` and all; else what is before the `@`. */
+  /** Finds the model with this whole name, including `@`; otherwise the one with the name before the `@`. */
   const locate = async (find: FindModel, caller: Caller, reference: string) => {
     const split = splitReference(reference)
     if (split === null) return { model: (await find(caller, reference)).model, named: undefined }
@@ -46,7 +46,7 @@ export const createVersionReferences = (parts: {
     }
   }
 
-  /** What is no version of the model, with the aliases that it has. */
+  /** Returns the error for a missing version, which lists the model's aliases. */
   const unknown = async (model: StoredModel, text: string): Promise<UnknownVersion> => {
     const { message } = notFound('Version', text, `of model '${model.name ?? model.id}'`)
     const known = (await aliases.list(database.sql, model.id)).map(({ alias }) => alias)
@@ -67,8 +67,8 @@ export const createVersionReferences = (parts: {
     unknown,
 
     /**
-     * Every request that names a version is resolved here, when it is made. `find` says which models it may name.
-     * @throws not_found for the model and for an alias; bad_request where reference and version contradict each other
+     * Resolves a version when a request names it. `find` decides which models it may name.
+     * @throws not_found for the model and for an alias; bad_request if reference and version contradict each other
      */
     async resolve(find: FindModel, caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> {
       const { model, named } = await locate(find, caller, reference)

@@ -102,7 +102,7 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
   )
 }
 
-/** Which upload a form refers to. */
+/** Returns the upload that a form refers to. */
 const finishedUpload = (fields: Readonly<Record<string, string>>) => {
   const { upload, upload_size: size } = parseFields(UploadFields, fields)
   if (upload === undefined || size === undefined) {

@@ -9,7 +9,7 @@ export interface StoredVersion {
   readonly modelId: string
   readonly version: number
   readonly format: VersionFormat
-  /** The semantic version the upload carried; null when it carried none and answers to `n.0.0`. */
+  /** The semantic version given with the upload; null if there was none: then the version is found as `n.0.0`. */
   readonly ownLabel: string | null
   readonly fileName: string
   readonly sha256: string
@@ -17,7 +17,7 @@ export interface StoredVersion {
   readonly description: string
   readonly warnings: readonly string[]
   readonly uploadedAt: Date
-  /** Null for what was uploaded. */
+  /** Null for an upload. */
   readonly origin: VersionOrigin | null
 }
 
@@ -32,7 +32,7 @@ export interface VersionOrigin {
 
 /** The versions of models, uploaded and from rounds. */
 export const createVersionsStore = () => ({
-  /** Adds a version under the next number. The model's row is the lock that hands out numbers one by one. */
+  /** Adds a version under the next number. Locking the model's row makes numbers unique. */
   async insert(db: Executor, version: Omit<StoredVersion, 'version'>): Promise<StoredVersion> {
     const { origin } = version
     const { rows } = await sql<Selectable<ModelVersionRow>>`
@@ -67,7 +67,7 @@ export const createVersionsStore = () => ({
     return rows.map(fromVersionRow)
   },
 
-  /** A version by number; the highest one when no number is given. */
+  /** Finds a version by number, or the highest one. */
   async find(db: Executor, modelId: string, version: number | 'latest'): Promise<StoredVersion | null> {
     let query = db.selectFrom('model_versions').selectAll().where('model_id', '=', modelId)
     if (version !== 'latest') query = query.where('version', '=', version)
@@ -75,7 +75,7 @@ export const createVersionsStore = () => ({
     return row === undefined ? null : fromVersionRow(row)
   },
 
-  /** A version by its own label, or by `n.0.0` where version n has none of its own. */
+  /** Finds a version by its own label, or version n without a label by `n.0.0`. */
   async findByLabel(db: Executor, modelId: string, label: string): Promise<StoredVersion | null> {
     const row = await db
       .selectFrom('model_versions')
@@ -88,10 +88,14 @@ export const createVersionsStore = () => ({
     return row === undefined ? null : fromVersionRow(row)
   },
 
-  /** Until the transaction ends, no other one adds a version to the model; false if the model no longer exists. */
-  async lockModel(tx: Executor, modelId: string): Promise<boolean> {
-    const row = await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().executeTakeFirst()
-    return row !== undefined
+  /**
+   * Returns the number of the model's next version, or null if the model is gone. Until the transaction ends, no other one
+   * adds a version.
+   */
+  async lockNext(tx: Executor, modelId: string): Promise<number | null> {
+    const query = tx.selectFrom('models').select('version_count').where('id', '=', modelId)
+    const row = await query.forNoKeyUpdate().executeTakeFirst()
+    return row === undefined ? null : row.version_count + 1
   },
 
   /** The version that a round was published as. */
@@ -116,7 +120,15 @@ export const createVersionsStore = () => ({
     return rows.map(fromVersionRow)
   },
 
-  /** The label of the next minor version: above every label that the model has, `n.0.0` of versions without one included. */
+  /** Returns the label of the next major version: above every label of the model, including `n.0.0` of versions without one. */
+  async nextMajorLabel(tx: Executor, modelId: string): Promise<string> {
+    const { rows } = await sql<{ label: string | null }>`
+      select (max(split_part(coalesce(version_label, version || '.0.0'), '.', 1)::numeric) + 1)::text || '.0.0' as label
+      from model_versions where model_id = ${modelId}`.execute(tx)
+    return rows[0]?.label ?? '1.0.0'
+  },
+
+  /** Returns the label of the next minor version: above every label of the model, including `n.0.0` of versions without one. */
   async nextMinorLabel(tx: Executor, modelId: string): Promise<string> {
     const { rows } = await sql<{ label: string | null }>`
       select highest[1]::text || '.' || (highest[2] + 1)::text || '.0' as label from (

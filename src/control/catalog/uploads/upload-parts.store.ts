@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { UploadParts } from '../../../platform/blobs/shared-partial-files.ts'
 import type { Database } from '../../../platform/db/open.ts'
 
-/** A writer that was silent for this long is dead; by the database's clock, which all processes share. */
+/** When a silent writer counts as dead, by the database's clock, which all processes share. */
 const UNTIL = sql<Date>`clock_timestamp() + interval '2 minutes'`
 
 /** The parts of unfinished uploads that are in S3. */

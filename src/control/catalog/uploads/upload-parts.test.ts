@@ -7,7 +7,7 @@ import { openS3Objects } from '../../../platform/blobs/s3-objects.ts'
 import { createSharedPartialFiles } from '../../../platform/blobs/shared-partial-files.ts'
 import { createUploadParts } from './upload-parts.store.ts'
 
-/** As much of S3 as uploads need; `beforeRemoving` is awaited before an object is removed. */
+/** A minimal S3 for uploads; awaits `beforeRemoving` before it removes an object. */
 const startObjectServer = async (beforeRemoving: () => Promise<void>) => {
   const objects = new Map<string, Buffer>()
   const server = createServer(async (request, response) => {

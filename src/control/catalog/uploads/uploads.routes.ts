@@ -9,7 +9,7 @@ import type { UploadsService } from './uploads.service.ts'
 
 const BYTES = 'application/octet-stream'
 
-/** Bodies of this scope arrive as streams, so it must be one of its own. */
+/** Bodies arrive as streams here, so these routes must have their own scope. */
 export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
@@ -22,7 +22,6 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
         summary: 'Get the progress of an upload',
         description:
           'The number of bytes received so far, which may be 0. An unfinished upload is kept for 24 hours after its last part.',
-        'x-extension': true,
         params: UploadParams,
         querystring: OffsetQuery,
         response: { 200: Offset },
@@ -44,7 +43,6 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
         summary: 'Append to an upload',
         description:
           'Send the rest of a file, or part of it. uploadVersion then creates a version from the finished upload by its SHA-256.',
-        'x-extension': true,
         consumes: [BYTES],
         params: UploadParams,
         headers: AppendHeaders,
@@ -61,7 +59,7 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
         throw badRequest(`The Content-Type must be ${BYTES}, got ${type.slice(0, 100)}.`)
       }
       const file = { sha256: request.params.sha256, size: Number(headers['upload-length']) }
-      // The rest of a body that is refused half-way is read all the same: its sender gets to see why.
+      // Reads the rest of a body that is refused midway, so that its sender sees why.
       const source = (body as Readable).iterator({ destroyOnReturn: false })
       try {
         const offset = await uploads.append(caller, file, Number(headers['upload-offset']), source)

@@ -17,7 +17,7 @@ export interface Announced {
 const tryAgain = (afterSeconds: number, message: string): ServiceError =>
   new ServiceError('conflict', message, { retryAfterSeconds: afterSeconds })
 
-/** Uploads in pieces: what arrived before a connection broke is kept for a day, to be continued. */
+/** Resumable uploads: what arrived before a connection broke is kept for a day, to be continued. */
 export const createUploadsService = (parts: {
   readonly partials: PartialFiles
   readonly blobs: Pick<BlobStore, 'stage'>
@@ -26,7 +26,7 @@ export const createUploadsService = (parts: {
 }) => {
   const { partials, blobs, maxBytes, now } = parts
 
-  /** Organizations are isolated: none can see or break an upload that another one has begun. */
+  /** Separates organizations: none can see or break an upload of another. */
   const nameOf = ({ orgId }: Caller, { sha256, size }: Announced): string =>
     createHash('sha256')
       .update(JSON.stringify([orgId, sha256, size]))
@@ -45,7 +45,7 @@ export const createUploadsService = (parts: {
   return {
     offset,
 
-    /** Appends what the source brings behind `from`; returns how much is there then. */
+    /** Appends the source's bytes at `from`; returns the new size. */
     async append(caller: Caller, file: Announced, from: number, source: AsyncIterable<Uint8Array>): Promise<number> {
       assertFits(file)
       if (from > file.size) throw badRequest(`Upload-Offset ${from} exceeds Upload-Length ${file.size}.`)
@@ -69,8 +69,8 @@ export const createUploadsService = (parts: {
     },
 
     /**
-     * A complete upload as a staged file. It is copied on the way: what is hashed is then out of every writer's reach, and
-     * the upload is still there if the file cannot be used after all. `forget` ends it.
+     * Stages a complete upload. Copies it, so that no writer can change what is hashed, and the upload still exists if the
+     * file cannot be used. `forget` ends it.
      */
     async stage(caller: Caller, file: Announced): Promise<StagedBlob> {
       assertFits(file)
@@ -95,7 +95,7 @@ export const createUploadsService = (parts: {
 
     forget: (caller: Caller, file: Announced): Promise<void> => partials.remove(nameOf(caller, file)),
 
-    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    /** Releases what the last process held. Call it at the start of a process that alone can open its database. */
     forgetDeadHolders: (): Promise<void> => partials.forgetWriters(),
 
     /** Removes uploads that have not been continued for a day. */

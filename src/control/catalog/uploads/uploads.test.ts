@@ -41,7 +41,7 @@ const append = async (
   return { status, offset: headers.get('upload-offset'), retryAfter: headers.get('retry-after'), body }
 }
 
-/** Begins a PATCH over a socket of its own and sends only `bytes` of it. */
+/** Begins a PATCH over its own socket and sends only `bytes` of it. */
 const beginRaw = async (
   world: World,
   key: string,
@@ -74,7 +74,7 @@ const versionOf = (world: World, key: string, model: string, fields: Record<stri
   return world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: form })
 }
 
-it('what arrived before a connection was cut stays, the rest is sent behind it, and a version is made of it', async () => {
+it('an upload resumes after a broken connection where it stopped, and becomes a version', async () => {
   const { world, key, partials } = await start()
   const bytes = randomBytes(4 * MIB)
   const hash = sha256(bytes)
@@ -131,7 +131,7 @@ it('what arrived before a connection was cut stays, the rest is sent behind it, 
   expect(await readdir(join(world.dataDir, 'blobs', 'staging'))).toEqual([])
 })
 
-it('an offset that is not the true one is a conflict that names the true one, and nothing is written', async () => {
+it('a wrong offset is a conflict that names the right one, and nothing is written', async () => {
   const { world, key, partials } = await start()
   const bytes = randomBytes(1000)
   const hash = sha256(bytes)
@@ -155,7 +155,7 @@ it('an offset that is not the true one is a conflict that names the true one, an
   expect((await readFile(join(partials, name!))).equals(bytes.subarray(0, 600))).toBe(true)
 })
 
-it('bytes with another hash than they were announced with make no version, and are deleted', async () => {
+it('bytes that do not match the announced hash become no version, and are deleted', async () => {
   const { world, key, partials } = await start()
   const hash = sha256(Buffer.from('something else'))
   const bytes = Buffer.from('not what was announced')
@@ -173,7 +173,7 @@ it('bytes with another hash than they were announced with make no version, and a
   expect((detail.body as { versions: unknown[] }).versions).toEqual([])
 })
 
-it('an organization sees nothing of what another one has uploaded, and cannot make a version of it', async () => {
+it('an organization sees nothing of the uploads of another, and cannot make a version of them', async () => {
   const { world, keyOf } = await openLeague()
   const mine = { key: await keyOf('mine') }
   const other = { key: await keyOf('other') }
@@ -189,7 +189,7 @@ it('an organization sees nothing of what another one has uploaded, and cannot ma
   })
 })
 
-it('a version that is refused leaves the upload there for another try', async () => {
+it('a version that is refused leaves the upload for another try', async () => {
   const { world, key } = await start()
   const bytes = randomBytes(1000)
   const hash = sha256(bytes)
@@ -206,7 +206,7 @@ it('a version that is refused leaves the upload there for another try', async ()
   expect(await offsetOf(world, key, hash, 1000)).toEqual([200, '0'])
 })
 
-it('tidying removes what has not changed for 24 hours, and a start removes nothing', async () => {
+it('cleanup removes what has not changed for 24 hours, and a start removes nothing', async () => {
   const { world, key, partials } = await start({ durable: true })
   const begin = async (text: string, age: number) => {
     const before = new Set(await readdir(partials))
@@ -225,7 +225,7 @@ it('tidying removes what has not changed for 24 hours, and a start removes nothi
   expect(await readdir(partials)).toEqual([young])
 })
 
-it('a mark that a dead process left in a shared folder holds nobody off for long', async () => {
+it('a lock that a dead process left in a shared folder blocks others only briefly', async () => {
   const { world, key, partials } = await start()
   const hash = sha256(Buffer.from('abcd'))
   await append(world, key, Buffer.from('ab'), { hash, offset: 0, length: 4 })
@@ -240,7 +240,7 @@ it('a mark that a dead process left in a shared folder holds nobody off for long
   expect(await readdir(partials)).toEqual([name])
 })
 
-it('what cannot be right is refused with the reason', async () => {
+it('invalid requests are refused with the reason', async () => {
   const { world, key, partials } = await start({ config: { maxUploadBytes: 1000 } })
   const hash = sha256(Buffer.from('x'))
   const bytes = Buffer.from('abc')

@@ -21,12 +21,12 @@ export interface NewReport {
   readonly metrics: Readonly<Record<string, number | null>> | null
 }
 
-/** A device that a plan reaches, or has reached; without a report, it is `assigned`. */
+/** A device that a plan reaches or has reached: it is `assigned`, has a report, or both. */
 export type AffectedDevice = DeviceWithReport & { readonly assigned: boolean }
 
 const FLEET_SLICE = 5000
 
-/** What devices are to run, and what they say of it. */
+/** The assignments of devices, and their reports on them. */
 export const createAssignmentsService = (parts: {
   readonly database: Database
   readonly store: ReportsStore
@@ -58,7 +58,7 @@ export const createAssignmentsService = (parts: {
     },
   })
 
-  /** The device, when this key may act for it: not_found before forbidden. */
+  /** Returns the device if this key may act for it. Throws not_found before forbidden. */
   const deviceOf = async (
     caller: Caller,
     { deviceId, orgId }: NamedDevice,
@@ -73,7 +73,7 @@ export const createAssignmentsService = (parts: {
 
   const isCurrent = (device: StoredDevice, planId: string, version: string): boolean =>
     plans.assignmentsOf(device).some(({ planId: id, offer }) => {
-      // By its label or its number.
+      // The version may be named by its label or its number.
       return id === planId && (offer.version === version || String(offer.versionNumber) === version)
     })
 
@@ -92,15 +92,15 @@ export const createAssignmentsService = (parts: {
       return { device, assignments, tag: tagOfAll(assignments) }
     },
 
-    /** What a device reported of all plans that gave it a version, newest first. */
+    /** Returns a device's reports on all plans, newest first. */
     async reportsOf(caller: Caller, named: NamedDevice, limit: number) {
       const device = await deviceOf(caller, named, 'devices:read')
       return { device, reports: await report.ofDevice(database.sql, device.id, limit) }
     },
 
     /**
-     * Keeps what a device says of a plan. `current` is false when the plan does not assign this version to the device (any
-     * more); that is no error, because plans change while devices work.
+     * Stores a device's report on a plan. `current` is false if the plan does not (or no longer) assign this version to the
+     * device, which is no error: plans change while devices work.
      */
     async report(
       caller: Caller,
@@ -125,28 +125,28 @@ export const createAssignmentsService = (parts: {
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>
       store.counts(database.sql, planId, since),
 
-    /** Why devices failed, most frequent first. */
+    /** Returns why devices failed, most frequent reason first. */
     failureReasons: async (planId: string, limit: number) =>
       (await store.failures(database.sql, planId, null)).reasons.slice(0, limit),
 
-    /** How many devices run a plan's version and how many failed to, of those that reported at `since` or later. */
+    /** Counts the devices that failed at `since` or later and, only if there are any, those that run the plan's version. */
     async healthOf(db: Executor, planId: string, since: Date | null) {
       const failures = await store.failures(db, planId, since)
       const active = failures.failed === 0 ? 0 : (await store.counts(db, planId, since)).active
       return { ...failures, active }
     },
 
-    /** Whether every device of a plan's scope that has reported, or was heard from at `since` or later, runs its version. */
+    /** True if every device of a plan's scope that has reported, or was heard from at `since` or later, runs its version. */
     runsEverywhere: (
       db: Executor,
       plan: { readonly id: string; readonly orgId: string | null; readonly groupId: string | null },
       since: Date,
     ): Promise<boolean> => report.allRun(db, plan, scopeOf(plan), since),
 
-    /** Inside the transaction that deletes the plan. */
+    /** Call it in the transaction that deletes the plan. */
     forget: (tx: Executor, planId: string): Promise<void> => store.forget(tx, planId),
 
-    /** The devices that a plan reaches or has reached, in the order of registration. Goes through the whole fleet. */
+    /** Returns the devices that a plan reaches or has reached, in order of registration. Scans the whole fleet. */
     async affectedBy(
       plan: { readonly id: string; readonly orgId: string | null },
       page: { limit: number; offset: number },

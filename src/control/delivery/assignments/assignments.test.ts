@@ -19,7 +19,7 @@ const start = async (config = {}) => {
 }
 
 describe('the assignments of a device', () => {
-  it('say what to run, where to fetch it, and what it must be', async () => {
+  it('name the version to run, its download path, size, and hash', async () => {
     const { world, key, modelId } = await start()
     const planId = await rollOut(world, key, 'm', '2')
     const model = (await world.request('GET', '/api/v1/models/m', { key })).body as {
@@ -49,7 +49,7 @@ describe('the assignments of a device', () => {
     expect((await world.request('GET', path, { key })).body).toBe('weights of m 2.0.0')
   })
 
-  it('have an ETag that holds until they change', async () => {
+  it('have an ETag that stays the same until they change', async () => {
     const { world, key } = await start()
     const ask = (etag = '') =>
       world.request('GET', '/api/v1/devices/phone/assignments', {
@@ -69,7 +69,7 @@ describe('the assignments of a device', () => {
     expect((await ask(first)).body).toMatchObject({ assignments: [{}, {}] })
   })
 
-  it('are shown to those who may read devices, and to the device itself', async () => {
+  it('are visible to keys that may read devices, and to the device itself', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const join = async (device_id: string): Promise<string> => {
@@ -99,7 +99,7 @@ describe('a heartbeat', () => {
       assignments_tag?: string
     }
 
-  it('tells the assignments, unless there are none or the device knows them', async () => {
+  it('returns the assignments, unless there are none or the device already knows them', async () => {
     const { world, key } = await start()
     const before = await beat(world, key)
     expect([before.assignments, before.assignments_tag]).toEqual([undefined, undefined])
@@ -113,7 +113,7 @@ describe('a heartbeat', () => {
     expect([known.assignments, known.assignments_tag]).toEqual([undefined, reported.assignments_tag])
   })
 
-  it('that waits is answered when the assignments change, and at once when they are not what the device knows', async () => {
+  it('with wait_seconds returns when the assignments change, or at once if the device knows different ones', async () => {
     const { world, key } = await start()
     await rollOut(world, key, 'm', '1.0.0')
     const { assignments_tag: tag } = await beat(world, key)
@@ -132,7 +132,7 @@ describe('a heartbeat', () => {
     expect((await last).assignments?.map(({ version }) => version)).toEqual(['1.0.0'])
   })
 
-  it('of an organization of its own is told what belongs to nobody under open enrollment', async () => {
+  it('of a device in an organization includes plans without an organization under open enrollment', async () => {
     const { world, key } = await start()
     await world.register('robot', { org_id: 'acme' })
     await rollOut(world, key, 'm', '1.0.0')
@@ -145,7 +145,7 @@ describe('a report', () => {
   const report = (world: World, key: string, planId: string, body: object, device = 'phone') =>
     world.request('POST', `/api/v1/devices/${device}/assignments/${planId}/report`, { key, body })
 
-  it('is kept as the newest, and says whether the plan still gives this version to the device', async () => {
+  it('is stored as the newest, and returns whether the plan still assigns this version to the device', async () => {
     const { world, key } = await start()
     const planId = await rollOut(world, key, 'm', '1.0.0')
     const response = { state: 'downloading', version: '1.0.0' }
@@ -170,7 +170,7 @@ describe('a report', () => {
     expect((await report(world, key, planId, response)).body).toMatchObject({ current: false })
   })
 
-  it('counts only where the plan gives, or gave, that version to the device', async () => {
+  it('counts only if the plan assigns, or has assigned, that version to the device', async () => {
     const { world, key } = await start()
     const others = [await world.register('other-1'), await world.register('other-2')]
     const body = { org_id: 'default', name: 'phones' }
@@ -190,19 +190,19 @@ describe('a report', () => {
           current: false,
         })
     }
-    // Of another version than the plan's, nor does the device's own count.
+    // The device's own report does not count either if it names another version than the plan's.
     await report(world, key, planId, { state: 'active', version: '1.0.0' })
     expect(await read()).toMatchObject({ status: 'active', reports: { active: 0, failed: 0 } })
     await report(world, key, planId, { state: 'downloading', version: '2.0.0' })
     await world.request('DELETE', `/api/v1/device-groups/${id}/devices/phone`, { key })
-    // It goes on from what was counted.
+    // Continues a report that counted.
     expect((await report(world, key, planId, { state: 'failed', version: '2.0.0' })).body).toMatchObject({
       current: false,
     })
     expect(await read()).toMatchObject({ reports: { downloading: 0, failed: 1 } })
   })
 
-  it('of many devices at once is kept for each of them', async () => {
+  it('is stored for each of many devices that report at once', async () => {
     const { world, key } = await start()
     const planId = await rollOut(world, key, 'm', '1.0.0')
     await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
@@ -217,7 +217,7 @@ describe('a report', () => {
     })
   })
 
-  it('on what does not exist is 404 before anything else; what it says must make sense', async () => {
+  it('on a missing plan or device is 404 before any other error; invalid fields are refused', async () => {
     const { world, key } = await start()
     const planId = await rollOut(world, key, 'm', '1.0.0')
     const response = { state: 'active', version: '1.0.0' }
@@ -237,7 +237,7 @@ describe('a report', () => {
   })
 })
 
-it('a version uploaded again under another label does not change what a plan gives', async () => {
+it('a version uploaded again under another label does not change what a plan assigns', async () => {
   const { world, key } = await start()
   await rollOut(world, key, 'm', '2.0.0')
   await uploadVersion(world, key, 'm', '2.0.1')

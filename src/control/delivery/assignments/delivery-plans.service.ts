@@ -5,7 +5,7 @@ import {
   assignmentsOf,
   indexAssignments,
 } from '../../../domain/assignment.ts'
-import type { Plan, Target } from '../../../domain/delivery-plan.ts'
+import { type Offer, type Plan, type Target, targetKey } from '../../../domain/delivery-plan.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus, PlanChange } from '../../events.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
@@ -15,21 +15,21 @@ import type { PlanEvent, PlansStore } from './plans.store.ts'
 export type { PlansReport } from './plans.report.ts'
 export type { PlanEvent } from './plans.store.ts'
 
-/** One kind of plan. A store of rollouts, deployments or experiments is one. */
+/** A store of one kind of plan: rollouts, deployments, or experiments. */
 export interface PlanSource {
   /**
-   * Every plan of this kind that is in force, of all organizations: running, paused or settled. Settled ones that reach no
-   * device, because newer ones have replaced them, may be left out.
+   * Returns the plans of this kind that are in force in any organization: running, paused, or settled. May leave out settled
+   * plans that reach no device because newer ones have replaced them.
    */
   load(db: Executor, report: PlansReport): Promise<Plan[]>
 }
 
-/** Counts a change; what was running before is then read anew. Returns the revision, by which plans are older or newer. */
+/** Records a change, so that the running plans are reloaded. Returns the revision, by which plans are older or newer. */
 export type Bump = () => Promise<number>
 
 /**
- * The plans in force, kept in memory so that a heartbeat is decided without a query. Whoever changes a plan does it in
- * `change`; this process knows of it when `change` returns, other processes when the hint reaches them.
+ * The plans in force, kept in memory so that a heartbeat needs no query. Plans are changed in `change`. This process sees
+ * the change when `change` returns, other processes when the hint reaches them.
  */
 export const createDeliveryPlans = (parts: {
   readonly database: Database
@@ -49,7 +49,7 @@ export const createDeliveryPlans = (parts: {
   let inForce: ReadonlyMap<string, Plan> = new Map()
 
   const load = async (): Promise<void> => {
-    // Read before the plans: what is committed in between moves it, and is then loaded next time.
+    // Read before the plans: a commit in between changes it, and is then loaded next time.
     const revision = await store.revision(database.sql)
     if (revision === loadedRevision) return
     const plans = (await Promise.all(sources.map((source) => source.load(database.sql, report)))).flat()
@@ -69,7 +69,7 @@ export const createDeliveryPlans = (parts: {
   let last: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
 
-  /** Brings memory up to what is committed now. Calls while one is under way share the one that follows it. */
+  /** Updates memory to what is committed now. Calls during a refresh share the one that follows it. */
   const refresh = (): Promise<void> => {
     next ??= last = last
       .catch(() => undefined)
@@ -80,8 +80,8 @@ export const createDeliveryPlans = (parts: {
     return next
   }
 
-  // A plan may have been waiting for the version, or aim at the group. The change is made, whatever becomes of the reading: it
-  // comes round again.
+  // A plan may have been waiting for the version, or may target the group. The change is committed, so a failed reload is
+  // ignored: another one follows.
   const catchUp = () => {
     database.hints.send('plans')
     return refresh().catch(() => undefined)
@@ -94,33 +94,36 @@ export const createDeliveryPlans = (parts: {
   })
   events.afterCommit('group.changed', catchUp)
 
-  /** What the device is to run, from the plans in this process's memory, without a query. */
+  /** Returns the device's assignments from the plans in this process's memory, without a query. */
   const assignmentsTo = (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device)
   heartbeats.contribute({ assignmentsOf: assignmentsTo })
 
   const announce = (tx: Executor, change: PlanChange): Promise<void> => events.publish(tx, 'plan.changed', change)
+
+  const offerOf = async (target: Target, db: Executor = database.sql): Promise<Offer | null> =>
+    target.modelId === null ? null : ((await report.offers(db, [target])).get(targetKey(target)) ?? null)
 
   return {
     refresh,
 
     assignmentsOf: assignmentsTo,
 
-    /** The plan, when it is in force. */
+    /** Returns the plan if it is in force. */
     find: (planId: string): Plan | null => inForce.get(planId) ?? null,
 
-    /** Whether an experiment that is running gives devices versions of this model. */
+    /** True if a running experiment gives devices versions of this model. */
     tests: (modelId: string): boolean =>
       [...inForce.values()].some(
         (plan) => plan.kind === 'experiment' && plan.variants.some(({ target }) => target.modelId === modelId),
       ),
 
-    /** Whether a plan of one organization can reach a device of another. */
+    /** True if a plan of one organization can reach a device of another. */
     reaches: (planOrgId: string | null, deviceOrgId: string | null): boolean =>
       planOrgId === deviceOrgId || (planOrgId === null && unboundReachAll),
 
     /**
-     * A transaction that changes plans, or what they stand on. Rows are locked first and `bump` is called last, so that
-     * nobody waits in a circle; a body that does not bump has changed nothing that devices are given.
+     * Runs a transaction that changes plans or what they depend on. To avoid deadlocks, it locks rows first and calls `bump`
+     * last. If it does not call `bump`, no assignment has changed.
      */
     async change<T>(work: (tx: Executor, bump: Bump) => Promise<T>): Promise<T> {
       let bumped = false
@@ -135,7 +138,7 @@ export const createDeliveryPlans = (parts: {
       return result
     },
 
-    /** In the transaction that changes a plan: adds to its history, and publishes the change. */
+    /** Adds to a plan's history and publishes the change, in the transaction that makes it. */
     async record(tx: Executor, plan: Pick<PlanChange, 'kind' | 'id' | 'orgId'>, event: PlanEvent): Promise<void> {
       await store.addEvent(tx, plan.id, event)
       const { kind, id, orgId } = plan
@@ -147,13 +150,14 @@ export const createDeliveryPlans = (parts: {
     /** Oldest first. */
     history: (planId: string, page: { limit: number; offset: number }) => store.events(database.sql, planId, page),
 
-    /** The organization of a plan in force or not, deleted or not; null when there never was one. */
+    /** Returns the organization of a plan, even if it is over or deleted; null if it never existed. */
     owner: (planId: string) => store.owner(database.sql, planId),
 
-    /** Whether an upload carries the version that a target names. */
-    async isUploaded(target: Target, db: Executor = database.sql): Promise<boolean> {
-      return target.modelId !== null && (await report.offers(db, [target])).size === 1
-    },
+    /** Returns the upload that a target names, or null. */
+    offerOf,
+
+    /** True if the version that a target names is uploaded. */
+    isUploaded: async (target: Target, db?: Executor): Promise<boolean> => (await offerOf(target, db)) !== null,
   }
 }
 

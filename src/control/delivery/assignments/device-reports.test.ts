@@ -21,7 +21,7 @@ const setUp = async () => {
   return { world, key, deviceId, send, model, other, report }
 }
 
-it('what a device reported of each plan is listed with its model, newest first', async () => {
+it('the reports of a device on each plan are listed with their model, newest first', async () => {
   const { world, send, model, other, report } = await setUp()
   const rollout = await send('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 100 })
   const variants = (second: string) => [

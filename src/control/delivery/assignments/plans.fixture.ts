@@ -5,7 +5,7 @@ export const GROUP = 'b0000000-0000-4000-8000-000000000001'
 export const deviceId = (n: number): string => `d0000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 export const AT = new Date('2026-01-01T00:00:00Z')
 
-/** A model whose versions have these labels, null for none, and devices, numbered from 1, some of them in a group. */
+/** Inserts a model with versions of these labels (null for none), devices numbered from 1, and a group of some of them. */
 export const seedPlans = async (
   { sql }: Database,
   labels: readonly (string | null)[],

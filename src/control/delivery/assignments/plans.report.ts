@@ -3,7 +3,7 @@ import { type Offer, type Target, targetKey } from '../../../domain/delivery-pla
 import { labelOf } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** Whether a version `v` has this text as its label or number, or as the `n.0.0` that stands for a label: each by an index. */
+/** True if this text is the label or number of a version `v`, or `n.0.0` for number n without a label. Each uses an index. */
 const namesVersion = (text: RawBuilder<unknown>) => {
   const number = sql`case when ${text} ~ '^[1-9][0-9]{0,8}$' then (${text})::integer end`
   const whole = sql`case when ${text} ~ '^[1-9][0-9]{0,8}[.]0[.]0$' then split_part(${text}, '.', 1)::integer end`
@@ -21,22 +21,26 @@ const lastToAll = sql`(
     order by org_id, model_id, started_revision desc
   ) as r where ${isUploadedAs(sql`r.model_id`, sql`r.version`)})`
 
-/** What plans are made of in other modules: the versions that they offer, and the members of groups. */
+/** What plans need from other modules: the versions that they offer, and the members of groups. */
 export const createPlansReport = () => ({
-  /** Whether an upload carries the version that this text names, of the model with this id. */
+  /** True if an upload of the model with this id has the version that this text names. */
   isUploadedAs,
 
   /**
-   * For a query's `from`: by organization and model the newest completed rollout to all devices, where its version is uploaded.
-   * Settled plans that are older (a lower `started_revision`) reach no device while it is in force.
+   * For a query's `from`: by organization and model, the newest completed rollout to all devices, if its version is
+   * uploaded. Older settled plans (with a lower `started_revision`) reach no device while it is in force.
    */
   lastToAll,
 
-  /** By `targetKey`: the uploads that these targets name. A version's own label goes before the `n.0.0` of another. */
+  /**
+   * Returns the uploads that these targets name, by `targetKey`. The number decides. Without it, a version's own label takes
+   * precedence over the `n.0.0` of another, which only models of earlier releases can have both.
+   */
   async offers(db: Executor, targets: readonly Target[]): Promise<Map<string, Offer>> {
     const { rows } = await sql<{
       model_id: string
       requested: string
+      number: number | null
       name: string | null
       version: number
       version_label: string | null
@@ -44,19 +48,22 @@ export const createPlansReport = () => ({
       size: number
       sha256: string
     }>`
-      select w.model_id, w.version as requested, m.name, v.version, v.version_label, v.format, v.size, v.sha256
+      select w.model_id, w.version as requested, w.number, m.name, v.version, v.version_label, v.format, v.size, v.sha256
       from unnest(
-        ${targets.map((target) => target.modelId)}::uuid[], ${targets.map((target) => target.version)}::text[]
-      ) as w (model_id, version)
+        ${targets.map((target) => target.modelId)}::uuid[], ${targets.map((target) => target.version)}::text[],
+        ${targets.map((target) => target.versionNumber ?? null)}::integer[]
+      ) as w (model_id, version, number)
       join models m on m.id = w.model_id
       join lateral (
-        select * from model_versions v
-        where v.model_id = w.model_id and ${namesVersion(sql`w.version`)}
-        order by v.version_label is null limit 1
+        select * from model_versions v where v.model_id = w.model_id and v.version = w.number
+        union all (
+          select * from model_versions v
+          where w.number is null and v.model_id = w.model_id and ${namesVersion(sql`w.version`)}
+          order by v.version_label is null limit 1)
       ) as v on true`.execute(db)
     return new Map(
       rows.map((row) => [
-        targetKey({ modelId: row.model_id, modelName: null, version: row.requested }),
+        targetKey({ modelId: row.model_id, modelName: null, version: row.requested, versionNumber: row.number }),
         {
           modelId: row.model_id,
           modelName: row.name,
@@ -70,7 +77,7 @@ export const createPlansReport = () => ({
     )
   },
 
-  /** The internal ids of the devices in each of these groups. */
+  /** Returns the internal ids of the devices in each of these groups. */
   async members(db: Executor, groupIds: readonly string[]): Promise<Map<string, ReadonlySet<string>>> {
     const { rows } = await sql<{ group_id: string; devices: string[] }>`
       select group_id, array_agg(device_id::text) as devices from device_group_members

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Body, Envelope, Nullable, Page, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
-// What rollouts, deployments and experiments have in common on the wire.
+// Schemas that rollouts, deployments, and experiments share.
 
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 

@@ -1,27 +1,27 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** One line of a plan's history. */
+/** One entry of a plan's history. */
 export interface PlanEvent {
   readonly at: Date
   readonly event: string
-  /** The plan's after the event. */
+  /** The plan's status after the event. */
   readonly status: string
   readonly percentage: number | null
   readonly reason: string | null
-  /** The id of the key that requested it; null: the service did it automatically. */
+  /** The id of the key that requested it; null if the service did it automatically. */
   readonly actor: string | null
 }
 
 /** What all kinds of plans share: the revision and history. */
 export const createPlansStore = () => ({
   /**
-   * Whether a plan's reach depends on the group. Waits for changes of plans that are being committed; those that come
-   * later wait for this transaction, and then see its members.
+   * True if a plan's reach depends on the group. Waits for changes of plans that are being committed; later ones wait for
+   * this transaction, and then see its members.
    */
   async isUsedByPlans(tx: Executor, groupId: string): Promise<boolean> {
     const revision = await tx.selectFrom('delivery_revision').select('revision').forUpdate().executeTakeFirst()
-    // Without its row there is nothing to wait at: the first plan of all may be on its way.
+    // Without the row there is nothing to wait for: the first plan may be about to be committed.
     if (revision === undefined) return true
     const { rows } = await sql<{ used: boolean }>`
       select exists (select from rollouts where group_id = ${groupId} and status <> 'rolled_back')
@@ -70,7 +70,7 @@ export const createPlansStore = () => ({
     return { events, total: rows[0]!.total }
   },
 
-  /** The organization of a plan of any kind, in force or not; null when there is no such plan, nor was there one. */
+  /** Returns the organization of a plan of any kind, even if it is over or deleted; null if it never existed. */
   async owner(db: Executor, planId: string): Promise<{ orgId: string | null; isDeleted: boolean } | null> {
     const { rows } = await sql<{ org_id: string | null; deleted: boolean }>`
       select org_id, false as deleted from rollouts where id = ${planId}

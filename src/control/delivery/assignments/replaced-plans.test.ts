@@ -44,7 +44,7 @@ const allInForce = async (db: Database): Promise<Plan[]> => {
 }
 
 eachDatabase('plans that newer ones have replaced', (open) => {
-  it('are not read, and no device is given anything else for it, whatever is started, settled and rolled back', async () => {
+  it('are not read, which changes no assignment, whatever is started, settled, and rolled back', async () => {
     const db = await open()
     await seedPlans(db, [null, '2.5.0'], { orgs: ORGS, members: [1, 4, 7, 10] })
     const random = createRandom(7)

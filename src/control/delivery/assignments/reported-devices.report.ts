@@ -19,19 +19,19 @@ interface Scope {
 
 const ownedBy = ({ orgId, everyOrg }: Scope) => (everyOrg ? sql`true` : sql`d.org_id is not distinct from ${orgId}`)
 
-/** What a device reported of one plan, the newest state only. */
+/** A device's newest report on one plan. */
 export interface ReportOfDevice extends Omit<StoredReport, 'deviceId'> {
   readonly kind: 'rollout' | 'deployment' | 'experiment'
-  /** Null where the model is gone, or two variants of an experiment have this version. */
+  /** Null if the model was deleted, or two variants of an experiment have this version. */
   readonly modelId: string | null
   readonly modelName: string | null
 }
 
-/** The devices that a plan reaches, with what they reported of it. */
+/** The devices that a plan reaches, with their reports on it. */
 export const createReportedDevicesReport = () => ({
   /**
-   * Whether some device runs the plan's version, and no other was heard from since or reports anything else. While many are
-   * missing, the first is found at once.
+   * True if some device runs the plan's version, and so does every device that has reported or was heard from since. Fast
+   * while many are missing: the first one decides.
    */
   async allRun(
     db: Executor,
@@ -52,7 +52,7 @@ export const createReportedDevicesReport = () => ({
     return rows[0]!.all_run
   },
 
-  /** What a device reported of all plans, newest first. */
+  /** Returns a device's reports on all plans, newest first. */
   async ofDevice(db: Executor, deviceId: string, limit: number): Promise<ReportOfDevice[]> {
     const { rows } = await sql<{
       plan_id: string
@@ -90,7 +90,7 @@ export const createReportedDevicesReport = () => ({
     }))
   },
 
-  /** A slice of the fleet in the order of registration, each device with its report on the plan. */
+  /** Returns a slice of the fleet in order of registration, each device with its report on the plan. */
   async devices(db: Executor, planId: string, scope: Scope, after: number, limit: number): Promise<DeviceWithReport[]> {
     const { rows } = await sql<{
       id: string

@@ -20,31 +20,38 @@ export interface FailureReason {
 
 export type ReportCounts = Readonly<Record<ReportState, number>>
 
+const isSameVersion = sql`plan_reports.version = excluded.version`
+
 /** What devices reported about the plans that reached them. */
 export const createReportsStore = () => ({
   /**
-   * Writes many reports, one for each plan and device. They come sorted, so that two processes lock in one order. One that is not
-   * current counts only where it goes on from an earlier one of the same version: what a plan has never given to a device must not
-   * decide over it.
+   * Writes reports, one for each plan and device, sorted so that two processes lock in one order. A report that is not
+   * current counts only if it follows an earlier one of the same version: a version that a plan never gave to a device must
+   * not influence it. A report without metrics keeps those that the device measured of the same version, and their time.
    */
   async save(db: Executor, reports: readonly (StoredReport & { readonly current: boolean })[]): Promise<void> {
     await sql`
-      insert into plan_reports (plan_id, device_id, state, version, reason, metrics, reported_at)
-      select plan_id, device_id, state, version, reason, metrics::jsonb, reported_at from unnest(
+      insert into plan_reports (plan_id, device_id, state, version, reason, metrics, reported_at, measured_at)
+      select plan_id, device_id, state, version, reason, metrics, reported_at,
+        case when metrics is not null then reported_at end
+      from unnest(
         ${reports.map((r) => r.planId)}::uuid[], ${reports.map((r) => r.deviceId)}::uuid[],
         ${reports.map((r) => r.state)}::text[], ${reports.map((r) => r.version)}::text[],
         ${reports.map((r) => r.reason)}::text[],
-        ${reports.map((r) => (r.metrics === null ? null : JSON.stringify(r.metrics)))}::text[],
+        ${reports.map((r) => (r.metrics === null ? null : JSON.stringify(r.metrics)))}::jsonb[],
         ${reports.map((r) => r.reportedAt)}::timestamptz[], ${reports.map((r) => r.current)}::boolean[]
       ) as r (plan_id, device_id, state, version, reason, metrics, reported_at, current)
       where r.current or exists (
         select from plan_reports p where p.plan_id = r.plan_id and p.device_id = r.device_id and p.version = r.version)
       on conflict (plan_id, device_id) do update set
         state = excluded.state, version = excluded.version, reason = excluded.reason,
-        metrics = coalesce(excluded.metrics, plan_reports.metrics), reported_at = excluded.reported_at`.execute(db)
+        metrics = case when excluded.metrics is null and ${isSameVersion} then plan_reports.metrics else excluded.metrics end,
+        measured_at = case when excluded.metrics is null and ${isSameVersion} and plan_reports.metrics is not null
+          then coalesce(plan_reports.measured_at, plan_reports.reported_at) else excluded.measured_at end,
+        reported_at = excluded.reported_at`.execute(db)
   },
 
-  /** How many devices are in each state, of those that reported at `since` or later. */
+  /** Counts the devices in each state, of those that reported at `since` or later. */
   async counts(db: Executor, planId: string, since: Date | null): Promise<ReportCounts> {
     const { rows } = await sql<{ state: ReportState; devices: number }>`
       select state, count(*) as devices from plan_reports
@@ -55,7 +62,7 @@ export const createReportsStore = () => ({
     return counts
   },
 
-  /** How many devices failed since, and the reasons that they gave, most frequent first. Reads the failures alone. */
+  /** Counts the devices that failed since, with their reasons, most frequent first. Reads only the failures. */
   async failures(
     db: Executor,
     planId: string,

@@ -3,13 +3,15 @@ import type { Executor } from '../../../platform/db/open.ts'
 /** A deployment in force. */
 export interface DeploymentInForce {
   readonly id: string
-  /** The same for deployments of one model in one organization: the newer of two goes before the older. */
+  /** Equal for deployments of one model in one organization, of which newer ones take precedence over older ones. */
   readonly group: string
   readonly startedRevision: number
-  /** More devices are activated only with a higher one. */
+  /** More devices are activated only if this rises, or if a target is erased, which lowers `targetCount`. */
   readonly percentage: number
+  readonly targetCount: number
+  readonly activatedCount: number
   readonly settled: boolean
-  /** Whether its devices get nothing of older settled ones of the group: it is settled, and its version is uploaded. */
+  /** True if it takes its devices from older settled ones of the group: it is settled, and its version is uploaded. */
   readonly replaces: boolean
 }
 
@@ -23,8 +25,8 @@ type Group = ReadonlyMap<string, Known>
 const NOBODY: ReadonlySet<string> = new Set()
 
 /**
- * The activated devices of deployments, kept from one reading to the next: those of a fleet's history are many, and do not
- * change. A settled deployment is left with those devices that no newer one has replaced it on.
+ * The activated devices of deployments, cached between readings: a fleet's history has many, and they do not change. A
+ * settled deployment keeps only the devices on which no newer one has replaced it.
  */
 export const createActivatedDevices = (
   read: (db: Executor, ids: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>,
@@ -47,15 +49,20 @@ export const createActivatedDevices = (
   }
 }
 
-/** What is known of the group's members; nothing once one has gone that may have replaced others. */
+/** Returns what is known of the group's members, or nothing if one that may have replaced others is gone. */
 const stillKnown = (known: Group | undefined, members: readonly DeploymentInForce[]): Group => {
   if (known === undefined) return new Map()
   const now = new Map(members.map((member) => [member.id, member]))
   for (const { deployment } of known.values()) {
     if (deployment.replaces && now.get(deployment.id)?.replaces !== true) return new Map()
   }
-  return new Map([...known].filter(([id, { deployment }]) => now.get(id)?.percentage === deployment.percentage))
+  return new Map([...known].filter(([id, { deployment }]) => hasSameDevices(now.get(id), deployment)))
 }
+
+const hasSameDevices = (now: DeploymentInForce | undefined, before: DeploymentInForce): boolean =>
+  now?.percentage === before.percentage &&
+  now.targetCount === before.targetCount &&
+  now.activatedCount === before.activatedCount
 
 const arranged = (
   known: Group,

@@ -9,6 +9,7 @@ import {
   type ModelsService,
   type ResolvedVersion,
   type StoredModel,
+  type StoredVersion,
   UnknownVersion,
 } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
@@ -29,16 +30,15 @@ interface Aimed {
   readonly orgId: string | null
   readonly model: StoredModel | null
   readonly version: string
-  /** The number of the upload that carries it; null: none does yet. */
-  readonly number: number | null
+  /** The upload of the version; null if there is none yet. */
+  readonly uploaded: StoredVersion | null
   readonly targets: readonly Candidate[]
   readonly warnings: readonly string[]
 }
 
 interface Planned {
   readonly deployment: StoredDeployment
-  /** The number of the version's upload. */
-  readonly version: number | null
+  readonly uploaded: StoredVersion | null
   readonly targets: readonly Candidate[]
   /** Internal ids of the targets that get it at once. */
   readonly activated: ReadonlySet<string>
@@ -50,6 +50,8 @@ export interface Waiting {
   readonly deploymentId: string
   readonly modelId: string
   readonly version: number
+  /** The hash of the version's file; absent in requests of earlier releases. */
+  readonly sha256?: string
 }
 
 export interface DeploymentParts {
@@ -66,8 +68,8 @@ export interface DeploymentParts {
 }
 
 /**
- * The organization whose admin must approve it; null: none must.
- * @throws conflict where devices of several organizations would need approvals of each
+ * Returns the organization whose admin must approve it, or null if none must.
+ * @throws conflict if it reaches several organizations, and one of them requires approval
  */
 const createApproverOf =
   ({ approvals, devices }: Pick<DeploymentParts, 'approvals' | 'devices'>) =>
@@ -94,30 +96,25 @@ const refusalOf = (error: unknown): readonly string[] => {
   return [error.message]
 }
 
-/** What the audit log says of a deployment. */
+/** Returns the fields of a deployment in the audit log. */
 export const auditedOf = (deployment: StoredDeployment) => {
   const { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason } = deployment
   return { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason }
 }
 
-/** A key without an organization deploys a model to the devices of the model's organization. */
+/** Returns the deployment's owner. A key without an organization deploys to the devices of the model's organization. */
 const ownerOf = (caller: Caller, model: StoredModel | null, targets: readonly Candidate[]): string | null => {
   if (caller.orgId !== null) return caller.orgId
   const orgIds = new Set(targets.map(({ orgId }) => orgId))
-  // Under open enrollment.
+  // Possible under open enrollment.
   if (orgIds.has(null)) return null
   return model?.orgId ?? (orgIds.size === 1 ? [...orgIds][0]! : homeOf(caller))
 }
 
-/** How deployments begin: which version, for which devices. */
-export const createDeploymentStarts = (parts: DeploymentParts) => {
-  const { database, store, targetReport, plans, models, groups, approvals, now, newId } = parts
-  const approverOf = createApproverOf(parts)
-
-  const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
-
-  /** Null for a name that the catalog does not have: devices may resolve it. */
-  const resolve = async (caller: Caller, { modelName, modelVersion }: Aim): Promise<ResolvedVersion | null> => {
+/** Returns null for a name that the catalog does not contain: devices may resolve it. */
+const createResolve =
+  ({ models }: Pick<DeploymentParts, 'models'>) =>
+  async (caller: Caller, { modelName, modelVersion }: Aim): Promise<ResolvedVersion | null> => {
     try {
       return await models.resolve(caller, modelName, modelVersion)
     } catch (error) {
@@ -127,7 +124,16 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     }
   }
 
-  /** Who would get what. Nothing is changed. */
+/** Starts deployments: finds the version and the devices. */
+export const createDeploymentStarts = (parts: DeploymentParts) => {
+  const { database, store, targetReport, plans, groups, approvals, now, newId } = parts
+  const approverOf = createApproverOf(parts)
+
+  const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
+
+  const resolve = createResolve(parts)
+
+  /** Resolves an aim to a version and devices. Changes nothing. */
   const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
     const resolved = await resolve(caller, aim)
     const model = resolved?.model ?? null
@@ -137,7 +143,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     const others = found.filter((device) => !targets.includes(device)).map(({ deviceId }) => deviceId)
     if (others.length > 0)
       warnings.push(`Devices of other organizations, which it does not reach: ${enumerate(others)}.`)
-    // What `latest` or an alias is now: what it becomes must not slip into a deployment that is under way.
+    // Pins what `latest` or an alias is now: a later move must not change a deployment that is under way.
     const version = resolved?.label ?? aim.modelVersion
     if (resolved === null) {
       warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
@@ -145,12 +151,12 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
     }
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-    return { orgId, model, version, number: resolved?.version?.version ?? null, targets, warnings }
+    return { orgId, model, version, uploaded: resolved?.version ?? null, targets, warnings }
   }
 
-  /** The deployment as it would start. */
+  /** Returns the deployment as it would start. */
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
-    const { orgId, model, version, number, targets, warnings } = await aimAt(caller, wanted)
+    const { orgId, model, version, uploaded, targets, warnings } = await aimAt(caller, wanted)
     if (targets.length === 0) {
       const reasons = ['There is no device to deploy to.', ...warnings]
       throw badRequest(`${reasons.join(' ')} Name registered devices or a group.`)
@@ -162,6 +168,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       modelName: model?.name ?? wanted.modelName,
       modelVersion: version,
       modelId: model?.id ?? null,
+      versionNumber: uploaded?.version ?? null,
       status: 'started',
       strategy: wanted.strategy,
       percentage: wanted.percentage,
@@ -174,7 +181,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       createdAt: now(),
       endedAt: null,
     }
-    return { deployment, version: number, targets, activated, warnings }
+    return { deployment, uploaded, targets, activated, warnings }
   }
 
   const insert = async (tx: Executor, planned: Planned, actor: string | null): Promise<void> => {
@@ -198,7 +205,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
   return {
     resolve,
 
-    /** Who would get it, and whether a second admin would have to approve it. Nothing is changed. */
+    /** Returns which devices would get it, and whether a second admin would have to approve it. Changes nothing. */
     async prepare(caller: Caller, aim: Aim): Promise<Aimed> {
       const aimed = await aimAt(caller, aim)
       const nobody = aimed.targets.length === 0 ? ['No target device was found.'] : []
@@ -206,7 +213,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       return { ...aimed, warnings: [...approval, ...aimed.warnings, ...nobody] }
     },
 
-    /** Under a new id, unless the caller gives one: then a second deployment with that id is a conflict. */
+    /** Starts a deployment under a new id or the caller's, which a second deployment cannot use (conflict). */
     async execute(
       caller: Caller,
       wanted: NewDeployment,
@@ -217,7 +224,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       return { ...deployment, warnings: planned.warnings }
     },
 
-    /** As `execute`, unless the organization wants a second admin for it: then it waits, and its approval is returned. */
+    /** Like `execute`, unless the organization requires a second admin for it: then it waits, and its approval is returned. */
     async request(
       caller: Caller,
       wanted: NewDeployment,
@@ -228,11 +235,12 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
         const deployment = await plans.change((tx, bump) => start(tx, bump, planned, actorOf(caller)))
         return { ...deployment, warnings: planned.warnings, approvalId: null }
       }
-      const { deployment, version } = planned
-      if (version === null) throw badRequest('model_version: a version that needs approval must be uploaded first.')
+      const { deployment, uploaded } = planned
+      if (uploaded === null) throw badRequest('model_version: a version that needs approval must be uploaded first.')
       const waiting = { ...deployment, orgId, status: 'pending_approval' as const, activatedCount: 0 }
       const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${waiting.targetCount} devices`
-      const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version }
+      const { version, sha256 } = uploaded
+      const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version, sha256 }
       const { id: approvalId } = await database.transaction(async (tx) => {
         await insert(tx, { ...planned, deployment: waiting, activated: new Set() }, actorOf(caller))
         return approvals.request(tx, caller, {

@@ -9,9 +9,9 @@ import type { Candidate, TargetsReport } from './targets.report.ts'
 export interface Aim {
   readonly modelName: string
   readonly modelVersion: string
-  /** Names of devices; absent and empty are the same, but a request has none or at least one. */
+  /** Names of devices; empty means the same as absent, but a request may not send an empty list. */
   readonly devices: readonly string[] | undefined
-  /** Of the devices with these names only the one with this internal id; absent: as their names say. */
+  /** Of the devices with these names, only the one with this internal id; if absent, all of them. */
   readonly onlyDevice?: string | undefined
   /** Name or id of a group. */
   readonly group: string | undefined
@@ -21,7 +21,7 @@ export interface Aim {
 
 const NAMED_IN_A_WARNING = 10
 
-/** Finds the devices that an aim means, and says what of it could not be found. */
+/** Finds the devices that an aim names, and warns of those that it cannot find. */
 export const createDeploymentTargets = (parts: {
   readonly database: Database
   readonly report: TargetsReport
@@ -72,7 +72,7 @@ export const createDeploymentTargets = (parts: {
   }
 }
 
-/** One device of each name: of several that an unbound key sees, that of the model's organization or of none. */
+/** Picks one device per name: if an unbound key sees several, that of the model's organization, otherwise of none. */
 const meant = (named: readonly Candidate[], near: string | null): readonly Candidate[] => {
   const byName = new Map<string, Candidate[]>()
   for (const device of named) byName.set(device.deviceId, [...(byName.get(device.deviceId) ?? []), device])

@@ -11,13 +11,13 @@ const readActivated = async (db: Executor, ids: readonly string[]): Promise<Map<
   return new Map(rows.map(({ id, devices }) => [id, devices]))
 }
 
-/** As a source of plans: deployments under way and those that ended well, unless newer plans have replaced them on all devices. */
+/** A `PlanSource`: deployments under way or completed, unless newer plans have replaced them on all devices. */
 export const createDeploymentsInForce = (): PlanSource => {
   const activated = createActivatedDevices(readActivated)
   const load: PlanSource['load'] = async (db, { isUploadedAs, lastToAll }) => {
     const { rows } = await sql<RowInForce>`
-      select d.id, d.org_id, d.model_id, d.model_name, d.model_version, d.status, d.strategy, d.percentage,
-        d.started_revision, d.switched_at is not null as has_switched,
+      select d.id, d.org_id, d.model_id, d.model_name, d.model_version, d.version_number, d.status, d.strategy, d.percentage,
+        d.target_count, d.activated_count, d.started_revision, d.switched_at is not null as has_switched,
         d.model_id is null or ${isUploadedAs(sql`d.model_id`, sql`d.model_version`)} as has_version
       from deployments d
       left join ${lastToAll} as l on l.model_id = d.model_id and l.org_id is not distinct from d.org_id
@@ -32,7 +32,12 @@ export const createDeploymentsInForce = (): PlanSource => {
         orgId: row.org_id,
         startedRevision: row.started_revision!,
         settled: row.status === 'completed',
-        target: { modelId: row.model_id, modelName: row.model_name, version: row.model_version },
+        target: {
+          modelId: row.model_id,
+          modelName: row.model_name,
+          version: row.model_version,
+          versionNumber: row.version_number,
+        },
         deviceIds: devices.get(row.id)!,
         activate: row.strategy !== 'blue_green' || row.has_switched,
       }))
@@ -48,9 +53,12 @@ interface RowInForce
     | 'model_id'
     | 'model_name'
     | 'model_version'
+    | 'version_number'
     | 'status'
     | 'strategy'
     | 'percentage'
+    | 'target_count'
+    | 'activated_count'
     | 'started_revision'
   > {
   readonly has_switched: boolean
@@ -62,6 +70,8 @@ const inForce = (row: RowInForce): DeploymentInForce => ({
   group: JSON.stringify([row.org_id, row.model_id ?? row.model_name, row.model_id === null]),
   startedRevision: row.started_revision!,
   percentage: row.percentage,
+  targetCount: row.target_count,
+  activatedCount: row.activated_count,
   settled: row.status === 'completed',
   replaces: row.status === 'completed' && row.has_version,
 })

@@ -1,7 +1,7 @@
 import type { Platform } from '../../../domain/device.ts'
 import type { Aim, DeploymentsService, StoredDeployment, TargetDevice } from './deployments.service.ts'
 
-/** What a request's body aims at. */
+/** Returns the aim in a request's body. */
 export const aimOf = (body: {
   readonly model_name: string
   readonly model_version: string
@@ -16,7 +16,7 @@ export const aimOf = (body: {
   platform: body.platform,
 })
 
-/** A deployment in the wire's names. */
+/** Returns a deployment with the API's field names. */
 export const present = (deployment: StoredDeployment) => ({
   deployment_id: deployment.id,
   org_id: deployment.orgId,

@@ -25,7 +25,7 @@ const WEEK_SECONDS = 7 * 24 * 60 * 60
 
 export const deploymentsRoutes = (app: App, deployments: DeploymentsService): void => {
   const tags = ['deployments']
-  /** A deployment that does not exist is 404, whatever else is wrong with the request. */
+  /** A missing deployment is 404, even if the request has other errors. */
   const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await deployments.get(callerOf(request), (request.params as { deployment_id: string }).deployment_id)
   }
@@ -85,7 +85,6 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
         operationId: 'listDeployments',
         summary: 'List deployments',
         description: 'Deployments in every state, newest first.',
-        'x-extension': true,
         tags,
         querystring: ListQuery,
         response: { 200: DeploymentList },
@@ -106,7 +105,6 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
         operationId: 'getDeployment',
         summary: 'Get a deployment',
         description: 'One deployment, with how many devices are in each state.',
-        'x-extension': true,
         tags,
         params: DeploymentParams,
         response: { 200: Deployment },
@@ -120,7 +118,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
   actionRoutes(app, deployments, beforeInvalid, presentDetail)
 }
 
-/** What became of a deployment, device by device and event by event. */
+/** Routes for a deployment's devices and history. */
 const progressRoutes = (
   app: App,
   deployments: DeploymentsService,
@@ -133,7 +131,6 @@ const progressRoutes = (
         operationId: 'listDeploymentDevices',
         summary: 'List the devices of a deployment',
         description: 'The targets in order of name, with their reports.',
-        'x-extension': true,
         params: DeploymentParams,
         querystring: PageQuery,
         response: { 200: DeploymentDevices },
@@ -159,7 +156,6 @@ const progressRoutes = (
         operationId: 'getDeploymentHistory',
         summary: 'List the events of a deployment',
         description: 'All events of a deployment, oldest first.',
-        'x-extension': true,
         params: DeploymentParams,
         querystring: PageQuery,
         response: { 200: DeploymentHistory },
@@ -173,7 +169,7 @@ const progressRoutes = (
   )
 }
 
-/** What operators do with a deployment under way. */
+/** Routes for operators' actions on a deployment under way. */
 const actionRoutes = (
   app: App,
   deployments: DeploymentsService,
@@ -189,7 +185,6 @@ const actionRoutes = (
         operationId: 'rollbackDeployment',
         summary: 'Roll back a deployment',
         description: 'Return every device to its previous assignment.',
-        'x-extension': true,
         params: DeploymentParams,
         body: optionalBody(ReasonBody),
         response: { 200: Deployment },
@@ -208,7 +203,6 @@ const actionRoutes = (
       schema: {
         operationId: 'promoteDeployment',
         summary: 'Activate more targets of a deployment',
-        'x-extension': true,
         params: DeploymentParams,
         body: PromoteBody,
         response: { 200: Deployment },

@@ -36,7 +36,7 @@ const aim = {
     }),
   ),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group' })),
-  platform: Type.Optional(OneOf(PLATFORMS, { 'x-extension': true, description: 'Only devices of this platform' })),
+  platform: Type.Optional(OneOf(PLATFORMS, { description: 'Only devices of this platform' })),
 }
 
 export const PrepareBody = Body('DeploymentToPrepare', 'A deployment to validate', examples.deploymentToPrepare, aim)
@@ -46,12 +46,11 @@ export const ExecuteBody = Body('NewDeployment', 'A deployment to execute', exam
   rollout_percentage: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; default: 100' }),
   ),
-  strategy: Type.Optional(OneOf(STRATEGIES, { 'x-extension': true, description: 'Default: canary' })),
+  strategy: Type.Optional(OneOf(STRATEGIES, { description: 'Default: canary' })),
   deadline_minutes: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 60 * WEEK_MINUTES,
-      'x-extension': true,
       description: 'Default: a week',
     }),
   ),
@@ -82,12 +81,10 @@ export const Executed = Body('StartedDeployment', 'A started deployment', exampl
   approval_id: Type.Optional(
     Type.String({
       format: 'uuid',
-      'x-extension': true,
       description: 'The pending approval, if the state is pending_approval',
     }),
   ),
   warnings: Type.Array(Type.String(), {
-    'x-extension': true,
     description: 'Accepted input that is probably a mistake',
   }),
 })

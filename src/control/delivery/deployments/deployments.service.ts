@@ -1,6 +1,7 @@
 import { actorOf, type Caller, sees } from '../../../domain/access.ts'
 import {
   activatedAt,
+  activatedCountAt,
   type DeploymentEvent,
   deadlineOfNextPhase,
   dueEvent,
@@ -11,7 +12,7 @@ import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
-import { forEach } from '../../module.ts'
+import { catchUp, forEach } from '../../module.ts'
 import type { Bump } from '../assignments/delivery-plans.service.ts'
 import { auditedOf, createDeploymentStarts, type DeploymentParts, type Waiting } from './deployment-starts.service.ts'
 import type { StoredDeployment } from './deployments.store.ts'
@@ -20,9 +21,9 @@ export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
 export type { TargetDevice } from './targets.report.ts'
 
-/** How deployments move: by what operators ask for, by the clock, and by what devices report. */
-const createDeploymentMoves = ({ database, store, targetReport, plans, now }: DeploymentParts) => {
-  /** One event on a row that the caller has locked. */
+/** Transitions of deployments: by operators, by the clock, and by the reports of devices. */
+const createDeploymentMoves = ({ database, store, targetReport, plans, approvals, now }: DeploymentParts) => {
+  /** Applies one event to a row that the caller has locked. */
   const move = async (
     tx: Executor,
     bump: Bump,
@@ -44,12 +45,12 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     return deployment
   }
 
-  /** The deadline by which devices that are asked only now must have reported. */
+  /** The deadline for reports in a phase that begins now. */
   const renewedDeadline = async (tx: Executor, locked: StoredDeployment) => ({
     deadlineAt: deadlineOfNextPhase(locked.deadlineAt, await store.phaseStartedAt(tx, locked), now()),
   })
 
-  /** Activates so many of its targets. */
+  /** Activates this percentage of its targets. */
   const activate = async (tx: Executor, id: string, percentage: number) => {
     const targets = await targetReport.devices(tx, id)
     await store.activate(tx, id, [...activatedAt(percentage, targets, id)])
@@ -57,13 +58,28 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     return { targetCount: targets.length, activatedCount: activated }
   }
 
-  /** Does what is due of one deployment: switches, completes or withdraws it. */
+  /** Activates other targets in place of erased ones; ends a deployment that has none left. Returns true if it did either. */
+  const replaceErased = async (tx: Executor, bump: Bump, deployment: StoredDeployment, { activated }: Reported) => {
+    const { id, percentage, targetCount } = deployment
+    if (targetCount === 0) {
+      await move(tx, bump, deployment, 'fail', { reason: 'All of its devices were erased.' }, null)
+      return true
+    }
+    if (activated >= activatedCountAt(percentage, targetCount)) return false
+    const counts = await activate(tx, id, percentage)
+    if (counts.activatedCount <= activated) return false
+    await move(tx, bump, deployment, 'replace', { ...counts, ...(await renewedDeadline(tx, deployment)) }, null)
+    return true
+  }
+
+  /** Does what is due for one deployment: switches, completes, or withdraws it. */
   const attend = (id: string): Promise<void> =>
     unaudited(() =>
       plans.change(async (tx, bump) => {
         const deployment = await store.lock(tx, id)
         if (deployment === null || deployment.status !== 'started') return
         const reported = await store.reported(tx, id)
+        if (await replaceErased(tx, bump, deployment, reported)) return
         const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
         if (due === null) return
         const change =
@@ -77,11 +93,14 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
   const isDue = ({ status, deadlineAt }: StoredDeployment): boolean =>
     status === 'started' && deadlineAt !== null && deadlineAt.getTime() <= now().getTime()
 
-  /** The deployment, brought up to the clock; not_found when the caller may not see it. */
+  /** Returns the deployment, after doing what is due. @throws not_found if the caller may not see it */
   const get = async (caller: Caller, id: string): Promise<StoredDeployment> => {
     const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
     let deployment = await find()
-    if (deployment !== null && isDue(deployment)) {
+    if (deployment?.status === 'pending_approval') {
+      await catchUp(approvals.expire)
+      deployment = await find()
+    } else if (deployment !== null && isDue(deployment)) {
       await attend(id)
       deployment = await find()
     }
@@ -89,7 +108,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     return deployment
   }
 
-  /** Withdraws it: its devices get what they got before. @throws conflict when it is over. */
+  /** Withdraws it: its devices get their previous version. @throws conflict if its status does not allow it */
   const rollback = async (caller: Caller, id: string, reason: string | undefined): Promise<StoredDeployment> => {
     await get(caller, id)
     return plans.change(async (tx, bump) => {
@@ -106,12 +125,12 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     activate,
     renewedDeadline,
 
-    /** Ends those whose time is up. Called by a timer; reads do the same for what they read. */
+    /** Ends deployments at their deadlines. Called by a timer; reads do the same for what they read. */
     async tick(): Promise<void> {
       await forEach(await store.due(database.sql, now()), attend)
     },
 
-    /** Looks after those of these plans that are deployments under way: devices have just reported on them. */
+    /** Attends to those of these plans that are deployments under way, because devices have just reported on them. */
     async reported(planIds: ReadonlySet<string>): Promise<void> {
       for (const id of planIds) {
         const plan = plans.find(id)
@@ -119,7 +138,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
       }
     },
 
-    /** Activates more of its targets. @throws conflict when the percentage is not higher, or the deployment is over. */
+    /** Activates more of its targets. @throws conflict if the percentage is not higher, or its status does not allow it */
     async promote(caller: Caller, id: string, percentage: number): Promise<StoredDeployment> {
       await get(caller, id)
       return plans.change(async (tx, bump) => {
@@ -136,7 +155,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
   }
 }
 
-/** What becomes of deployments that wait for a second admin. Approved ones reach the devices that were found when they were requested. */
+/** Handles the approvals of deployments by a second admin. Approved ones reach the devices that were found at the request. */
 const handleApprovals = (
   { database, store, plans, models, approvals, now }: DeploymentParts,
   {
@@ -146,11 +165,12 @@ const handleApprovals = (
   }: Pick<ReturnType<typeof createDeploymentMoves>, 'move' | 'activate' | 'renewedDeadline'>,
 ): void =>
   approvals.handle<Waiting>('deployment', {
-    async carryOut(requester, { deploymentId: id, modelId, version }, settle) {
+    async carryOut(requester, { deploymentId: id, modelId, version, sha256 }, settle) {
       const waiting = await store.find(database.sql, id)
       if (waiting === null || waiting.modelId !== modelId) throw conflict('Its model was deleted.')
-      const resolved = await models.resolve(requester, modelId, waiting.modelVersion)
-      if (resolved.version?.version !== version)
+      // By number, because in models of earlier releases the label may now belong to another upload.
+      const { version: uploaded } = await models.resolve(requester, modelId, String(version))
+      if (uploaded === null || (sha256 !== undefined && uploaded.sha256 !== sha256))
         throw conflict(`Version ${waiting.modelVersion} has changed since the request.`)
       await plans.change(async (tx, bump) => {
         await settle(tx)
@@ -158,7 +178,7 @@ const handleApprovals = (
         if (locked === null) throw conflict('The deployment was deleted.')
         const activated = await activate(tx, id, locked.percentage)
         if (activated.targetCount === 0) throw conflict('None of its devices exists anymore.')
-        const change = { ...activated, ...(await renewedDeadline(tx, locked)) }
+        const change = { ...activated, versionNumber: version, ...(await renewedDeadline(tx, locked)) }
         await move(tx, bump, locked, 'approve', change, actorOf(requester))
       })
     },
@@ -174,9 +194,9 @@ const handleApprovals = (
     },
   })
 
-/** A version of a model for named devices, a group, or the whole active fleet; every device's state is kept. */
+/** Deploys a version to named devices, a group, or the whole active fleet, and stores the state of every device. */
 export const createDeploymentsService = (parts: DeploymentParts) => {
-  const { database, store, targetReport, plans } = parts
+  const { database, store, targetReport, plans, approvals } = parts
   const { move, activate, renewedDeadline, ...moves } = createDeploymentMoves(parts)
   handleApprovals(parts, { move, activate, renewedDeadline })
   const { get } = moves
@@ -185,8 +205,10 @@ export const createDeploymentsService = (parts: DeploymentParts) => {
     ...createDeploymentStarts(parts),
     ...moves,
 
-    list: (caller: Caller, modelName: string | undefined, page: { limit: number; offset: number }) =>
-      store.list(database.sql, { orgId: caller.orgId, modelName }, page),
+    async list(caller: Caller, modelName: string | undefined, page: { limit: number; offset: number }) {
+      await catchUp(approvals.expire)
+      return store.list(database.sql, { orgId: caller.orgId, modelName }, page)
+    },
 
     counts: async (id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> =>
       store.reported(database.sql, id),

@@ -10,8 +10,10 @@ export interface StoredDeployment {
   readonly orgId: string | null
   readonly modelName: string
   readonly modelVersion: string
-  /** Null where the catalog does not know the name. */
+  /** Null if the catalog does not contain the name. */
   readonly modelId: string | null
+  /** The version's number when it was created or approved; null if it was not uploaded. */
+  readonly versionNumber: number | null
   readonly status: DeploymentStatus
   readonly strategy: Strategy
   readonly percentage: number
@@ -25,7 +27,7 @@ export interface StoredDeployment {
   readonly endedAt: Date | null
 }
 
-/** Deployments, the devices that they are aimed at, and how many of these reported what. */
+/** Deployments, their target devices, and counts of what these reported. */
 export const createDeploymentsStore = () => ({
   async insert(tx: Executor, deployment: StoredDeployment): Promise<void> {
     await tx
@@ -56,7 +58,7 @@ export const createDeploymentsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Locked until the transaction ends: other transactions that would change it wait. */
+  /** Returns the row, locked until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<StoredDeployment | null> {
     const row = await tx.selectFrom('deployments').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)
@@ -73,7 +75,7 @@ export const createDeploymentsStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** When its last phase began that its deadline belongs to: earlier versions did not move the deadline with each. */
+  /** Returns when the last phase before the deadline began: earlier versions did not move the deadline with each phase. */
   async phaseStartedAt(tx: Executor, { id, deadlineAt, createdAt }: StoredDeployment): Promise<Date> {
     const row = await tx
       .selectFrom('plan_events')
@@ -87,7 +89,7 @@ export const createDeploymentsStore = () => ({
     return row?.at ?? createdAt
   },
 
-  /** Newest first. A null organization: those of every one. */
+  /** Newest first; of all organizations if `orgId` is null. */
   async list(
     db: Executor,
     filter: { readonly orgId: string | null; readonly modelName: string | undefined },
@@ -119,7 +121,7 @@ export const createDeploymentsStore = () => ({
       where deployment_id = ${id} and not activated and device_id = any(${deviceIds}::uuid[])`.execute(tx)
   },
 
-  /** What the activated devices last reported of it. */
+  /** Counts what the activated devices last reported on it. */
   async reported(db: Executor, id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> {
     const { rows } = await sql<{ state: string | null; reason: string | null; devices: number }>`
       select r.state, case when r.state = 'failed' then r.reason end as reason, count(*) as devices
@@ -139,10 +141,11 @@ export const createDeploymentsStore = () => ({
   },
 })
 
-/** Rows of an organization; a null one is every one. */
+/** Matches the rows of an organization, or all rows if it is null. */
 export const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
 
 const stateColumns = (deployment: StoredDeployment) => ({
+  version_number: deployment.versionNumber,
   status: deployment.status,
   percentage: deployment.percentage,
   activated_count: deployment.activatedCount,
@@ -159,6 +162,7 @@ const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
   modelName: row.model_name,
   modelVersion: row.model_version,
   modelId: row.model_id,
+  versionNumber: row.version_number,
   status: row.status as DeploymentStatus,
   strategy: row.strategy as Strategy,
   percentage: row.percentage,

@@ -35,7 +35,7 @@ const report = async (world: World, device: TestDevice, id: string, state: strin
 }
 
 describe('preparing a deployment', () => {
-  it('resolves named devices and a group, and warns of what it does not know', async () => {
+  it('resolves named devices and a group, and warns of unknown names', async () => {
     const { world, key } = await startFleet(4)
     const group = { org_id: 'acme', name: 'robots' }
     const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
@@ -69,7 +69,7 @@ describe('preparing a deployment', () => {
     expect((await world.request('GET', '/api/v1/deployments', { key })).body).toMatchObject({ total: 0 })
   })
 
-  it('takes only devices of one platform, when one is named', async () => {
+  it('takes only devices of the given platform', async () => {
     const { world, key } = await startFleet(1)
     await world.register('phone', { platform: 'ios' })
     const prepare = async (body: object) =>
@@ -86,7 +86,7 @@ describe('preparing a deployment', () => {
     ])
   })
 
-  it('refuses an empty list of devices, which a filter that matches nothing gives', async () => {
+  it('refuses an empty list of devices, which is what a filter that matches nothing yields', async () => {
     const { world, key } = await startFleet(1)
     for (const path of ['prepare', 'execute']) {
       const body = { ...AIM, devices: [] }
@@ -99,7 +99,7 @@ describe('preparing a deployment', () => {
     }
   })
 
-  it('aims at the whole active fleet when nothing is named', async () => {
+  it('targets the whole active fleet if nothing is named', async () => {
     const { world, key } = await startFleet(2)
     const answer = await world.request('POST', '/api/v1/deploy/prepare', { key, body: AIM })
     expect(answer.body).toEqual({
@@ -176,7 +176,7 @@ describe('a deployment', () => {
     expect(again.status).toBe(409)
   })
 
-  it('is withdrawn by itself when too many devices fail, and they get what they had', async () => {
+  it('is withdrawn automatically when too many devices fail, and they get their previous version', async () => {
     const { world, fleet, key } = await startFleet(4)
     const devices = fleet.map(({ deviceId }) => deviceId)
     const first = await execute(world, key, { devices, model_version: '1.0.0' })
@@ -193,7 +193,7 @@ describe('a deployment', () => {
     expect((await world.request('POST', path, { key })).status).toBe(409)
   })
 
-  it('is rolled back by an operator, once, with a reason that stays readable', async () => {
+  it('is rolled back by an operator only once, and the reason stays readable', async () => {
     const { world, fleet, key } = await startFleet(1)
     const id = await execute(world, key, { devices: ['d0'] })
     const roll = () =>
@@ -206,7 +206,7 @@ describe('a deployment', () => {
     expect((body as { events: { event: string }[] }).events.map(({ event }) => event)).toEqual(['create', 'rollback'])
   })
 
-  it('under blue_green switches every device at once, when the last is ready', async () => {
+  it('switches every device at once under blue_green, when the last one is ready', async () => {
     const { world, fleet, key } = await startFleet(3)
     const devices = fleet.map(({ deviceId }) => deviceId)
     const id = await execute(world, key, { devices, strategy: 'blue_green' })
@@ -220,7 +220,7 @@ describe('a deployment', () => {
     expect(await get(world, key, id)).toMatchObject({ status: 'completed', switched_at: '2026-01-01T00:00:00.000Z' })
   })
 
-  it('ends when the last device that it waits for is erased, and counts it no more', async () => {
+  it('ends when the last device that it waits for is erased, and no longer counts it', async () => {
     const { world, fleet, key } = await startFleet(3)
     const id = await execute(world, key, { devices: ['d0', 'd1', 'd2'] })
     for (const device of fleet.slice(0, 2)) await report(world, device, id, 'active')
@@ -244,7 +244,7 @@ describe('a deployment', () => {
     expect(await get(world, key, silent)).toMatchObject({ status: 'failed' })
   })
 
-  it('that does not exist is 404 in every way', async () => {
+  it('that does not exist is 404 on every route', async () => {
     const { world, key } = await startFleet(1)
     for (const id of ['nonsense', '00000000-0000-4000-8000-000000000000']) {
       for (const [method, rest] of [
@@ -260,7 +260,7 @@ describe('a deployment', () => {
   })
 })
 
-it('of a key without an organization reaches the devices of the organization of its model, and names the others', async () => {
+it("a key without an organization deploys to the model's organization, and is warned of other devices", async () => {
   const { world, admin, send, keyOf } = await openLeague()
   for (const org of ['acme', 'beta']) {
     const key = await keyOf(org)
@@ -288,7 +288,7 @@ it('of a key without an organization reaches the devices of the organization of 
   })
 })
 
-it('of a key without an organization names no model or group of whichever organization has that name', async () => {
+it('a key without an organization cannot use a name that several organizations have', async () => {
   const { world, admin, send, keyOf } = await openLeague()
   for (const org of ['acme', 'beta']) {
     const key = await keyOf(org)

@@ -12,7 +12,7 @@ interface Deployment {
 const START = Date.UTC(2026, 0, 1)
 const atMinute = (minutes: number) => new Date(START + minutes * 60_000).toISOString()
 
-/** A fleet, and the calls of a deployment to all of it. */
+/** Starts a fleet, and returns the calls for a deployment to all of it. */
 const startFleet = async (devices: readonly object[]) => {
   const world = await startWorld()
   const fleet: TestDevice[] = []
@@ -33,7 +33,7 @@ const callsOf = (world: World, key: string) => {
     promote: (id: string, percentage: number) =>
       call('POST', `/deployments/${id}/promote`, { rollout_percentage: percentage }),
     get: (id: string) => call('GET', `/deployments/${id}`),
-    /** Those that have been given it say so; returns how many they are. */
+    /** Reports `state` for each device that has the assignment; returns their number. */
     async report(fleet: readonly TestDevice[], id: string, state: string): Promise<number> {
       let told = 0
       for (const device of fleet) {
@@ -51,7 +51,7 @@ const callsOf = (world: World, key: string) => {
 }
 
 describe('the deadline of a deployment', () => {
-  it('begins anew with each promotion, so that one that fails on the devices it adds is withdrawn', async () => {
+  it('restarts with each promotion, so that one that fails on the added devices is withdrawn', async () => {
     const { world, fleet, execute, promote, get, report } = await startFleet(Array(10).fill({}))
     const { deployment_id: id } = await execute({ rollout_percentage: 10, deadline_minutes: 30 })
     await world.advance(5 * 60)
@@ -68,7 +68,7 @@ describe('the deadline of a deployment', () => {
     expect(await get(id)).toMatchObject({ status: 'failed' })
   })
 
-  it('begins anew with the switch of blue_green, so that the last device to be ready may be so a minute before', async () => {
+  it('restarts when blue_green switches, so the last device may become ready a minute before it', async () => {
     const { world, fleet, execute, get, report } = await startFleet([{}, {}])
     const { deployment_id: id } = await execute({ strategy: 'blue_green', deadline_minutes: 30 })
     await world.advance(29 * 60)
@@ -82,7 +82,7 @@ describe('the deadline of a deployment', () => {
 })
 
 describe('a percentage of devices that have the same name in several organizations', () => {
-  it('activates no more of them than it says', async () => {
+  it('activates no more of them than it should', async () => {
     const { world, execute, promote } = await startFleet([{}])
     for (let n = 0; n < 9; n++) await world.register('d0', { org_id: `org-${n}` })
     const deployment = await execute({ rollout_percentage: 10 })

@@ -3,7 +3,7 @@ import type { ReportState } from '../../../domain/delivery-plan.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { ofOrg } from './deployments.store.ts'
 
-/** A device that a deployment may be aimed at. */
+/** A possible target of a deployment. */
 export interface Candidate {
   readonly id: string
   readonly deviceId: string
@@ -27,9 +27,9 @@ interface CandidateRow {
   is_active: boolean
 }
 
-/** The devices that a deployment may be aimed at, and those that it is. */
+/** The possible and the actual target devices of deployments. */
 export const createTargetsReport = () => ({
-  /** Devices by their names, of this organization (null: of any). */
+  /** Finds devices by name in this organization, or in any if it is null. */
   async named(db: Executor, names: readonly string[], orgId: string | null, activeSince: Date): Promise<Candidate[]> {
     const { rows } = await sql<CandidateRow>`
       select id, device_id, org_id, platform, ${isActive(activeSince)} as is_active from devices
@@ -51,7 +51,7 @@ export const createTargetsReport = () => ({
     return rows.map(fromCandidate)
   },
 
-  /** All targets, by internal id and name. */
+  /** Returns all targets, by internal id and name. */
   async devices(db: Executor, id: string): Promise<{ id: string; deviceId: string }[]> {
     const { rows } = await sql<{ id: string; device_id: string }>`
       select d.id, d.device_id from deployment_targets t join devices d on d.id = t.device_id
@@ -59,7 +59,7 @@ export const createTargetsReport = () => ({
     return rows.map((row) => ({ id: row.id, deviceId: row.device_id }))
   },
 
-  /** The targets in the order of their names. */
+  /** Returns the targets, sorted by name. */
   async list(
     db: Executor,
     id: string,

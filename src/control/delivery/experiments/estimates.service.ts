@@ -19,7 +19,7 @@ export interface Estimates {
   readonly comparisons: readonly Comparison[]
 }
 
-/** What an experiment estimated as it went on. */
+/** The estimates of an experiment over time. */
 export const createEstimatesService = (parts: {
   readonly database: Database
   readonly store: EstimatesStore
@@ -49,7 +49,7 @@ export const createEstimatesService = (parts: {
   }
 
   return {
-    /** Adds a point to the curve of every running experiment whose devices measured something since its last one. */
+    /** Adds a point to the curve of every running experiment with measurements since its last point. */
     async tick(): Promise<void> {
       const at = now()
       const open = await store.open(database.sql)
@@ -57,7 +57,7 @@ export const createEstimatesService = (parts: {
       await forEach(due, (curve) => store.add(database.sql, curve, at))
     },
 
-    /** The kept points, at most `limit` with that of now, oldest first; none before the first observation. */
+    /** Returns the stored points and the current one, at most `limit`, oldest first; none before the first observation. */
     async overTime(caller: Caller, id: string, limit: number) {
       const experiment = await experiments.get(caller, id)
       const kept = await store.list(database.sql, id, limit - 1)

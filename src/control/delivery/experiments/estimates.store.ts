@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Moments } from '../../../domain/statistics/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** A running experiment, and the point that was added last; point 0 before the first. */
+/** A running experiment and its last point, which is 0 before the first. */
 export interface OpenCurve {
   readonly experimentId: string
   readonly primaryMetric: string
@@ -11,7 +11,7 @@ export interface OpenCurve {
   readonly addedAt: Date | null
 }
 
-/** What each variant had measured of the primary metric at one time, by the variant's index. */
+/** What each variant (by index) had measured of the primary metric at one time. */
 export interface EstimatesPoint {
   readonly at: Date
   readonly samples: ReadonlyMap<number, Moments>
@@ -34,7 +34,7 @@ export const createEstimatesStore = () => ({
     }))
   },
 
-  /** Adds the point after `curve`'s last one, unless nothing was measured since, or another process has. */
+  /** Adds the next point of a curve, unless nothing was measured since the last or another process has added it. */
   async add(db: Executor, { experimentId, primaryMetric, point, addedAt }: OpenCurve, at: Date): Promise<void> {
     await sql`
       insert into experiment_estimates (experiment_id, point, variant, at, devices, mean, m2)
@@ -47,7 +47,7 @@ export const createEstimatesStore = () => ({
       on conflict do nothing`.execute(db)
   },
 
-  /** At most `limit` points, evenly chosen, oldest first. */
+  /** Returns at most `limit` points, evenly spaced, oldest first. */
   async list(db: Executor, experimentId: string, limit: number): Promise<EstimatesPoint[]> {
     const { rows } = await sql<{ point: number; variant: number; at: Date } & Moments>`
       select point, variant, at, devices as count, mean, m2 from experiment_estimates

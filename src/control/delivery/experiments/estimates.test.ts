@@ -10,7 +10,7 @@ interface EstimatesBody {
   }[]
 }
 
-/** A running experiment with so many devices of each variant. */
+/** Starts an experiment on `size` devices. */
 const openRunning = async (size: number) => {
   const service = await startExperimentService()
   const { id } = await service.createHalves()
@@ -26,7 +26,7 @@ const openRunning = async (size: number) => {
 }
 
 describe('the estimates of an experiment over time', () => {
-  it('are kept while it runs, with the intervals of each variant and of the difference', async () => {
+  it('are stored while it runs, with the intervals of each variant and of the difference', async () => {
     const { id, world, variants, observe, estimates, ask } = await openRunning(40)
     expect(await estimates()).toEqual({
       experiment_id: id,
@@ -49,7 +49,7 @@ describe('the estimates of an experiment over time', () => {
       { name: 'control', devices: 1, mean: 1, lower: null, upper: null },
       { name: 'treatment', devices: 0, mean: null, lower: null, upper: null },
     ])
-    // Of 1, 2, 3: the standard error is 1/sqrt(3), and t of two degrees of freedom at 0.975 is 4.302653.
+    // For 1, 2, 3: the standard error is 1/sqrt(3), and t with two degrees of freedom at 0.975 is 4.302653.
     expect(points[1]!.variants).toEqual([
       { name: 'control', devices: 3, mean: 2, lower: expect.closeTo(-0.484138, 6), upper: expect.closeTo(4.484138, 6) },
       {
@@ -73,7 +73,24 @@ describe('the estimates of an experiment over time', () => {
     ])
   })
 
-  it('have no point where nothing was measured since, end with the experiment, and are thinned evenly', async () => {
+  it('have no interval if all devices of a variant measured the same value', async () => {
+    const { variants, observe, estimates } = await openRunning(20)
+    for (const [name, accuracy] of [
+      ['control', 1],
+      ['treatment', 2],
+    ] as const)
+      for (const device of variants[name]!.slice(0, 3)) await observe(device, accuracy)
+    const { points } = await estimates()
+    expect(points.at(-1)).toMatchObject({
+      variants: [
+        { devices: 3, mean: 1, lower: null, upper: null },
+        { devices: 3, mean: 2, lower: null, upper: null },
+      ],
+      comparisons: [{ difference: 1, lower: null, upper: null }],
+    })
+  })
+
+  it('have no point without new measurements, end with the experiment, and are thinned evenly', async () => {
     const { id, world, variants, observe, estimates, ask } = await openRunning(30)
     for (const value of [1, 2, 3, 4, 5]) {
       await observe(variants.control![value % 2]!, value)
@@ -92,7 +109,7 @@ describe('the estimates of an experiment over time', () => {
   })
 })
 
-it('a curve gets a point every ten seconds at first, then for each percent that it grew older', () => {
+it('a curve gets a point every ten seconds at first, and later whenever its age grows by one percent', () => {
   const at = (seconds: number) => new Date(seconds * 1000)
   expect(isEstimateDue(at(0), null, at(0))).toBe(true)
   expect(isEstimateDue(at(0), at(100), at(109))).toBe(false)

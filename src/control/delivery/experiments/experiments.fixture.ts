@@ -7,7 +7,7 @@ export interface ExperimentBody {
   readonly warnings: readonly string[]
 }
 
-/** A service with an operator's key, and short words for what tests of experiments do over and over. */
+/** Starts a service with an operator's key and helpers for tests of experiments. */
 export const startExperimentService = async (options: WorldOptions = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('operator')
@@ -17,7 +17,7 @@ export const startExperimentService = async (options: WorldOptions = {}) => {
   }
   const ask = (method: string, path: string, body?: unknown, as = key) => send(method, `/experiments${path}`, body, as)
 
-  /** A model with as many uploaded versions; returns its id. */
+  /** Creates a model with this many uploaded versions; returns its id. */
   const addModel = async (name: string, versions = 1): Promise<string> => {
     const made = await send('POST', '/models', { name })
     const { id } = made.body as { id: string }
@@ -31,7 +31,7 @@ export const startExperimentService = async (options: WorldOptions = {}) => {
     return made.body as ExperimentBody
   }
 
-  /** Two models, `control` and `treatment`, with half of the devices each. */
+  /** Two variants, `control` and `treatment`, with half of the devices each. */
   const halves = (fields: object = {}) => ({
     name: 'a b',
     variants: [

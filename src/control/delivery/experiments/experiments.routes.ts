@@ -32,7 +32,6 @@ export const experimentsRoutes = (
       schema: {
         operationId: 'createExperiment',
         summary: 'Create an experiment',
-        'x-extension': true,
         body: CreateExperimentBody,
         response: { 201: Experiment },
       },
@@ -65,7 +64,6 @@ export const experimentsRoutes = (
         operationId: 'listExperiments',
         summary: 'List experiments',
         description: 'List experiments, newest first.',
-        'x-extension': true,
         querystring: ListExperimentsQuery,
         response: { 200: ExperimentList },
       },
@@ -107,7 +105,7 @@ const SUMMARIES = {
   cancel: 'Cancel an experiment',
 } as const
 
-/** What operators do to an experiment; 409 where it has no place in its status. */
+/** Routes for operators' actions; 409 if the experiment's status does not allow the action. */
 const actionRoutes = (
   app: App,
   experiments: ExperimentsService,
@@ -145,7 +143,6 @@ const actionRoutes = (
         schema: {
           operationId: `${event}Experiment`,
           summary: SUMMARIES[event],
-          'x-extension': true,
           params: ExperimentParams,
           body: optionalBody(ReasonBody),
           response: { 200: Experiment },
@@ -162,7 +159,7 @@ const actionRoutes = (
   }
 }
 
-/** An experiment in the wire's names. */
+/** Returns an experiment with the API's field names. */
 const present = (experiment: StoredExperiment) => ({
   id: experiment.id,
   org_id: experiment.orgId,

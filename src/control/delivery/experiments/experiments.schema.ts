@@ -38,7 +38,6 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
         Type.String({
           minLength: 1,
           maxLength: 200,
-          'x-extension': true,
           description:
             'A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded',
         }),
@@ -53,13 +52,10 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
     Type.String({
       minLength: 1,
       maxLength: 100,
-      'x-extension': true,
       description: 'The metric to compare; default: accuracy',
     }),
   ),
-  confidence_level: Type.Optional(
-    Type.Number({ ...ConfidenceLevel, 'x-extension': true, description: 'Between 0 and 1; default: 0.95' }),
-  ),
+  confidence_level: Type.Optional(Type.Number({ ...ConfidenceLevel, description: 'Between 0 and 1; default: 0.95' })),
 })
 
 const ExperimentId = Parameter('ExperimentId', Type.String({ description: 'Id of an experiment' }))

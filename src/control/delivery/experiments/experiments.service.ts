@@ -25,10 +25,10 @@ export interface NewExperiment {
   readonly confidenceLevel: number
 }
 
-/** The first upload of a model carries this number, whatever label it has. */
+/** The number of a model's first upload, whatever its label is. */
 const FIRST_VERSION = '1'
 
-/** Experiments: several models or versions given to devices by chance, from draft to the end. */
+/** Experiments: models or versions assigned to devices at random, from draft to end. */
 export const createExperimentsService = (parts: {
   readonly database: Database
   readonly store: ExperimentsStore
@@ -40,20 +40,21 @@ export const createExperimentsService = (parts: {
 }) => {
   const { database, store, plans, models, groups, now, newId } = parts
 
-  /** not_found when there is no such experiment that the caller may see. */
+  /** @throws not_found if there is no such experiment that the caller may see */
   const get = async (caller: Caller, id: string): Promise<StoredExperiment> => {
     const experiment = isUuid(id) ? await store.find(database.sql, id) : null
     if (experiment === null || !sees(caller, experiment.orgId)) throw notFound('Experiment', id)
     return experiment
   }
 
-  /** As it is now: a later upload, or an alias that moves, must not slip into an experiment that is under way. */
+  /** Pins the current version: a later upload or a moved alias must not change an experiment that is under way. */
   const resolve = async (caller: Caller, { name, model, version }: NewExperiment['variants'][number]) => {
     const found = await inBody(`variants: the model_id of '${name}'`, () => models.resolve(caller, model, version))
-    return { model: found.model, version: found.label === 'latest' ? FIRST_VERSION : found.label }
+    const label = found.label === 'latest' ? FIRST_VERSION : found.label
+    return { model: found.model, version: label, versionNumber: found.version?.version ?? null }
   }
 
-  /** The one organization that all models belong to. */
+  /** Returns the one organization that all models belong to. */
   const ownerOf = (owned: readonly StoredModel[]): string | null => {
     const orgIds = new Set(owned.map(({ orgId }) => orgId))
     if (orgIds.size > 1) throw badRequest('variants: their models belong to different organizations.')
@@ -85,8 +86,8 @@ export const createExperimentsService = (parts: {
         name: requested.name,
         status: 'draft',
         variants: requested.variants.map(({ name, allocation }, index) => {
-          const { model, version } = resolved[index]!
-          return { name, allocation, modelId: model.id, version }
+          const { model, version, versionNumber } = resolved[index]!
+          return { name, allocation, modelId: model.id, version, versionNumber }
         }),
         targetGroups: await targetsOf(caller, orgId, requested.targetGroups),
         primaryMetric: requested.primaryMetric,
@@ -108,7 +109,7 @@ export const createExperimentsService = (parts: {
     list: (caller: Caller, status: ExperimentStatus | undefined, page: { limit: number; offset: number }) =>
       store.list(database.sql, { orgId: caller.orgId, status }, page),
 
-    /** What an operator does to an experiment. @throws conflict when it has no place in the experiment's status. */
+    /** Applies an operator's action. @throws conflict if the experiment's status does not allow it */
     async steer(caller: Caller, id: string, event: ExperimentEvent, reason: string | null): Promise<StoredExperiment> {
       await get(caller, id)
       return plans.change(async (tx, bump) => {
@@ -124,12 +125,12 @@ export const createExperimentsService = (parts: {
       })
     },
 
-    /** Why an experiment that has not ended does not reach devices. */
+    /** Returns why an experiment that has not ended does not reach devices. */
     async warningsOf(caller: Caller, experiment: StoredExperiment): Promise<string[]> {
       if (experiment.endedAt !== null) return []
       const warnings: string[] = []
-      for (const { name, modelId, version } of experiment.variants) {
-        if (await plans.isUploaded({ modelId, modelName: null, version })) continue
+      for (const { name, modelId, version, versionNumber } of experiment.variants) {
+        if (await plans.isUploaded({ modelId, modelName: null, version, versionNumber })) continue
         warnings.push(`Version ${version} of variant '${name}' is not uploaded yet: its devices get no version.`)
       }
       for (const id of experiment.targetGroups) {

@@ -10,6 +10,8 @@ export interface StoredVariant {
   readonly name: string
   readonly modelId: string
   readonly version: string
+  /** The version's number when the experiment was created; null if it was not uploaded. */
+  readonly versionNumber: number | null
   readonly allocation: number
 }
 
@@ -18,7 +20,7 @@ export interface StoredExperiment extends ExperimentState {
   readonly orgId: string | null
   readonly name: string
   readonly variants: readonly StoredVariant[]
-  /** Ids of device groups; none: every device of the organization. */
+  /** Ids of device groups; if empty, every device of the organization. */
   readonly targetGroups: readonly string[]
   readonly primaryMetric: string
   readonly confidenceLevel: number
@@ -30,7 +32,7 @@ export interface StoredExperiment extends ExperimentState {
 type Row = Selectable<ExperimentRow>
 
 export const createExperimentsStore = () => ({
-  /** As a source of plans: those that are running. */
+  /** Implements `PlanSource`: the running experiments. */
   async load(db: Executor): Promise<ExperimentPlan[]> {
     const rows = await db.selectFrom('experiments').selectAll().where('status', '=', 'running').execute()
     return (await withVariants(db, rows)).map((experiment) => ({
@@ -40,10 +42,10 @@ export const createExperimentsStore = () => ({
       startedRevision: experiment.startedRevision ?? 0,
       settled: false,
       groupIds: experiment.targetGroups.length === 0 ? null : experiment.targetGroups,
-      variants: experiment.variants.map(({ name, allocation, modelId, version }) => ({
+      variants: experiment.variants.map(({ name, allocation, modelId, version, versionNumber }) => ({
         name,
         allocation,
-        target: { modelId, modelName: null, version },
+        target: { modelId, modelName: null, version, versionNumber },
       })),
     }))
   },
@@ -76,6 +78,7 @@ export const createExperimentsStore = () => ({
           name: variant.name,
           model_id: variant.modelId,
           version: variant.version,
+          version_number: variant.versionNumber,
           allocation: variant.allocation,
         })),
       )
@@ -91,13 +94,13 @@ export const createExperimentsStore = () => ({
     return (await withVariants(db, rows))[0] ?? null
   },
 
-  /** Locked until the transaction ends: other transactions that would change it wait. */
+  /** Returns the experiment, locked until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<StoredExperiment | null> {
     const rows = await tx.selectFrom('experiments').selectAll().where('id', '=', id).forUpdate().execute()
     return (await withVariants(tx, rows))[0] ?? null
   },
 
-  /** Newest first. A null organization: those of every one. */
+  /** Newest first; of all organizations if `orgId` is null. */
   async list(
     db: Executor,
     filter: { readonly orgId: string | null; readonly status: ExperimentStatus | undefined },
@@ -142,10 +145,11 @@ const fromRow = (row: Row, variants: readonly Selectable<ExperimentVariantRow>[]
   orgId: row.org_id,
   name: row.name,
   status: row.status as ExperimentStatus,
-  variants: variants.map(({ name, model_id, version, allocation }) => ({
+  variants: variants.map(({ name, model_id, version, version_number, allocation }) => ({
     name,
     modelId: model_id,
     version,
+    versionNumber: version_number,
     allocation,
   })),
   targetGroups: row.target_groups,

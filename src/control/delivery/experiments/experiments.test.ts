@@ -10,7 +10,7 @@ interface Assigned {
 }
 
 describe('an experiment', () => {
-  it('is created as a draft that pins the versions of its models, read and listed, newest first', async () => {
+  it('is created as a draft that pins the versions of its models, can be read, and is listed newest first', async () => {
     const { ask, send, addModel, create } = await startExperimentService()
     const old = await addModel('old', 2)
     const fresh = await addModel('new')
@@ -69,7 +69,7 @@ describe('an experiment', () => {
     expect(await ask('GET', '?status=paused')).toMatchObject({ body: { experiments: [], total: 0 } })
   })
 
-  it('warns of versions that nobody has uploaded and of groups without devices', async () => {
+  it('warns of versions that are not uploaded and of groups without devices', async () => {
     const { ask, send, addModel, create } = await startExperimentService()
     await addModel('old', 0)
     await addModel('new')
@@ -101,7 +101,7 @@ describe('an experiment', () => {
     ])
   })
 
-  it('goes from draft to its end, and every other way is a conflict that changes nothing', async () => {
+  it('goes from draft to its end; any other transition is a conflict that changes nothing', async () => {
     const { world, ask, createHalves, halves } = await startExperimentService()
     const { id } = await createHalves()
     const steer = (event: string, body?: object) => ask('POST', `/${id}/${event}`, body)
@@ -170,7 +170,7 @@ describe('an experiment', () => {
     })
   })
 
-  describe.each(['embedded', 'postgres'] as const)('steered by two operators at once (%s)', (database) => {
+  describe.each(['embedded', 'postgres'] as const)('controlled by two operators at once (%s)', (database) => {
     it.skipIf(database === 'postgres' && !hasPostgres())('starts once, and ends once', async () => {
       const { ask, createHalves } = await startExperimentService({ database })
       const { id } = await createHalves()
@@ -181,7 +181,7 @@ describe('an experiment', () => {
     })
   })
 
-  it('is refused what it cannot be, naming the field', async () => {
+  it('is refused with invalid fields, and the error names the field', async () => {
     const { ask, addModel, halves, createHalves } = await startExperimentService()
     const { id } = await createHalves()
     await addModel('third')
@@ -239,7 +239,7 @@ describe('an experiment', () => {
     })
   })
 
-  it('that does not exist is 404 before anything else', async () => {
+  it('that does not exist is 404 before any other error', async () => {
     const { ask } = await startExperimentService()
     const table: readonly [string, string, object | undefined][] = [
       ['GET', '', undefined],
@@ -267,7 +267,7 @@ describe('an experiment', () => {
 })
 
 describe('the devices of an experiment', () => {
-  it('are given their variants while it runs, in the target groups alone, and lose them when it does not', async () => {
+  it('get their variants while it runs, only in the target groups, and lose them when it does not', async () => {
     const { ask, send, createHalves, variantOf, fleet } = await startExperimentService()
     await fleet(30)
     const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
@@ -312,7 +312,7 @@ describe('the devices of an experiment', () => {
     expect(await given()).toBe(0)
   })
 
-  it('can be asked for one by one, and each answer says why a device is given nothing', async () => {
+  it('can be looked up one by one, and each response says why a device gets nothing', async () => {
     const { world, ask, send, addModel, createHalves, create, fleet } = await startExperimentService()
     const [mine] = await fleet(1)
     const { id } = await createHalves()
@@ -384,7 +384,7 @@ describe('the devices of an experiment', () => {
 })
 
 describe('under token enrollment', () => {
-  it('a key sees and touches only the experiments of its organization, as far as its scopes go', async () => {
+  it('a key sees and changes only the experiments of its organization, within its scopes', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const keyFor = async (org_id: string, scopes: readonly string[]): Promise<string> => {

@@ -22,7 +22,7 @@ export const presentPlacement = ({
 
 type Analysed = Awaited<ReturnType<ObservationsService['analytics']>>
 
-/** What an experiment has measured, in the wire's names. */
+/** Returns an experiment's analysis with the API's field names. */
 export const presentAnalysis = ({ experiment, variants, analysis }: Analysed): Static<typeof Analytics> => ({
   experiment_id: experiment.id,
   status: experiment.status,
@@ -74,7 +74,7 @@ const presentComparison = (one: Analysed['analysis']['comparisons'][number], lev
   decided: one.decided,
 })
 
-/** What an experiment estimated over time, in the wire's names. */
+/** Returns an experiment's estimates over time with the API's field names. */
 export const presentEstimates = ({
   experiment,
   points,

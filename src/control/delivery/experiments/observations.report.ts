@@ -7,8 +7,8 @@ export type Candidate = AssignedDevice & { readonly isTargeted: boolean }
 /** The devices that measurements come from. */
 export const createObservationsReport = () => ({
   /**
-   * These devices, by user-chosen id, and whether one of the groups (of none: always) holds them. Of several with one
-   * name that is the caller's own, else that of the organization `near`, else the one without an organization.
+   * Finds devices by user-chosen id, and whether a group contains them (true if there are no groups). Of several with one
+   * name, returns the caller's own, otherwise that of the organization `near`, otherwise the one without an organization.
    */
   async candidates(
     db: Executor,

@@ -32,7 +32,6 @@ export const observationsRoutes = (
         operationId: 'getExperimentAssignment',
         summary: "Get a device's variant",
         description: "A device's variant, the same for as long as the device is in the target groups.",
-        'x-extension': true,
         params: ExperimentParams,
         querystring: PlacementQuery,
         response: { 200: Placement },
@@ -52,7 +51,6 @@ export const observationsRoutes = (
         operationId: 'addObservations',
         summary: 'Add observations to an experiment',
         description: 'Add what devices measured while they ran their variant: one observation, or up to 1,000.',
-        'x-extension': true,
         params: ExperimentParams,
         body: ObservationsBody,
         response: { 200: Observed },
@@ -117,7 +115,6 @@ export const observationsRoutes = (
         summary: "Get an experiment's estimates over time",
         description:
           'The primary metric of each variant and its difference from the first variant over time, oldest first. The last point is the current estimate.',
-        'x-extension': true,
         params: ExperimentParams,
         querystring: EstimatesQuery,
         response: { 200: Estimates },

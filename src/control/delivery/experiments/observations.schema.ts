@@ -21,7 +21,7 @@ export const Placement = Body('VariantAssignment', 'Which variant a device has',
   reason: Nullable(Type.String({ description: 'Why not' })),
 })
 
-// As the key of a record a name is known by its pattern alone.
+// The keys of a record are validated only by their pattern.
 const MetricKey = Type.String({ pattern: '^.{1,100}$' })
 const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
   additionalProperties: false,
@@ -89,7 +89,12 @@ export const Estimates = Body(
             name: Type.String(),
             devices: Type.Integer({ minimum: 0, description: 'Devices that reported the primary metric' }),
             mean: Nullable(Type.Number({ description: "Over the devices' means" })),
-            lower: Nullable(Type.Number({ description: "Bound of the mean's confidence interval (Student's t)" })),
+            lower: Nullable(
+              Type.Number({
+                description:
+                  "Bound of the mean's confidence interval (Student's t); null with fewer than two devices or no variation",
+              }),
+            ),
             upper: Bound,
           }),
         ),

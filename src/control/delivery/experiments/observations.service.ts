@@ -11,13 +11,13 @@ import { createPlacements, type PlacementParts } from './placements.service.ts'
 type Metrics = Readonly<Record<string, number | null>>
 
 export interface Observation {
-  /** Chosen by the user. */
+  /** The user-chosen id. */
   readonly deviceId: string
   /** Within the range of reported numbers; null values are ignored. */
   readonly metrics: Metrics
 }
 
-/** What devices measure in experiments, and what that says. */
+/** What devices measure in experiments, and the analysis of it. */
 export const createObservationsService = ({
   store,
   now,
@@ -31,8 +31,8 @@ export const createObservationsService = ({
   const { candidatesFor, partOf, placement } = createPlacements(parts)
 
   /**
-   * Keeps what devices measured. A device that takes no part is skipped, with the reason.
-   * @throws conflict unless the experiment is running; forbidden where a device's own key speaks for another device.
+   * Stores what devices measured. Skips devices that take no part, with the reason.
+   * @throws conflict unless the experiment is running; forbidden if a device's own key reports for another device
    */
   const observe = async (caller: Caller, id: string, observations: readonly Observation[]) => {
     const experiment = await experiments.get(caller, id)
@@ -67,7 +67,7 @@ export const createObservationsService = ({
     placement,
     observe,
 
-    /** One device's observation: what a batch would skip is an error. */
+    /** Stores one device's observation. What a batch would skip is an error. */
     async observeOne(caller: Caller, id: string, observation: Observation) {
       const observed = await observe(caller, id, [observation])
       const [refused] = observed.skipped
@@ -78,8 +78,8 @@ export const createObservationsService = ({
     },
 
     /**
-     * Inside the transaction that accepts a device's update: what it measured with the round's model is an observation
-     * in the running experiments that have given it just this version.
+     * Call it in the transaction that accepts a device's update. What the device measured with the round's model is an
+     * observation in the running experiments that assign it exactly this version.
      */
     async observeUpdate(
       tx: Executor,
@@ -108,7 +108,7 @@ export const createObservationsService = ({
       }
     },
 
-    /** What the devices of each variant, by its index, measured of one metric. */
+    /** Returns what the devices of each variant, by its index, measured of one metric. */
     async samples(id: string, metric: string): Promise<Map<number, Moments>> {
       const samples = await store.samples(database.sql, id)
       return new Map(samples.filter((one) => one.metric === metric).map(({ variant, devices }) => [variant, devices]))
@@ -144,7 +144,7 @@ export const createObservationsService = ({
   }
 }
 
-/** One reading of each device and metric, sorted. */
+/** Collects one reading for each device and metric, sorted. */
 const gather = (): { add(place: Omit<Reading, 'values' | 'metric'>, metrics: Metrics): void; all(): Reading[] } => {
   const found = new Map<string, Reading>()
   return {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Moments } from '../../../domain/statistics/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** What one device of one variant has measured of one metric, since it was last written. */
+/** What one device of one variant has measured of one metric since the last write. */
 export interface Reading {
   readonly variant: number
   /** Internal id. */
@@ -11,17 +11,17 @@ export interface Reading {
   readonly values: Moments
 }
 
-/** All that a variant's devices measured of one metric. */
+/** Everything that a variant's devices measured of one metric. */
 export interface MetricSample {
   readonly variant: number
   readonly metric: string
   readonly observations: number
-  /** Of the means of the devices. */
+  /** Moments of the devices' means. */
   readonly devices: Moments
 }
 
 export const createObservationsStore = () => ({
-  /** Whether it is running, and stays so until the transaction ends. */
+  /** True if the experiment is running; keeps it running until the transaction ends. */
   async keepRunning(tx: Executor, experimentId: string): Promise<boolean> {
     const row = await tx
       .selectFrom('experiments')
@@ -32,7 +32,7 @@ export const createObservationsStore = () => ({
     return row?.status === 'running'
   },
 
-  /** Adds readings, one for each device and metric, to what is there. They come sorted: all writers lock in one order. */
+  /** Adds readings, one for each device and metric. They are sorted, so that all writers lock in one order. */
   async add(tx: Executor, experimentId: string, readings: readonly Reading[], at: Date): Promise<void> {
     await sql`
       insert into experiment_observations as o (experiment_id, variant, device_id, metric, count, mean, updated_at)
@@ -47,7 +47,7 @@ export const createObservationsStore = () => ({
         updated_at = excluded.updated_at`.execute(tx)
   },
 
-  /** PostgreSQL's variance is that of Youngs and Cramer: it does not cancel either. */
+  /** PostgreSQL computes variance by the method of Youngs and Cramer, which does not cancel either. */
   async samples(db: Executor, experimentId: string): Promise<MetricSample[]> {
     const { rows } = await sql<{
       variant: number
@@ -69,7 +69,7 @@ export const createObservationsStore = () => ({
     }))
   },
 
-  /** Devices that reported any metric, by variant. */
+  /** Counts the devices that reported any metric, by variant. */
   async devices(db: Executor, experimentId: string): Promise<Map<number, number>> {
     const { rows } = await sql<{ variant: number; devices: number }>`
       select variant, count(distinct device_id) as devices from experiment_observations

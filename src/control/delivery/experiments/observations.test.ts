@@ -3,7 +3,7 @@ import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf } from '../../../../test/world.ts'
 import { type ExperimentBody, startExperimentService } from './experiments.fixture.ts'
 
-// Student's sleep data. Expected values are those of SciPy 1.17 (ttest_ind without equal variances).
+// Student's sleep data. Expected values from SciPy 1.17 (ttest_ind with equal_var=False).
 const CONTROL = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 const TREATMENT = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2]
 
@@ -18,7 +18,7 @@ interface AnalyticsBody {
   readonly warnings: readonly string[]
 }
 
-/** A running experiment with `size` devices, and which of them have which variant. */
+/** Starts an experiment with `size` devices, and returns the devices of each variant. */
 const openRunning = async (
   size: number,
   options: Parameters<typeof startExperimentService>[0] = {},
@@ -98,7 +98,7 @@ describe('the analytics of an experiment', () => {
     })
   })
 
-  it('are there before anything is, as nulls with the reason', async () => {
+  it('are nulls with the reason before anything is measured', async () => {
     const { ask, createHalves } = await startExperimentService()
     const { id } = await createHalves({ primary_metric: 'loss', confidence_level: 0.9 })
     const none = { sample_size: 0, accuracy: null, loss: null, allocation: 0.5, metrics: {} }
@@ -139,7 +139,7 @@ describe('the analytics of an experiment', () => {
     })
   })
 
-  it('are not bought by one talkative device', async () => {
+  it('weigh devices equally, however often they report', async () => {
     const { variants, observe, analytics } = await openRunning(30)
     const [quiet, talkative] = variants.control as [string, string]
     await observe({ device_id: quiet, metrics: { accuracy: 0.5 } })
@@ -159,7 +159,7 @@ describe('the analytics of an experiment', () => {
     })
   })
 
-  it('stay correct far from zero, where sums of squares would cancel, and at the ends of what is taken', async () => {
+  it('stay correct far from zero, where sums of squares would cancel, and at the limits of the accepted range', async () => {
     const { variants, observe, analytics } = await openRunning(60)
     const shifted = (values: readonly number[], devices: readonly string[]) =>
       values.slice(0, 8).map((value, n) => ({ device_id: devices[n]!, metrics: { accuracy: 1e9 + value } }))
@@ -167,7 +167,7 @@ describe('the analytics of an experiment', () => {
       observations: [...shifted(CONTROL, variants.control!), ...shifted(TREATMENT, variants.treatment!)],
     })
     const far = await analytics()
-    // Of the values before they were shifted; the shift itself costs doubles the digits after these.
+    // The p-value before the shift, which costs doubles the digits after these.
     expect(far.p_value).toBeCloseTo(0.2369364622, 6)
     for (const extreme of [3.4e38, -3.4e38, 1e-300, -5e-324, 0]) {
       const answer = await observe({ device_id: variants.control![0], metrics: { extreme } })
@@ -181,7 +181,7 @@ describe('the analytics of an experiment', () => {
 })
 
 describe('an observation', () => {
-  it('is taken of devices that take part; others are skipped in a batch, and errors alone', async () => {
+  it('is accepted from devices that take part; others are skipped in a batch, and are errors on their own', async () => {
     const { id, world, send, create, ask, observe, variants } = await openRunning(30)
     await world.register('foreign', { org_id: 'umbrella' })
     const [busy] = variants.control as [string]
@@ -233,7 +233,7 @@ describe('an observation', () => {
     expect(body).toEqual({ experiment_id: rival.id, accepted: 1, skipped: [] })
   })
 
-  it('is taken only while the experiment runs', async () => {
+  it('is accepted only while the experiment runs', async () => {
     const { ask, create, halves, id, observe, analytics } = await openRunning(1)
     const observation = { device_id: 'd0', metrics: { accuracy: 1 } }
     const refused = (status: string) => ({
@@ -258,7 +258,7 @@ describe('an observation', () => {
     expect(sizes.sort()).toEqual([0, 1])
   })
 
-  it('is refused what it cannot be, naming the field', async () => {
+  it('is refused with invalid fields, and the error names the field', async () => {
     const { observe } = await openRunning(1)
     const one = (metrics: unknown) => ({ device_id: 'd0', metrics })
     const many = (observations: unknown) => ({ observations })
@@ -288,7 +288,7 @@ describe('an observation', () => {
     }
   })
 
-  it('counts for nothing where its numbers are null or out of range, which a warning says', async () => {
+  it('ignores numbers that are null or out of range, with a warning', async () => {
     const { world, key, id, variants, analytics } = await openRunning(30)
     const [device] = variants.control!
     const answer = await world.request('POST', `/api/v1/experiments/${id}/observations`, {
@@ -305,7 +305,7 @@ describe('an observation', () => {
     })
   })
 
-  it('may come with 999 others', async () => {
+  it('may come in a batch of 1000', async () => {
     const { observe, variants, analytics } = await openRunning(10)
     const names = [...variants.control!, ...variants.treatment!]
     const observations = Array.from({ length: 1000 }, (_, n) => ({
@@ -317,7 +317,7 @@ describe('an observation', () => {
     expect(counts[0]! + counts[1]!).toBe(1000)
   })
 
-  describe.each(['embedded', 'postgres'] as const)('made of the same devices by many at once (%s)', (database) => {
+  describe.each(['embedded', 'postgres'] as const)('of the same devices made concurrently (%s)', (database) => {
     it.skipIf(database === 'postgres' && !hasPostgres())('is never lost', async () => {
       const { observe, variants, analytics } = await openRunning(8, { database })
       const names = [...variants.control!, ...variants.treatment!]
@@ -344,7 +344,7 @@ describe('an observation', () => {
 })
 
 describe('the update of a round', () => {
-  it('is an observation where the round distributes just the version that the experiment gives the device', async () => {
+  it('is an observation if the round distributes exactly the version that the experiment gives the device', async () => {
     const { send, ask, create, fleet } = await startExperimentService()
     const devices = await fleet(5)
     const { body } = await send('POST', '/models', { name: 'net' })

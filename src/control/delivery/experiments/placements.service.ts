@@ -8,7 +8,7 @@ import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
 import type { Candidate, ObservationsReport } from './observations.report.ts'
 
-/** Where a device stands: its variant, or why it has none. */
+/** A device's variant, or why it has none. */
 type Place = { readonly index: number; readonly variant: StoredVariant } | { readonly outside: string }
 
 export interface PlacementParts {
@@ -19,7 +19,7 @@ export interface PlacementParts {
   readonly devices: Pick<DevicesService, 'owner'>
 }
 
-/** The variant of an experiment that a device has. */
+/** Finds the variants of experiments that devices have. */
 export const createPlacements = ({ database, report, experiments, plans, devices }: PlacementParts) => {
   const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
     if (!plans.reaches(experiment.orgId, device.orgId)) {
@@ -30,7 +30,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
     return { index, variant: experiment.variants[index]! }
   }
 
-  /** Another plan that gives the device the variant's model; null when the variant is what it is measured with. */
+  /** Returns a message if another plan gives the device the variant's model, otherwise null. */
   const overriding = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
     const given = plans.assignmentsOf(device).find(({ offer }) => offer.modelId === variant.modelId)
     if (given === undefined || given.planId === experiment.id) return null
@@ -43,7 +43,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
       near: caller.orgId ?? orgId,
     })
 
-  /** Why a device takes no part in an experiment, or the number of its variant. */
+  /** Returns the number of a device's variant, or why it takes no part in the experiment. */
   const partOf = (
     experiment: StoredExperiment,
     device: Candidate,
@@ -58,7 +58,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
     candidatesFor,
     partOf,
 
-    /** The variant that a device has or would have, and whether it is given it now. */
+    /** Returns the variant that a device has or would have, and whether it is assigned now. */
     async placement(caller: Caller, id: string, deviceId: string | undefined) {
       const experiment = await experiments.get(caller, id)
       const name = deviceId ?? (await devices.owner(caller)).deviceId

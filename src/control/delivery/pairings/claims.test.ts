@@ -38,7 +38,7 @@ const startOpen = async (options: WorldOptions = {}) => {
   }
 }
 
-/** Every write of this kind to the table fails as in an outage, until `drop`. */
+/** Makes every write of this kind to the table fail as in an outage, until `drop`. */
 const failing = async (world: World, write: string, table: string) => {
   const db = world.database!.sql
   await sql
@@ -52,7 +52,7 @@ const failing = async (world: World, write: string, table: string) => {
 it.each([
   ['deployment', 'insert', 'deployments'],
   ['pairing', 'update of reason', 'pairings'],
-])('a device gets its key although the %s cannot be written, and its model once it can', async (_, write, table) => {
+])('a device gets its key even if the %s cannot be written, and its model once it can', async (_, write, table) => {
   const { world, addModel, makeCode, claim, read, assignmentsOf } = await startOpen({ config: { logLevel: 'silent' } })
   await addModel()
   const { pairing_id: id, code } = await makeCode()
@@ -68,7 +68,7 @@ const until = async (isTrue: () => Promise<boolean>): Promise<void> => {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Runs `work` while a claim of the code stands between taking it and registering its device. */
+/** Runs `work` after a claim has taken the code and before it has registered its device. */
 const duringClaim = async <T>(
   { db, claim }: Pick<Awaited<ReturnType<typeof startOpen>>, 'db' | 'claim'>,
   { code, pairing_id }: Paired,
@@ -77,7 +77,7 @@ const duringClaim = async <T>(
 ) => {
   let claimed: ReturnType<typeof claim> | undefined
   const seen = await db.transaction().execute(async (tx) => {
-    // Others read, and none writes.
+    // Blocks writes, not reads.
     await sql`lock table devices in exclusive mode`.execute(tx)
     claimed = claim(code, { device_id: deviceId })
     await until(async () => {
@@ -89,7 +89,7 @@ const duringClaim = async <T>(
   return { seen, claimed: await claimed! }
 }
 
-it.skipIf(!hasPostgres())('reading a pairing while its device is being registered does not fail it', async () => {
+it.skipIf(!hasPostgres())('reading a pairing while its device is being registered does not make it fail', async () => {
   const open = await startOpen({ database: 'postgres' })
   await open.addModel()
   const made = await open.makeCode()
@@ -100,7 +100,7 @@ it.skipIf(!hasPostgres())('reading a pairing while its device is being registere
 })
 
 it.skipIf(!hasPostgres())(
-  'reading a pairing whose claim is refused deploys nothing to the device it named',
+  'reading a pairing during a claim that is refused deploys nothing to the device it named',
   async () => {
     const open = await startOpen({ database: 'postgres' })
     await open.addModel()
@@ -114,10 +114,10 @@ it.skipIf(!hasPostgres())(
   },
 )
 
-it('a pairing that another process took for failed is paired once its device is, and open again once it is refused', async () => {
+it('a pairing that another process marked as failed is paired once its device is, and reopened if it is refused', async () => {
   const { db, addModel, makeCode, claim, read, call } = await startOpen()
   await addModel()
-  // What the other process writes, at the moment the code is taken.
+  // Writes what the other process would, at the moment the code is taken.
   await sql
     .raw(`create or replace function misjudge() returns trigger language plpgsql as $$ begin
     new.status = 'failed'; new.reason = 'no such device'; return new; end $$`)
@@ -134,11 +134,11 @@ it('a pairing that another process took for failed is paired once its device is,
   expect((await call('GET', '/devices/phone')).status).toBe(200)
 })
 
-it('a claim that a crash has interrupted is failed with a reason when it can no longer be under way', async () => {
+it('a claim that a crash interrupted fails with a reason when it can no longer be under way', async () => {
   const { world, db, addModel, makeCode, read } = await startOpen()
   await addModel()
   const { pairing_id: id } = await makeCode()
-  // What the process leaves that ends between taking the code and registering the device.
+  // The state after a process ends between taking the code and registering the device.
   await db.updateTable('pairings').set({ status: 'claiming', device_id: 'phone' }).where('id', '=', id).execute()
   expect(await read(id)).toMatchObject({ status: 'paired', reason: null })
   await world.advance(6 * 60)
@@ -159,7 +159,7 @@ it("a code without an organization deploys to the device that took it, not to it
   expect((await assignmentsOf('phone', namesake.key)).assignments).toEqual([])
 })
 
-it('a device with namesakes in other organizations gets the model by its own key', async () => {
+it('a device with namesakes in other organizations gets the model through its own key', async () => {
   const { world, addModel, makeCode, claim } = await startOpen()
   await addModel()
   const phones = [await world.register('phone', { org_id: 'acme' }), await world.register('phone', { org_id: 'beta' })]

@@ -8,15 +8,15 @@ import type { PairingsStore, StoredPairing } from './pairings.store.ts'
 
 export interface Pairing extends Omit<StoredPairing, 'status' | 'codeHash'> {
   readonly status: PairingStatus
-  /** What the device reported last of the deployment. */
+  /** The device's last report on the deployment. */
   readonly deviceState: PairedDelivery['device']
   readonly deploymentId: string | null
 }
 
-/** A person waits beside the device: what takes longer than this has failed. */
+/** A person is waiting at the device: a delivery that takes longer has failed. */
 const DELIVERY_SECONDS = 15 * 60
 
-/** What the session may do on behalf of its creator. */
+/** Returns the caller that the session acts as, on behalf of its creator. */
 export const onBehalfOf = ({ id, orgId }: Pick<StoredPairing, 'id' | 'orgId'>): Caller => ({
   keyId: id,
   orgId,
@@ -24,18 +24,18 @@ export const onBehalfOf = ({ id, orgId }: Pick<StoredPairing, 'id' | 'orgId'>): 
   grants: ['devices:write', 'models:write'],
 })
 
-/** Longer than a claim takes: one that is still under way then has been interrupted. */
+/** Longer than a claim takes: one that is still under way after this was interrupted. */
 const CLAIM_MS = 60 * 1000
 
 const INTERRUPTED = 'The service stopped while the device was being paired. Create a new code.'
 
-/** A device that is being admitted is shown as paired. */
+/** Shows a device that is being admitted as paired. */
 export const standing = (pairing: StoredPairing, delivery: PairedDelivery | null, now: Date) => {
   const { status, reason, expiresAt } = pairing
   return pairingAt({ status: status === 'claiming' ? 'paired' : status, reason, expiresAt }, delivery, now)
 }
 
-/** What a paired device gets: the deployment under the pairing's own id. */
+/** Delivers the model to a paired device: the deployment has the pairing's id. */
 export const createPairingDelivery = (parts: {
   readonly database: Database
   readonly store: Pick<PairingsStore, 'settle'>
@@ -45,7 +45,7 @@ export const createPairingDelivery = (parts: {
   readonly now: () => Date
 }) => {
   const { database, store, devices, deployments, log, now } = parts
-  /** Internal ids of the devices that this process has admitted and not finished with, by pairing. */
+  /** Internal ids of the devices that this process has admitted but not yet finished, by pairing. */
   const unfinished = new Map<string, string>()
 
   const deliveryOf = async (pairing: StoredPairing): Promise<PairedDelivery | null> => {
@@ -67,7 +67,7 @@ export const createPairingDelivery = (parts: {
     }
   }
 
-  /** Starts the deployment to exactly this device. Gives the reason why it cannot. */
+  /** Starts the deployment to exactly this device. Returns the reason if it cannot. */
   const deploy = async (pairing: StoredPairing, onlyDevice: string): Promise<string | null> => {
     const { id, modelName, modelVersion, deviceId } = pairing
     if (modelName === null || deviceId === null) return null
@@ -84,14 +84,14 @@ export const createPairingDelivery = (parts: {
     }
   }
 
-  /** All that remains once the device is admitted. May be done again, and at the same time. */
+  /** Does everything that remains once the device is admitted. May be repeated, also concurrently. */
   const finish = async (pairing: StoredPairing, device: string): Promise<StoredPairing> => {
     const settled = await store.settle(database.sql, pairing, await deploy(pairing, device))
     unfinished.delete(pairing.id)
     return settled ?? pairing
   }
 
-  /** Internal id of the device that took the code, as far as the pairing tells; or why there is none to deploy to. */
+  /** Returns the internal id of the device that took the code, as far as the pairing identifies it, or why there is none. */
   const findDevice = async (pairing: StoredPairing): Promise<{ id: string } | { reason: string }> => {
     const name = pairing.deviceId ?? ''
     try {
@@ -106,7 +106,7 @@ export const createPairingDelivery = (parts: {
     }
   }
 
-  /** Makes good what an outage or a crash has kept from happening, but not what another request is about to do. */
+  /** Completes what an outage or a crash has prevented, but not what another request is about to do. */
   const recover = async (pairing: StoredPairing): Promise<StoredPairing> => {
     const admitted = unfinished.get(pairing.id)
     if (admitted !== undefined) return finish({ ...pairing, status: 'paired' }, admitted)
@@ -130,7 +130,7 @@ export const createPairingDelivery = (parts: {
   }
 
   return {
-    /** The session as it stands, with what became of its deployment; one that did not start yet starts now. */
+    /** Returns the session with the state of its deployment, which this starts if it has not started yet. */
     async withState(pairing: StoredPairing): Promise<Pairing> {
       const delivery = await deliveryOf(pairing)
       const isComplete =
@@ -140,7 +140,7 @@ export const createPairingDelivery = (parts: {
       return present(recovered, await deliveryOf(recovered))
     },
 
-    /** Goes on with a device that is admitted. Never throws: its key must reach it, and the next read makes good the rest. */
+    /** Continues with an admitted device. Never throws: its key must reach it, and the next read completes the rest. */
     async carryOn(pairing: StoredPairing, device: string): Promise<Pairing> {
       unfinished.set(pairing.id, device)
       let kept: StoredPairing = { ...pairing, status: 'paired' }
@@ -152,7 +152,7 @@ export const createPairingDelivery = (parts: {
           { pairing_id: pairing.id, err: error },
           'a paired device did not get its model yet; it will be retried',
         )
-        // So that other processes can go on with it too.
+        // Lets other processes continue with it too.
         if (unfinished.has(pairing.id)) await store.settle(database.sql, pairing, null).catch(() => undefined)
         return present(kept, null)
       }

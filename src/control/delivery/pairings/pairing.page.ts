@@ -1,6 +1,6 @@
 import { shownCode, typedCode } from '../../../domain/pairing.ts'
 
-/** What a phone shows that has scanned the QR code: the code, and where to enter it; null: the code is not valid. */
+/** Returns the page for a phone that scanned the QR code: the code, and where to enter it; null if the code is not valid. */
 export const pairingPage = (text: string | null): string => {
   // Only a valid code is repeated, so that no other text in a link gets onto the page.
   const code = text === null ? null : typedCode(text)
@@ -20,8 +20,10 @@ export const pairingPage = (text: string | null): string => {
   strong { display: block; font: 700 2.2rem ui-monospace, monospace; letter-spacing: .08em; margin: 1rem 0; }
   code { background: #8882; padding: .1em .3em; border-radius: .2em; }
 </style>
+<main>
 <h1>Pair this device</h1>
 ${body}
+</main>
 </html>
 `
 }

@@ -7,7 +7,7 @@ import { pairingPage } from './pairing.page.ts'
 import { ClaimBody, Claimed, CreatePairingBody, NewPairing, Pairing, PairingParams } from './pairings.schema.ts'
 import type { Pairing as PairingNow, PairingsService } from './pairings.service.ts'
 
-/** Wrong codes that an address may send in a minute: more than a person mistypes, and hopeless for a guesser. */
+/** Wrong codes that an address may send in a minute: more than a person mistypes, and too few for guessing. */
 const WRONG_CODES_PER_MINUTE = 10
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
@@ -24,7 +24,6 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
         summary: 'Create a pairing code',
         description:
           'Create a code that pairs one device within five minutes, and choose the model that the device gets.',
-        'x-extension': true,
         tags,
         body: CreatePairingBody,
         response: { 201: NewPairing },
@@ -48,7 +47,6 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
         operationId: 'getPairing',
         summary: 'Get a pairing',
         description: 'The state of a pairing, from waiting for the device until the model is active on it.',
-        'x-extension': true,
         tags,
         params: PairingParams,
         response: { 200: Pairing },
@@ -66,7 +64,6 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
         summary: 'Claim a pairing code',
         description:
           "Claim a code as a device. A request without the device's own key registers the device and returns its key.",
-        'x-extension': true,
         tags,
         body: ClaimBody,
         response: { 200: Claimed },
@@ -92,7 +89,7 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     },
   )
 
-  // Where the QR code leads: a phone's camera opens addresses.
+  // The QR code is this address, because a phone's camera opens addresses.
   app.get(
     '/pair',
     { schema: { hide: true }, config: { access: 'public' } satisfies RouteConfig },

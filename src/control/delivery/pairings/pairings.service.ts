@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { type Caller, holds, homeOf, sees } from '../../../domain/access.ts'
+import { randomBytes } from 'node:crypto'
+import { type Caller, holds, homeOf, requireOwnOrg, sees } from '../../../domain/access.ts'
 import type { Platform } from '../../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { CODE_LIFETIME_MS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
@@ -14,7 +15,7 @@ import type { PairingsStore, StoredPairing } from './pairings.store.ts'
 export type { Pairing } from './pairing-delivery.service.ts'
 
 export interface NewPairing {
-  /** The model that the device gets as soon as it is paired; undefined: none. */
+  /** The model that the device gets as soon as it is paired; undefined for none. */
   readonly modelName: string | undefined
   readonly modelVersion: string
   /** Only a device of this kind may take the code. */
@@ -41,14 +42,14 @@ interface Parts {
   readonly newId: () => string
 }
 
-/** Who may take a code, and as which device. */
+/** Decides which device may take a code. */
 const createClaims = ({ devices, now }: Parts) => {
-  /** The device that takes the code: the one whose key was sent, else one that is registered now. */
+  /** Returns the device that takes the code: the one that owns the sent key, otherwise a new one. */
   const admit = async (caller: Caller | null, pairing: StoredPairing, claim: Claim) => {
     const known = await ownDevice(caller, pairing, claim)
     if (known !== null) return { device: known, apiKey: null }
     const { device, token } = await devices.register(onBehalfOf(pairing), {
-      // What pairs is there to run models; a program that trains says so in its heartbeats.
+      // Devices pair to run models; a program that trains reports that in its heartbeats.
       trains: false,
       deviceId: claim.deviceId ?? '',
       platform: claim.platform,
@@ -88,7 +89,7 @@ const createClaims = ({ devices, now }: Parts) => {
     )
   }
 
-  /** Why a code cannot be taken that was open a moment ago. */
+  /** Returns why a code that was open a moment ago cannot be taken. */
   const refusalOf = (pairing: StoredPairing | null): Error => {
     try {
       requireOpen(pairing)
@@ -102,8 +103,8 @@ const createClaims = ({ devices, now }: Parts) => {
 }
 
 /**
- * Pairing sessions: an operator makes a code that lives five minutes, a device enters it once, and gets its key and the
- * model. The deployment has the pairing's own id, so that there can be only one, and a crash in between is made good.
+ * Pairing sessions: an operator creates a code that is valid for five minutes; a device enters it once, and gets its key and
+ * the model. The deployment has the pairing's id, so that there can be only one, and a crash in between is recovered from.
  */
 export const createPairingsService = (parts: Parts) => {
   const { database, store, deployments, now, newId } = parts
@@ -112,14 +113,12 @@ export const createPairingsService = (parts: Parts) => {
   const { admit, ownDevice, requireOpen, refusalOf } = createClaims(parts)
 
   return {
-    /** A new session and its code, which is returned only here. */
+    /** Creates a session and its code, which is returned only here. */
     async create(caller: Caller, requested: NewPairing): Promise<{ pairing: Pairing; code: string }> {
       if (requested.modelName !== undefined && !holds(caller, 'models:write')) {
         throw forbidden('Deploying to the paired device needs the scope models:write.')
       }
-      if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
-        throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
-      }
+      if (requested.orgId !== undefined) requireOwnOrg(caller, requested.orgId)
       const { modelName, modelVersion } = requested
       const resolved =
         modelName === undefined
@@ -128,7 +127,7 @@ export const createPairingsService = (parts: Parts) => {
       const code = composeCode(randomBytes)
       const pairing: StoredPairing = {
         id: newId(),
-        codeHash: hashOf(code),
+        codeHash: tokenHash(code),
         orgId: requested.orgId ?? homeOf(caller),
         status: 'waiting',
         modelName: resolved === null ? (modelName ?? null) : (resolved.model.name ?? resolved.model.id),
@@ -148,27 +147,27 @@ export const createPairingsService = (parts: Parts) => {
       return { pairing: await withState(pairing), code: shownCode(code) }
     },
 
-    /** The session as it stands; not_found when the caller may not see it. */
+    /** Returns the session in its current state. @throws not_found if the caller may not see it */
     async get(caller: Caller, id: string): Promise<Pairing> {
       const pairing = isUuid(id) ? await store.find(database.sql, id) : null
       if (pairing === null || !sees(caller, pairing.orgId)) throw notFound('Pairing', id)
       return withState(pairing)
     },
 
-    /** Whether this code can still be entered. */
+    /** True if this code can still be entered. */
     async isOpen(text: string): Promise<boolean> {
       const code = typedCode(text)
-      const pairing = code === null ? null : await store.findByCode(database.sql, hashOf(code))
+      const pairing = code === null ? null : await store.findByCode(database.sql, tokenHash(code))
       return pairing !== null && standing(pairing, null, now()).status === 'waiting'
     },
 
     /**
-     * A device takes a code, once. Gives its key where it was registered by this.
-     * @throws not_found for an unknown code, conflict for a used or expired one; a refusal leaves the code as it was
+     * Lets a device take a code, once. Returns its key if this call registered it.
+     * @throws not_found for an unknown code, conflict for a used or expired one; a refusal leaves the code unchanged
      */
     async claim(caller: Caller | null, claim: Claim): Promise<{ pairing: Pairing; apiKey: string | null }> {
       const code = typedCode(claim.code)
-      const before = requireOpen(code === null ? null : await store.findByCode(database.sql, hashOf(code)))
+      const before = requireOpen(code === null ? null : await store.findByCode(database.sql, tokenHash(code)))
       if (before.platform !== null && before.platform !== claim.platform) {
         throw badRequest(`platform: this code is for a device that runs ${before.platform}, not ${claim.platform}.`)
       }
@@ -187,7 +186,5 @@ export const createPairingsService = (parts: Parts) => {
     },
   }
 }
-
-const hashOf = (code: string): string => createHash('sha256').update(code).digest('hex')
 
 export type PairingsService = ReturnType<typeof createPairingsService>

@@ -5,18 +5,18 @@ import type { Executor } from '../../../platform/db/open.ts'
 
 export interface StoredPairing {
   readonly id: string
-  /** The code itself is nowhere. */
+  /** The code itself is not stored. */
   readonly codeHash: string
   readonly orgId: string | null
   /**
-   * What follows from the deployment, and the end of a code, are not kept but worked out. `claiming`: a device has the code,
-   * and is being admitted; only the request that admits it goes on with it.
+   * The state of the deployment and the expiry of the code are computed, not stored. `claiming`: a device has the code and
+   * is being admitted; only the request that admits it continues.
    */
   readonly status: 'waiting' | 'claiming' | 'paired' | 'failed'
   readonly modelName: string | null
   readonly modelVersion: string | null
   readonly deviceId: string | null
-  /** What the device must be, or is. */
+  /** The platform that the device must have, or has. */
   readonly platform: Platform | null
   readonly reason: string | null
   readonly createdAt: Date
@@ -53,7 +53,7 @@ export const createPairingsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Gives the code to this device; null when another was quicker, or it is too late. */
+  /** Gives the code to this device. Returns null if another was faster or the code has expired. */
   async claim(
     db: Executor,
     id: string,
@@ -71,7 +71,7 @@ export const createPairingsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Puts a code back as it was, whose device was not admitted. */
+  /** Makes a code usable again if its device was not admitted. */
   async release(db: Executor, before: StoredPairing): Promise<void> {
     await db
       .updateTable('pairings')
@@ -81,7 +81,7 @@ export const createPairingsStore = () => ({
       .execute()
   },
 
-  /** What became of the claim: a reason why it failed; null: the device is paired, whatever another process took it for. */
+  /** Stores the result of a claim: a reason why it failed, or null if the device is paired, even if it was marked as failed. */
   async settle(
     db: Executor,
     { id, deviceId }: Pick<StoredPairing, 'id' | 'deviceId'>,

@@ -26,7 +26,7 @@ const startOpen = async () => {
   return { world, key }
 }
 
-it('a code registers a device, which gets its key and the model, and the session shows how it goes', async () => {
+it('a code registers a device, which gets its key and the model, and the session shows the progress', async () => {
   const { world, key } = await startOpen()
   const made = await call(world, 'POST', '/pairings', { model_name: 'net' }, key)
   expect(made).toEqual({
@@ -38,7 +38,7 @@ it('a code registers a device, which gets its key and the model, and the session
       status: 'waiting',
       reason: null,
       model_name: 'net',
-      // What latest is when the code is made.
+      // The latest version when the code is created.
       model_version: '1.0.0',
       device_id: null,
       platform: null,
@@ -129,7 +129,7 @@ it('a code works once, and for five minutes', async () => {
   })
 })
 
-it('a refusal leaves the code as it was: another platform, a name that is taken, no name', async () => {
+it('a refusal leaves the code unchanged: another platform, a name that is taken, no name', async () => {
   const { world, key } = await startOpen()
   const { code } = (await call(world, 'POST', '/pairings', { platform: 'ios' }, key)).body
   const claim = (fields: object, bearer?: string) => call(world, 'POST', '/pairings/claim', { code, ...fields }, bearer)
@@ -143,7 +143,7 @@ it('a refusal leaves the code as it was: another platform, a name that is taken,
   ]).toEqual([400, 409, 400, 400, 401, 200])
 })
 
-it('a device that is registered takes a code with its own key, and gets no other', async () => {
+it('a registered device takes a code with its own key, and gets no other key', async () => {
   const { world, key } = await startOpen()
   const phone = await world.register('phone')
   const { code } = (await call(world, 'POST', '/pairings', { model_name: 'net' }, key)).body
@@ -154,7 +154,7 @@ it('a device that is registered takes a code with its own key, and gets no other
   })
 })
 
-it('codes cannot be guessed by volume: ten wrong ones a minute from one address', async () => {
+it('codes cannot be brute-forced: an address may send ten wrong ones a minute', async () => {
   const { world, key } = await startOpen()
   const { code } = (await call(world, 'POST', '/pairings', {}, key)).body
   const guess = async (text: string) =>
@@ -166,7 +166,7 @@ it('codes cannot be guessed by volume: ten wrong ones a minute from one address'
   expect(await guess(code)).toBe(200)
 })
 
-it('under token enrollment the code admits the device to the organization of whoever made it', async () => {
+it('under token enrollment the code admits the device to the organization of its creator', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const keyOf = async (org_id: string, scopes: string[]) => {
@@ -187,19 +187,19 @@ it('under token enrollment the code admits the device to the organization of who
   expect(claimed).toMatchObject({ org_id: 'acme', status: 'deploying' })
   expect((await call(world, 'GET', '/devices/phone', undefined, acme)).body).toMatchObject({ org_id: 'acme' })
   expect((await call(world, 'GET', '/devices/phone/assignments', undefined, claimed.api_key)).status).toBe(200)
-  // A device's key makes no codes, and does not see the session.
+  // A device's key can neither create codes nor read the session.
   expect([
     (await call(world, 'POST', '/pairings', {}, claimed.api_key)).status,
     (await call(world, 'GET', `/pairings/${id}`, undefined, claimed.api_key)).status,
     (await call(world, 'GET', `/pairings/${id}`, undefined, other)).status,
     (await call(world, 'GET', '/pairings/nothing', undefined, acme)).status,
   ]).toEqual([403, 403, 404, 404])
-  // Nor does a device of another organization get in by it.
+  // A code does not admit a device of another organization.
   const { code: second } = (await call(world, 'POST', '/pairings', {}, other)).body
   expect((await call(world, 'POST', '/pairings/claim', { code: second }, claimed.api_key)).status).toBe(403)
 })
 
-it('the page behind the QR code shows the code, and repeats nothing else that a link carries', async () => {
+it('the page behind the QR code shows the code, and nothing else from the link', async () => {
   const { world, key } = await startOpen()
   const page = async (query: string) => {
     const { status, body } = await world.request('GET', `/pair${query}`)
@@ -219,7 +219,7 @@ it('the page behind the QR code shows the code, and repeats nothing else that a 
   expect(await page(`?code=${late.code}`)).toEqual([404, refused])
 })
 
-it('the page tells nobody by trial which codes there are: wrong ones are counted with those that are entered', async () => {
+it('the page does not help to guess codes: wrong ones count toward the same limit as entered ones', async () => {
   const { world } = await startOpen()
   const statuses: number[] = []
   for (let n = 0; n < 11; n++) statuses.push((await world.request('GET', '/pair?code=ABCD-2345')).status)

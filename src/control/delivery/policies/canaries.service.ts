@@ -15,8 +15,8 @@ export interface FinishedRound {
 }
 
 /**
- * The newest round that was trained from the policy's model, or from what came of it in earlier rounds, that ended since the
- * policy was set and that came after all rounds it has decided on. Training answers it.
+ * Finds the newest round that was trained from the policy's model or its descendants, ended since the policy was set, and
+ * came after all rounds that the policy has decided on. Training implements it.
  */
 export type UndecidedRound = (db: Executor, policy: StoredPolicy) => Promise<FinishedRound | null>
 
@@ -33,13 +33,13 @@ export interface PolicyParts {
   readonly newId: () => string
 }
 
-/** How a policy takes up what a finished round learned: as a version that a canary group is given. */
+/** Tries the result of a finished round: publishes it as a version, and rolls that out to a canary group. */
 export const createCanaries = (parts: PolicyParts) => {
   const { database, store, decisionsStore, plans, models, rollouts, now, newId } = parts
 
   let undecided: UndecidedRound = async () => null
 
-  /** Takes up the newest round that came of the policy's model, unless another is still being observed. */
+  /** Tries the newest undecided round of the policy's model, unless another is still being observed. */
   const begin = async (policy: StoredPolicy): Promise<void> => {
     const { settings } = policy
     const round = await undecided(database.sql, policy)
@@ -51,7 +51,7 @@ export const createCanaries = (parts: PolicyParts) => {
       // Another process was faster and has stored a decision.
       if ((await store.lockEnabled(tx, policy.id)) === null) return
       if ((await undecided(tx, policy))?.id !== round.id) return
-      // Where its job has published the round, that is the version.
+      // If the round's job has published it, this is that version.
       const published = await models.publish(tx, model.id, {
         modelId: round.aggregatedModelId,
         roundId: round.id,
@@ -63,10 +63,11 @@ export const createCanaries = (parts: PolicyParts) => {
       const version = labelOf(published.version, published.ownLabel)
       const canary = await rollouts.launch(tx, bump, model, {
         version,
+        versionNumber: published.version,
         percentage: settings.canaryPercentage,
         targetPercentage: settings.canaryPercentage,
         incrementStep: settings.incrementStep,
-        // Only the policy's judgement ends it.
+        // Only the policy's verdict ends it.
         stepIntervalSeconds: NO_STEPS_SECONDS,
         groupId: settings.canaryGroupId,
         autoRollback: true,
@@ -95,7 +96,7 @@ export const createCanaries = (parts: PolicyParts) => {
   return {
     begin,
 
-    /** Training says this way which rounds there are to decide on, when it is created. */
+    /** Training, which is created later, passes its query for undecided rounds here. */
     followRounds(answer: UndecidedRound): void {
       undecided = answer
     },

@@ -12,7 +12,7 @@ export interface DecisionRecord {
   readonly aggregateModelId: string
   /** The rollout to all devices that followed; null unless promoted. */
   readonly promotionRolloutId: string | null
-  /** Why, in words; null while observing. */
+  /** The explanation; null while observing. */
   readonly reason: string | null
   readonly comparisons: readonly Comparison[]
 }
@@ -21,7 +21,7 @@ export interface StoredDecision {
   readonly id: string
   readonly policyId: string
   readonly roundId: string
-  /** The canary's. */
+  /** The canary's rollout. */
   readonly rolloutId: string | null
   readonly version: string
   readonly status: DecisionStatus
@@ -30,7 +30,7 @@ export interface StoredDecision {
   readonly decidedAt: Date | null
 }
 
-/** What policies have decided on, and what devices measured until then. */
+/** The decisions of policies, and what devices measured until then. */
 export const createDecisionsStore = () => ({
   async addDecision(tx: Executor, decision: StoredDecision): Promise<void> {
     await tx
@@ -102,8 +102,8 @@ export const createDecisionsStore = () => ({
   },
 
   /**
-   * What devices measured since `since`, of these metrics: with the canary's version, and with other versions of the model that
-   * a plan gave them. A device counts once, with its last report.
+   * Returns what devices measured of these metrics since `since`: under the canary, and under other rollouts and deployments
+   * of the model. A device counts once, with its last measurement.
    */
   async measured(
     db: Executor,
@@ -115,10 +115,11 @@ export const createDecisionsStore = () => ({
       with reported as (
         select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own, p.metrics
         from plan_reports p
-        where p.state = 'active' and p.metrics is not null and p.reported_at >= ${canary.since} and p.plan_id in (
+        where p.state = 'active' and p.metrics is not null
+          and coalesce(p.measured_at, p.reported_at) >= ${canary.since} and p.plan_id in (
           select id from rollouts where model_id = ${canary.modelId}
           union all select id from deployments where model_id = ${canary.modelId})
-        order by p.device_id, p.reported_at desc, p.plan_id = ${canary.rolloutId} desc
+        order by p.device_id, coalesce(p.measured_at, p.reported_at) desc, p.plan_id = ${canary.rolloutId} desc
       ), measured as (
         select own, name as metric, (metrics ->> name)::float8 as value
         from reported cross join unnest(${[...metrics]}::text[]) as name

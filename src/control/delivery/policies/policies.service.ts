@@ -29,8 +29,8 @@ const requireFurtherMetric = (name: string): void => {
 }
 
 /**
- * The closed loop: what a finished round learned becomes the next version of a model, is tried on a canary, and goes to
- * all devices or is rolled back. Off unless a model has a policy that is enabled.
+ * Automatic delivery: the result of a finished round becomes the next version of a model, is tried on a canary, and goes to
+ * all devices or is rolled back. Off unless the model has an enabled policy.
  */
 export const createPoliciesService = (parts: PolicyParts) => {
   const { database, store, decisionsStore, plans, models, groups, now, newId } = parts
@@ -48,7 +48,7 @@ export const createPoliciesService = (parts: PolicyParts) => {
     tick,
     followRounds,
 
-    /** Those of every model that the caller sees, each with its model. */
+    /** Lists the policies of all models that the caller sees, each with its model. */
     async list(caller: Caller) {
       const found = await store.list(database.sql, caller.orgId)
       const known = await models.knownAll(found.map(({ modelId }) => modelId))
@@ -87,7 +87,7 @@ export const createPoliciesService = (parts: PolicyParts) => {
       })
     },
 
-    /** A canary under observation is no longer observed; it continues until the operator ends it. */
+    /** Stops observing a canary; it continues until an operator ends it. */
     async delete(caller: Caller, modelIdOrName: string): Promise<StoredPolicy> {
       const policy = await find(caller, modelIdOrName)
       await database.transaction(async (tx) => {

@@ -19,7 +19,7 @@ export const createPoliciesStore = () => ({
     return row === undefined ? null : policyFrom(row)
   },
 
-  /** One policy for each model: the newest word on it holds. */
+  /** A model has one policy: a new one replaces it. */
   async save(db: Executor, policy: StoredPolicy): Promise<StoredPolicy> {
     const row = await db
       .insertInto('delivery_policies')
@@ -48,7 +48,7 @@ export const createPoliciesStore = () => ({
     await db.deleteFrom('delivery_policies').where('id', '=', id).execute()
   },
 
-  /** Newest first. A null organization: those of every one. */
+  /** Newest first; of all organizations if `orgId` is null. */
   async list(db: Executor, orgId: string | null): Promise<StoredPolicy[]> {
     let query = db.selectFrom('delivery_policies').selectAll().orderBy('created_at', 'desc').orderBy('id')
     if (orgId !== null) query = query.where('org_id', '=', orgId)
@@ -60,7 +60,7 @@ export const createPoliciesStore = () => ({
     return rows.map(policyFrom)
   },
 
-  /** Locked until the transaction ends, if it is still enabled: one process at a time acts for a policy. */
+  /** Returns the policy if it is enabled, locked until the transaction ends: one process at a time acts for a policy. */
   async lockEnabled(tx: Executor, id: string): Promise<StoredPolicy | null> {
     const row = await tx
       .selectFrom('delivery_policies')

@@ -7,7 +7,7 @@ const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 
 const POLICY = { enabled: true, canary_percentage: 50, observe_minutes: 30, min_reports: 3 }
 
 describe('a policy', () => {
-  it('is off unless it says otherwise, and can be read and deleted', async () => {
+  it('is disabled by default, and can be read and deleted', async () => {
     const { world, fleet, key, modelId } = await start({})
     const expected = {
       model_id: modelId,
@@ -39,7 +39,7 @@ describe('a policy', () => {
   })
 
   it.each(databases)(
-    'tries what a round learned on a canary, and promotes it when it is no worse (%s)',
+    'tries the result of a round on a canary, and promotes it if it is no worse (%s)',
     async (kind) => {
       const { world, fleet, key } = await start(POLICY, kind)
       const aggregate = await trainOnce(world, fleet[0]!, 'm')
@@ -84,7 +84,7 @@ describe('a policy', () => {
     },
   )
 
-  it.each(databases)('rolls back what is worse: every device gets what it got before (%s)', async (kind) => {
+  it.each(databases)('rolls back a worse version: every device gets its previous one (%s)', async (kind) => {
     const { world, fleet, key } = await start(POLICY, kind)
     await trainOnce(world, fleet[0]!, 'm')
     await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
@@ -94,7 +94,7 @@ describe('a policy', () => {
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
-  it.each(databases)('goes by any metric that devices report with a version (%s)', async (kind) => {
+  it.each(databases)('can compare any metric that devices report with a version (%s)', async (kind) => {
     const { world, fleet, key } = await start({ ...POLICY, metric_margins: { latency_ms: 0.1 } }, kind)
     await trainOnce(world, fleet[0]!, 'm')
     await measure(world, fleet, (version, n) => (version === '1.1.0' ? 140 : 100) + 0.1 * (n % 3), 'latency_ms')
@@ -103,7 +103,33 @@ describe('a policy', () => {
     expect(decision!.reason).toMatch(/^Worse than the current version\. latency_ms 140\.\d* on \d+ canary devices /)
   })
 
-  it.each(databases)('promotes nothing for want of evidence (%s)', async (kind) => {
+  it.each(databases)(
+    'ignores what was measured before the canary, even if it was reported again since (%s)',
+    async (kind) => {
+      const { world, fleet, key } = await start(POLICY, kind)
+      await measure(world, fleet, (_version, n) => 0.5 + 0.001 * (n % 3))
+      await world.advance(60)
+      await trainOnce(world, fleet[0]!, 'm')
+      const reportAgain = async (metrics?: object) => {
+        for (const device of fleet) {
+          const { plan_id, version } = await given(world, device)
+          const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
+          const isCanary = version === '1.1.0'
+          const body = { state: 'active', version, ...(isCanary ? { metrics: { accuracy: 0.9 } } : { metrics }) }
+          expect((await world.request('POST', path, { key: device.key, body })).status).toBe(200)
+        }
+      }
+      await reportAgain()
+      expect(await decisions(world, key)).toMatchObject([{ status: 'observing', comparisons: [] }])
+      const path = `/api/v1/devices/${fleet[0]!.deviceId}/reports`
+      const { reports } = (await world.request('GET', path, { key: fleet[0]!.key })).body as { reports: object[] }
+      expect(reports).toContainEqual(expect.objectContaining({ metrics: { accuracy: expect.any(Number) } }))
+      await reportAgain({ accuracy: 0.91 })
+      expect(await decisions(world, key)).toMatchObject([{ status: 'promoted' }])
+    },
+  )
+
+  it.each(databases)('promotes nothing without evidence (%s)', async (kind) => {
     const { world, fleet, key } = await start(POLICY, kind)
     await trainOnce(world, fleet[0]!, 'm')
     await measure(world, fleet, (_version, n) => (n % 2 === 0 ? 0.1 : 0.9))
@@ -117,7 +143,7 @@ describe('a policy', () => {
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
-  it('without any measurement rolls back too, and then takes up the newest of the rounds that came since', async () => {
+  it('rolls back without any measurement too, and then tries the newest of the rounds since then', async () => {
     const { world, fleet, key } = await start(POLICY)
     const first = await trainOnce(world, fleet[0]!, 'm')
     const second = await trainOnce(world, fleet[0]!, first, 5)
@@ -134,7 +160,7 @@ describe('a policy', () => {
     ])
   })
 
-  it('says so when the canary group is gone', async () => {
+  it('reports that the canary group was deleted', async () => {
     const { world, fleet, key } = await start(POLICY)
     const post = (path: string, body: object) => world.request('POST', `/api/v1/device-groups${path}`, { key, body })
     const { id } = (await post('', { org_id: 'default', name: 'early' })).body as { id: string }
@@ -189,7 +215,7 @@ describe('a policy', () => {
     },
   )
 
-  it('withdraws a worse version although an operator has completed its canary', async () => {
+  it('rolls back a worse version even if an operator has completed its canary', async () => {
     const { world, fleet, key } = await start(POLICY)
     await trainOnce(world, fleet[0]!, 'm')
     const id = (await decisions(world, key))[0]!.canary_rollout_id
@@ -199,7 +225,7 @@ describe('a policy', () => {
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
-  it('that cannot be right is refused, naming the field; for a model that does not exist it is 404', async () => {
+  it('with invalid fields is refused, naming the field; for a model that does not exist it is 404', async () => {
     const { world, key } = await start({})
     for (const [body, field] of [
       [{ canary_percentage: 0 }, 'canary_percentage'],

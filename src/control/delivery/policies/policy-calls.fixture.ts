@@ -18,10 +18,10 @@ export interface Decision {
   [field: string]: unknown
 }
 
-/** A fleet that runs version 1 of a model, which has a policy. */
+/** Starts a fleet that runs version 1 of a model with a policy. */
 export const start = async (policy: object, database: 'embedded' | 'postgres' = 'embedded') => {
   const world = await startWorld({ database })
-  // With so many, canary and current version both have enough of them, whatever the canary's id is.
+  // Enough devices for both the canary and the current version, whatever the canary's id is.
   const fleet = await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
   const { key } = fleet[0]!
   const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
@@ -33,7 +33,7 @@ export const start = async (policy: object, database: 'embedded' | 'postgres' = 
   return { world, fleet, key, modelId }
 }
 
-/** One round from the model, in which one device takes part; returns the aggregate's model. */
+/** Runs one round from the model with one device; returns the id of the aggregate's model. */
 export const trainOnce = async (world: World, device: TestDevice, model: string, value = 3): Promise<string> => {
   const { key } = device
   const body = { target_devices: 1, min_devices: 1, global_model_id: model }
@@ -51,7 +51,7 @@ export const given = async (world: World, device: TestDevice): Promise<Given> =>
   return (body as { assignments: Given[] }).assignments[0]!
 }
 
-/** Every device reports what it runs, with an accuracy that depends on the version and on how many came before with it. */
+/** Reports for every device the version it runs, with a metric that depends on the version and on earlier reports of it. */
 export const measure = async (
   world: World,
   fleet: readonly TestDevice[],

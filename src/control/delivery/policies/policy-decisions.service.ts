@@ -5,7 +5,7 @@ import { createCanaries, type PolicyParts } from './canaries.service.ts'
 import type { DecisionStatus, StoredDecision } from './decisions.store.ts'
 import type { StoredPolicy } from './policies.store.ts'
 
-/** `status` is what has become of the policy, or of the model it has judged. */
+/** `status` is the policy's new state, or its verdict on a version. */
 export const announcePolicy = (
   plans: DeliveryPlans,
   tx: Executor,
@@ -13,7 +13,7 @@ export const announcePolicy = (
   status: string,
 ): Promise<void> => plans.announce(tx, { kind: 'policy', id, orgId, modelId, status })
 
-/** What becomes of canaries: promoted, or rolled back. */
+/** Decides on canaries: promotes them or rolls them back. */
 export const createPolicyDecisions = (parts: PolicyParts) => {
   const { database, store, decisionsStore, plans, models, rollouts, groups, log, now } = parts
   const { begin, followRounds } = createCanaries(parts)
@@ -24,7 +24,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     return isDeleted ? 'The canary group was deleted: set another.' : `No device measured ${metrics.join(' or ')}.`
   }
 
-  /** Looks at a canary at most twice, so that chance gets no third: when enough have measured, and at the end. */
+  /** Judges a canary at most twice, because more looks give chance more weight: when enough have measured, and at the end. */
   const conclude = async (decision: StoredDecision, policy: StoredPolicy): Promise<void> => {
     const { settings } = policy
     const canary = decision.rolloutId === null ? null : await rollouts.find(decision.rolloutId)
@@ -32,7 +32,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     if (canary.status === 'rolled_back') {
       return end(decision, policy, 'rolled_back', canary.reason ?? 'The canary rollout was rolled back.')
     }
-    // A person has paused it, and decides how it continues.
+    // An operator has paused it, and decides how it continues.
     if (canary.status === 'paused') return
     const metrics = Object.keys(marginsOf(settings))
     const measured = await decisionsStore.measured(
@@ -76,11 +76,12 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
           reason,
         )
         const model = await models.known(policy.modelId, tx)
-        // An operator or another process was faster: the next look finds the canary as they left it.
+        // An operator or another process was faster: the next tick sees the canary as they left it.
         if (status === 'promoted' && (ended === null || model === null)) return
         if (status === 'promoted' && model !== null) {
           const promotion = await rollouts.launch(tx, bump, model, {
             version: decision.version,
+            versionNumber: ended?.versionNumber ?? null,
             percentage: settings.canaryGroupId === null ? settings.canaryPercentage : settings.incrementStep,
             targetPercentage: 100,
             incrementStep: settings.incrementStep,
@@ -97,7 +98,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
       await announcePolicy(plans, tx, policy, status)
     })
 
-  /** Ends the observations that are due, and takes up what finished rounds have brought. */
+  /** Ends the observations that are due, and tries the results of finished rounds. */
   const tick = async (): Promise<void> => {
     for (const { decision, policy } of await decisionsStore.observing(database.sql)) {
       await safely(policy, () => conclude(decision, policy))
@@ -105,7 +106,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     for (const policy of await store.enabled(database.sql)) await safely(policy, () => begin(policy))
   }
 
-  /** One policy that cannot act must not keep the others from acting. */
+  /** Logs errors of `work`: one policy that cannot act must not stop the others. */
   const safely = async (policy: StoredPolicy, work: () => Promise<void>): Promise<void> => {
     try {
       await work()

@@ -28,7 +28,7 @@ describe('an operator', () => {
     expect((await set(50)).status).toBe(409)
   })
 
-  it('is told what a rollout cannot do in its state', async () => {
+  it("gets a conflict for an action that the rollout's state does not allow", async () => {
     const { world, key } = await startFleet(1)
     const rollout = await created(world, key)
     expect(await steer(world, key, rollout, 'resume')).toMatchObject({
@@ -38,7 +38,7 @@ describe('an operator', () => {
     expect((await steer(world, key, rollout, 'start')).status).toBe(409)
   })
 
-  it('deletes a rollout in any state: it is gone, and its devices get what they got before', async () => {
+  it('deletes a rollout in any state: it is gone, and its devices get their previous version', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { rollout_percentage: 100 })
     await report(world, fleet[0]!, rollout, 'active')
@@ -82,8 +82,8 @@ describe('an operator', () => {
     expect((await world.request('GET', '/api/v1/models/m/rollouts', { key })).body).toMatchObject({ total: 0 })
   })
 
-  it('sees which devices a rollout reaches, with what they said', async () => {
-    // With so many, some are inside whatever the rollout's id is.
+  it('sees which devices a rollout reaches, with their reports', async () => {
+    // Enough devices that some are included, whatever the rollout's id is.
     const { world, key, fleet } = await startFleet(30)
     const rollout = await created(world, key, { rollout_percentage: 50 })
     const inside: string[] = []
@@ -133,9 +133,9 @@ describe('an operator', () => {
   })
 })
 
-describe.each(['embedded', 'postgres'] as const)('operators at once (%s)', (database) => {
+describe.each(['embedded', 'postgres'] as const)('concurrent operators (%s)', (database) => {
   it.skipIf(database === 'postgres' && !hasPostgres())(
-    'never bring a rollout into a state, or along a way, that the table does not have',
+    'never bring a rollout to a state, or through a transition, that is not in the table',
     async () => {
       const { world, key, fleet } = await startFleet(3, ['1.0.0', '2.0.0'], { database })
       const rollout = await created(world, key, { start_immediately: false, increment_step: 3 })

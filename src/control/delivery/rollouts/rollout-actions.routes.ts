@@ -20,7 +20,7 @@ const SUMMARIES = {
   rollback: 'Roll back a rollout',
 } as const
 
-/** What operators do to a rollout. Each answers with the rollout as it is then, or 409 when it cannot be done. */
+/** Routes for operators' actions. Each returns the rollout after the action, or 409 if its status does not allow the action. */
 export const actionRoutes = (
   app: App,
   rollouts: RolloutsService,
@@ -44,7 +44,6 @@ export const actionRoutes = (
           operationId: `${event}Rollout`,
           summary: SUMMARIES[event],
           ...(event === 'start' && { description: STARTING }),
-          'x-extension': true,
           params: RolloutParams,
           body: optionalBody(ReasonBody),
           response: { 200: Rollout },
@@ -67,7 +66,6 @@ export const actionRoutes = (
         summary: 'Set the percentage of a rollout',
         description:
           'The percentage of the fleet, or of the group that the rollout has. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.',
-        'x-extension': true,
         params: RolloutParams,
         body: PercentageBody,
         response: { 200: Rollout },
@@ -82,7 +80,7 @@ export const actionRoutes = (
   )
 }
 
-/** A rollout's history, and the devices that it reached. */
+/** Routes for a rollout's history, and for the devices that it reached. */
 export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
   app.get(
     '/api/v1/models/:model_id/rollouts/:rollout_id/history',
@@ -91,7 +89,6 @@ export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
         operationId: 'getRolloutHistory',
         summary: 'List the events of a rollout',
         description: 'All events of a rollout, oldest first.',
-        'x-extension': true,
         params: RolloutParams,
         querystring: PageQuery,
         response: { 200: RolloutHistory },
@@ -112,7 +109,6 @@ export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
         operationId: 'listRolloutDevices',
         summary: 'List the devices of a rollout',
         description: 'The devices that the rollout includes or included, with their reports.',
-        'x-extension': true,
         params: RolloutParams,
         querystring: PageQuery,
         response: { 200: AffectedDevices },

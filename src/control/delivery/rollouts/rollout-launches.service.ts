@@ -11,7 +11,7 @@ import type { ModelsService, StoredModel } from '../../catalog/models/models.ser
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { auditedOf, type RolloutMoves } from './rollout-moves.service.ts'
+import { auditedOf, type RolloutMoves, targetOf } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
 interface Wanted extends Steps {
@@ -26,6 +26,8 @@ export interface NewRollout extends Wanted {
 }
 
 export interface Launch extends Wanted {
+  /** Null until the version is uploaded. */
+  readonly versionNumber: number | null
   readonly groupId: string | null
 }
 
@@ -45,8 +47,10 @@ interface Parts {
 interface Waiting {
   readonly rolloutId: string
   readonly modelId: string
-  /** What was requested; a waiting request cannot be changed. */
+  /** The settings when the start was requested; the approval fails if they have changed. */
   readonly as: object
+  /** The upload to deliver; absent in requests of earlier releases, which did not record it. */
+  readonly content?: { readonly versionNumber: number | null; readonly sha256: string | null }
 }
 
 const asRequested = (rollout: StoredRollout): object => ({
@@ -59,19 +63,30 @@ const asRequested = (rollout: StoredRollout): object => ({
   autoRollback: rollout.autoRollback,
 })
 
-/** Rollouts whose start waits for a second admin: those that name no group, or one with more than half of the devices. */
+/** Makes the start of a rollout wait for a second admin if it names no group, or one with more than half of the devices. */
 export const createRolloutApprovals = (parts: Parts) => {
   const { store, plans, models, devices, groups, approvals, move } = parts
 
   approvals.handle<Waiting>('rollout_start', {
-    async carryOut(requester, { rolloutId, modelId, as }, settle) {
+    async carryOut(requester, { rolloutId, modelId, as, content }, settle) {
       await models.find(requester, modelId)
       await plans.change(async (tx, bump) => {
         await settle(tx)
         const locked = await store.lock(tx, rolloutId)
         if (locked === null) throw conflict('The rollout was deleted.')
         if (!isDeepStrictEqual(asRequested(locked), as)) throw conflict('The rollout has changed since the request.')
-        await move(tx, bump, locked, ['start'], { actor: actorOf(requester) })
+        if (content === undefined)
+          throw conflict(
+            'An earlier release recorded this request without the content of the version. Request it again.',
+          )
+        const { versionNumber } = content
+        const offer = await plans.offerOf(
+          targetOf({ ...locked, versionNumber: locked.versionNumber ?? versionNumber }),
+          tx,
+        )
+        if (offer === null || offer.versionNumber !== versionNumber || offer.sha256 !== content.sha256)
+          throw conflict(`Version ${locked.version} is not the upload that was requested. Create another rollout.`)
+        await move(tx, bump, { ...locked, versionNumber }, ['start'], { actor: actorOf(requester) })
       })
     },
   })
@@ -83,12 +98,13 @@ export const createRolloutApprovals = (parts: Parts) => {
       return groupId === null || isFleetWide(group?.deviceCount ?? 0, (await devices.census({ orgId })).total)
     },
 
-    /** In the transaction that creates it, or would start it. */
+    /** Call it in the transaction that creates the rollout or would start it. */
     async request(tx: Executor, caller: Caller, model: StoredModel, rollout: StoredRollout): Promise<void> {
       const { id, modelId, version, percentage, targetPercentage } = rollout
-      if (!(await plans.isUploaded({ modelId, modelName: null, version }, tx)))
-        throw badRequest('version: a version that needs approval must be uploaded first.')
-      const payload: Waiting = { rolloutId: id, modelId, as: asRequested(rollout) }
+      const offer = await plans.offerOf(targetOf(rollout), tx)
+      if (offer === null) throw badRequest('version: a version that needs approval must be uploaded first.')
+      const { versionNumber, sha256 } = offer
+      const payload: Waiting = { rolloutId: id, modelId, as: asRequested(rollout), content: { versionNumber, sha256 } }
       await approvals.request(tx, caller, {
         orgId: model.orgId!,
         kind: 'rollout_start',
@@ -98,7 +114,7 @@ export const createRolloutApprovals = (parts: Parts) => {
       })
     },
 
-    /** The message about a rollout that waits. */
+    /** Returns the warnings about a rollout that waits for approval. */
     async warningsOf({ id, orgId, status }: Pick<StoredRollout, 'id' | 'orgId' | 'status'>): Promise<string[]> {
       const waiting = status === 'pending' && orgId !== null ? await approvals.pendingOf('rollout_start', id) : null
       if (waiting === null) return []
@@ -108,7 +124,7 @@ export const createRolloutApprovals = (parts: Parts) => {
   }
 }
 
-/** How rollouts begin: which version, for which devices, by which steps. */
+/** Creates rollouts: version, devices, and steps. */
 export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof createRolloutApprovals>) => {
   const { store, plans, models, devices, groups, move, settings, now, newId } = parts
 
@@ -120,20 +136,20 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
     return group
   }
 
-  /** The version as its label now: a later upload, or an alias that moves, must not slip into a rollout that is under way. */
-  const pinVersion = async (caller: Caller, model: StoredModel, wanted: string): Promise<string> => {
-    const { label } = await inBody('version', () => models.resolve(caller, model.id, wanted))
+  /** Pins the version's current label and number: a later upload or a moved alias must not change a running rollout. */
+  const pinVersion = async (caller: Caller, model: StoredModel, wanted: string) => {
+    const { label, version: uploaded } = await inBody('version', () => models.resolve(caller, model.id, wanted))
     if (label === 'latest')
       throw badRequest('version: the model has no version yet. Upload one, or name the version that you will upload.')
-    return label
+    return { version: label, versionNumber: uploaded?.version ?? null }
   }
 
   const warningsOf = async (
-    rollout: Pick<StoredRollout, 'modelId' | 'version' | 'groupId'> & Partial<StoredRollout>,
+    rollout: Pick<StoredRollout, 'modelId' | 'version' | 'versionNumber' | 'groupId'> & Partial<StoredRollout>,
   ): Promise<string[]> => {
     const { id, orgId = null, status } = rollout
     const warnings = id === undefined || status === undefined ? [] : await waits.warningsOf({ id, orgId, status })
-    if (!(await plans.isUploaded({ modelId: rollout.modelId, modelName: null, version: rollout.version }))) {
+    if (!(await plans.isUploaded(targetOf(rollout)))) {
       warnings.push(`Version ${rollout.version} is not uploaded yet: devices get nothing until it is.`)
     }
     if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
@@ -154,6 +170,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
       orgId: model.orgId,
       modelId: model.id,
       version: wanted.version,
+      versionNumber: wanted.versionNumber,
       status: 'pending',
       percentage: wanted.percentage,
       initialPercentage: wanted.percentage,
@@ -189,14 +206,14 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
       const group = await groupOf(model, wanted.group)
-      const version = await pinVersion(caller, model, wanted.version)
+      const pinned = await pinVersion(caller, model, wanted.version)
       const mustRollBack = model.orgId !== null && (await settings.of(model.orgId)).automaticRollback
       const autoRollback = wanted.autoRollback || mustRollBack
       const groupId = group?.id ?? null
       const mustWait = wanted.startImmediately && (await waits.isNeeded(model, groupId))
       const startImmediately = wanted.startImmediately && !mustWait
       const rollout = await plans.change(async (tx, bump) => {
-        const asked = { ...wanted, autoRollback, version, groupId, startImmediately }
+        const asked = { ...wanted, ...pinned, autoRollback, groupId, startImmediately }
         const created = await launch(tx, bump, model, asked, actorOf(caller))
         if (mustWait) await waits.request(tx, caller, model, created)
         return created
@@ -204,16 +221,16 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
       return { rollout, model }
     },
 
-    /** Inside a transaction of `plans.change`: a rollout of the service's own making. */
+    /** Creates a rollout on behalf of the service, in a transaction of `plans.change`. */
     launch: (tx: Executor, bump: Bump, model: StoredModel, wanted: Launch): Promise<StoredRollout> =>
       launch(tx, bump, model, wanted, null),
 
-    /** How the rollout would go if health held throughout; nothing is created. */
+    /** Returns how the rollout would proceed if it stayed healthy. Creates nothing. */
     async previewSchedule(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
       const group = await groupOf(model, wanted.group)
-      const version = await pinVersion(caller, model, wanted.version)
+      const pinned = await pinVersion(caller, model, wanted.version)
       const total = group?.deviceCount ?? (await devices.census(model)).total
       const steps = previewSchedule(wanted).map(({ atSeconds, percentage }) => ({
         atSeconds,
@@ -224,9 +241,9 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
       const mustWait = wanted.startImmediately && (await waits.isNeeded(model, groupId))
       const warnings = [
         ...(mustWait ? [WILL_WAIT] : []),
-        ...(await warningsOf({ modelId: model.id, version, groupId })),
+        ...(await warningsOf({ modelId: model.id, ...pinned, groupId })),
       ]
-      return { model, version, steps, total, warnings }
+      return { model, version: pinned.version, steps, total, warnings }
     },
   }
 }

@@ -17,14 +17,26 @@ import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 export interface Change {
   readonly reason?: string | undefined
   readonly percentage?: number
-  /** The key that asked for it; null: the service itself. */
+  /** The key that requested it; null for the service itself. */
   readonly actor: string | null
 }
 
-/** After these, a rollout may be at its target. */
+/** Returns the version that a rollout delivers. */
+export const targetOf = ({
+  modelId,
+  version,
+  versionNumber,
+}: Pick<StoredRollout, 'modelId' | 'version' | 'versionNumber'>) => ({
+  modelId,
+  modelName: null,
+  version,
+  versionNumber,
+})
+
+/** Events that may bring a rollout to its target. */
 const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage']
 
-/** How rollouts advance: by requests, by the clock, and by the reports of devices. */
+/** Transitions of rollouts: by requests, by the clock, and by the reports of devices. */
 export const createRolloutMoves = (parts: {
   readonly database: Database
   readonly store: RolloutsStore
@@ -34,9 +46,7 @@ export const createRolloutMoves = (parts: {
 }) => {
   const { database, store, plans, assignments, now } = parts
 
-  const targetOf = ({ modelId, version }: StoredRollout) => ({ modelId, modelName: null, version })
-
-  /** One event after another, on a row that the caller has locked. */
+  /** Applies events in order to a row that the caller has locked. */
   const move = async (
     tx: Executor,
     bump: Bump,
@@ -73,7 +83,7 @@ export const createRolloutMoves = (parts: {
     return rollout
   }
 
-  /** Does what is due of one rollout: pauses it for its health, steps it, or completes it. */
+  /** Does what is due for one rollout: pauses it or rolls it back for failing health, steps it, or completes it. */
   const attend = (id: string): Promise<void> =>
     unaudited(() =>
       plans.change(async (tx, bump) => {
@@ -91,14 +101,14 @@ export const createRolloutMoves = (parts: {
         } else if (await plans.isUploaded(targetOf(rollout), tx)) {
           await move(tx, bump, rollout, [event], { actor: null })
         } else {
-          // No device can have tried a version that does not exist yet: once it does, its first devices come first.
+          // The version is not uploaded, so no device has tried it: keeps the percentage, so that its first devices come first.
           const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
           await store.update(tx, { ...rollout, nextStepAt })
         }
       }),
     )
 
-  /** Moves every due rollout on. Called by a timer and before reads, so that what is read never lags the clock. */
+  /** Attends to every due rollout. Called by a timer and before reads, so that reads never lag behind the clock. */
   const tick = async (): Promise<void> => {
     await forEach(await store.due(database.sql, now()), attend)
   }
@@ -108,7 +118,7 @@ export const createRolloutMoves = (parts: {
     attend,
     tick,
 
-    /** Looks after those of these plans that are running rollouts: devices have just reported on them. */
+    /** Attends to those of these plans that are running rollouts, because devices have just reported on them. */
     async reported(planIds: ReadonlySet<string>): Promise<void> {
       for (const id of planIds) {
         const plan = plans.find(id)
@@ -120,7 +130,7 @@ export const createRolloutMoves = (parts: {
   }
 }
 
-/** What the audit log says of a rollout. */
+/** Returns the fields of a rollout in the audit log. */
 export const auditedOf = ({
   modelId,
   version,

@@ -2,7 +2,7 @@ import { HEALTH } from '../../../domain/rollout.ts'
 import type { ReportCounts } from '../assignments/assignments.service.ts'
 import type { NewRollout, RolloutsService, StoredRollout } from './rollouts.service.ts'
 
-/** The rollout that a request's body asks for. */
+/** Returns the rollout that a request's body describes. */
 export const wantedBy = (body: {
   readonly version: string
   readonly rollout_percentage: number
@@ -23,7 +23,7 @@ export const wantedBy = (body: {
   startImmediately: body.start_immediately ?? true,
 })
 
-/** A rollout in the wire's names. */
+/** Returns a rollout with the API's field names. */
 export const present = (rollout: StoredRollout) => ({
   rollout_id: rollout.id,
   model_id: rollout.modelId,
@@ -45,7 +45,7 @@ export const present = (rollout: StoredRollout) => ({
   updated_at: rollout.updatedAt.toISOString(),
 })
 
-/** Since the rollout was last started or resumed: what counts for pausing it. */
+/** Returns the health since the rollout was last started or resumed, which decides whether it is paused. */
 export const presentHealth = ({ healthSince }: StoredRollout, { active, failed }: ReportCounts) => ({
   since: healthSince?.toISOString() ?? null,
   reports: active + failed,

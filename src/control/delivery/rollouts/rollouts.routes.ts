@@ -29,7 +29,7 @@ export const rolloutsRoutes = (
   assignments: AssignmentsService,
   models: ModelsService,
 ): void => {
-  /** A model that does not exist is 404, whatever else is wrong with the request. */
+  /** A missing model is 404, even if the request has other errors. */
   const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await models.find(callerOf(request), (request.params as { model_id: string }).model_id)
   }
@@ -55,7 +55,6 @@ export const rolloutsRoutes = (
         operationId: 'listAllRollouts',
         summary: 'List the rollouts of all models',
         description: 'Rollouts in every state, newest first.',
-        'x-extension': true,
         querystring: AllRolloutsQuery,
         response: { 200: AllRollouts },
       },
@@ -79,7 +78,6 @@ export const rolloutsRoutes = (
         operationId: 'listRollouts',
         summary: "List a model's rollouts",
         description: "A model's rollouts in every state, newest first.",
-        'x-extension': true,
         params: ModelParams,
         querystring: PageQuery,
         response: { 200: RolloutPage },
@@ -144,7 +142,7 @@ export const rolloutsRoutes = (
   actionRoutes(app, rollouts, presentDetail)
 }
 
-/** Rollouts that begin, or would. */
+/** Routes that create or preview rollouts. */
 const newRolloutsRoutes = (
   app: App,
   rollouts: RolloutsService,
@@ -179,7 +177,6 @@ const newRolloutsRoutes = (
         operationId: 'previewRollout',
         summary: "Preview a rollout's schedule",
         description: 'The schedule of a rollout that stays healthy. Creates nothing.',
-        'x-extension': true,
         params: ModelParams,
         body: CreateRolloutBody,
         response: { 200: DryRun },

@@ -34,7 +34,6 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
     Type.Number({
       exclusiveMinimum: 0,
       maximum: MONTH_MINUTES,
-      'x-extension': true,
       description: 'Default: 60; may be a fraction, down to one second',
     }),
   ),
@@ -42,13 +41,11 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
     Type.String({
       minLength: 1,
       maxLength: 255,
-      'x-extension': true,
       description: 'Only the devices of this group (id or name)',
     }),
   ),
   auto_rollback: Type.Optional(
     Type.Boolean({
-      'x-extension': true,
       description:
         "Whether too many failures roll it back instead of pausing it; default: false, or the organization's automatic_rollback",
     }),

@@ -19,13 +19,13 @@ import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 export type { NewRollout } from './rollout-launches.service.ts'
 export type { StoredRollout } from './rollouts.store.ts'
 
-/** With the model that it brings to devices. */
+/** A rollout and the model that it delivers. */
 export interface RolloutDetail {
   readonly rollout: StoredRollout
   readonly model: StoredModel
 }
 
-/** Staged delivery of one version of a model: created, stepped by the clock while health holds, steered by operators. */
+/** Staged delivery of one version of a model: the clock steps it while it is healthy, and operators control it. */
 export const createRolloutsService = (parts: {
   readonly database: Database
   readonly store: RolloutsStore
@@ -44,7 +44,7 @@ export const createRolloutsService = (parts: {
   const { move, attend, tick, reported } = createRolloutMoves(parts)
   const waits = createRolloutApprovals({ ...parts, move })
 
-  /** The rollout of this model, brought up to the clock; not_found when the caller may not see it. */
+  /** Returns the model's rollout, after doing what is due. @throws not_found if the caller may not see it */
   const get = async (caller: Caller, modelIdOrName: string, id: string): Promise<RolloutDetail> => {
     const { model } = await models.find(caller, modelIdOrName)
     const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
@@ -66,8 +66,8 @@ export const createRolloutsService = (parts: {
     ...createRolloutLaunches({ ...parts, move }, waits),
 
     /**
-     * The same for its end. A rollout that an operator has completed has reached its end already. Null when it is gone, or
-     * the event has no place in its status any more.
+     * Ends a rollout on behalf of the service. One that an operator has completed has already reached its end. Returns null
+     * if it is gone, or its status no longer allows the event.
      */
     async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {
       const locked = await store.lock(tx, id)
@@ -76,10 +76,10 @@ export const createRolloutsService = (parts: {
       return move(tx, bump, locked, [event], { reason, actor: null })
     },
 
-    /** The rollout as it stands; the service's own look-up, without a caller. */
+    /** Returns the rollout, for the service itself: there is no caller to check. */
     find: (id: string): Promise<StoredRollout | null> => store.find(database.sql, id),
 
-    /** What an operator does to a rollout. @throws conflict when it has no place in the rollout's status. */
+    /** Applies an operator's action. @throws conflict if the rollout's status does not allow it */
     async steer(
       caller: Caller,
       modelIdOrName: string,
@@ -103,7 +103,7 @@ export const createRolloutsService = (parts: {
       return { rollout, model }
     },
 
-    /** Cancels and deletes it: its devices get what they got before. Its history stays. */
+    /** Cancels and deletes it: its devices get their previous version. Its history stays. */
     async delete(caller: Caller, modelIdOrName: string, id: string): Promise<void> {
       await get(caller, modelIdOrName, id)
       await plans.change(async (tx, bump) => {
@@ -139,7 +139,7 @@ export const createRolloutsService = (parts: {
       return { model, ...(await store.list(database.sql, { modelId: model.id }, page)) }
     },
 
-    /** Those of every model that the caller sees, each with its model; null when that is gone. */
+    /** Lists the rollouts of every model that the caller sees, each with its model, which is null if it was deleted. */
     async listAll(caller: Caller, status: RolloutStatus | undefined, page: { limit: number; offset: number }) {
       await catchUp(tick)
       const { orgId } = caller

@@ -10,9 +10,11 @@ export interface StoredRollout extends RolloutState {
   readonly orgId: string | null
   readonly modelId: string
   readonly version: string
+  /** The version's number when the rollout was created or its start was requested; null if it was not uploaded. */
+  readonly versionNumber: number | null
   readonly initialPercentage: number
   readonly groupId: string | null
-  /** Whether failing health rolls it back, instead of pausing it. */
+  /** True if failing health rolls it back, instead of pausing it. */
   readonly autoRollback: boolean
   /** Null until it is started. */
   readonly startedRevision: number | null
@@ -27,11 +29,20 @@ export interface RolloutFilter {
 }
 
 export const createRolloutsStore = () => ({
-  /** As a source of plans: those that were started and not rolled back, unless a newer one has replaced them on all devices. */
+  /** A `PlanSource`: started rollouts that were not rolled back, unless a newer one has replaced them on all devices. */
   async load(db: Executor, { lastToAll }: Pick<PlansReport, 'lastToAll'>): Promise<RolloutPlan[]> {
-    type Columns = 'id' | 'org_id' | 'model_id' | 'version' | 'status' | 'percentage' | 'group_id' | 'started_revision'
+    type Columns =
+      | 'id'
+      | 'org_id'
+      | 'model_id'
+      | 'version'
+      | 'version_number'
+      | 'status'
+      | 'percentage'
+      | 'group_id'
+      | 'started_revision'
     const { rows } = await sql<Pick<Selectable<RolloutRow>, Columns>>`
-      select r.id, r.org_id, r.model_id, r.version, r.status, r.percentage, r.group_id, r.started_revision
+      select r.id, r.org_id, r.model_id, r.version, r.version_number, r.status, r.percentage, r.group_id, r.started_revision
       from rollouts r
       left join ${lastToAll} as l on l.model_id = r.model_id and l.org_id is not distinct from r.org_id
       where r.started_revision is not null and (r.status in ('active', 'paused')
@@ -42,7 +53,7 @@ export const createRolloutsStore = () => ({
       orgId: row.org_id,
       startedRevision: row.started_revision!,
       settled: row.status === 'completed',
-      target: { modelId: row.model_id, modelName: null, version: row.version },
+      target: { modelId: row.model_id, modelName: null, version: row.version, versionNumber: row.version_number },
       percentage: row.percentage,
       groupId: row.group_id,
     }))
@@ -76,7 +87,7 @@ export const createRolloutsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Locked until the transaction ends: other transactions that would change it wait. */
+  /** Returns the rollout, locked until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<StoredRollout | null> {
     const row = await tx.selectFrom('rollouts').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)
@@ -86,7 +97,7 @@ export const createRolloutsStore = () => ({
     await tx.deleteFrom('rollouts').where('id', '=', id).execute()
   },
 
-  /** Those that have a step to take, longest due first. */
+  /** Returns the rollouts with a due step, longest due first. */
   async due(db: Executor, now: Date): Promise<string[]> {
     const rows = await db
       .selectFrom('rollouts')
@@ -98,14 +109,14 @@ export const createRolloutsStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** Newest first. A null organization: those of every one. */
+  /** Newest first; of all organizations if `orgId` is null. */
   async active(db: Executor, orgId: string | null): Promise<StoredRollout[]> {
     let query = db.selectFrom('rollouts').selectAll().where('status', '=', 'active')
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     return (await query.orderBy('ordinal', 'desc').execute()).map(fromRow)
   },
 
-  /** Newest first; what a filter leaves out, it does not ask for. */
+  /** Newest first. Fields that the filter omits match everything. */
   async list(
     db: Executor,
     filter: RolloutFilter,
@@ -131,6 +142,7 @@ export const createRolloutsStore = () => ({
 })
 
 const stateColumns = (rollout: StoredRollout) => ({
+  version_number: rollout.versionNumber,
   status: rollout.status,
   percentage: rollout.percentage,
   target_percentage: rollout.targetPercentage,
@@ -148,6 +160,7 @@ const fromRow = (row: Selectable<RolloutRow>): StoredRollout => ({
   orgId: row.org_id,
   modelId: row.model_id,
   version: row.version,
+  versionNumber: row.version_number,
   status: row.status as RolloutStatus,
   percentage: row.percentage,
   initialPercentage: row.initial_percentage,

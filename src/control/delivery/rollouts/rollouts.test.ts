@@ -16,7 +16,7 @@ import {
 } from './rollout-calls.fixture.ts'
 
 describe('creating a rollout', () => {
-  it('makes it active, with the defaults of a full rollout in steps of ten an hour', async () => {
+  it('makes it active; by default it grows to all devices in steps of ten percent an hour', async () => {
     const { world, key, modelId } = await startFleet(1)
     const rollout = await created(world, key)
     expect(rollout).toEqual({
@@ -55,7 +55,7 @@ describe('creating a rollout', () => {
     })
   })
 
-  it('puts it into the list of all models, which filters by state and keeps organizations apart', async () => {
+  it('adds it to the list of all models, which filters by status and separates organizations', async () => {
     const { world, key } = await startFleet(1)
     const paused = await created(world, key)
     await steer(world, key, paused, 'pause')
@@ -87,7 +87,7 @@ describe('creating a rollout', () => {
     expect(await list('', api_key)).toEqual([0, []])
   })
 
-  it('leaves it pending when it is not to start immediately: it reaches nobody until it is started', async () => {
+  it('leaves it pending if it is not to start immediately: it reaches no device until it is started', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { start_immediately: false, rollout_percentage: 100 })
     expect(rollout).toMatchObject({ status: 'pending', started_at: null, next_step_at: null })
@@ -98,7 +98,7 @@ describe('creating a rollout', () => {
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
   })
 
-  it('for a version that nobody has uploaded warns, and offers it to nobody until it is there', async () => {
+  it('for a version that is not uploaded warns, and no device gets it until it is', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { version: '3.0.0', rollout_percentage: 100, target_percentage: 100 })
     expect(rollout.warnings).toEqual(['Version 3.0.0 is not uploaded yet: devices get nothing until it is.'])
@@ -110,7 +110,7 @@ describe('creating a rollout', () => {
     expect((await get(world, key, rollout)).warnings).toEqual([])
   })
 
-  it('of the latest version means the one that is the latest then', async () => {
+  it('with `latest` means the version that is the latest at that time', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { version: 'latest', rollout_percentage: 100 })
     await uploadVersion(world, key, 'm', '3.0.0')
@@ -118,7 +118,7 @@ describe('creating a rollout', () => {
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
   })
 
-  it('with fields that cannot be right is refused, naming them; for a model that does not exist it is 404', async () => {
+  it('with invalid fields is refused, naming them; for a model that does not exist it is 404', async () => {
     const { world, key } = await startFleet(1)
     for (const [body, field] of [
       [{ rollout_percentage: 101 }, 'rollout_percentage'],
@@ -172,14 +172,14 @@ describe('a rollout that runs', () => {
     expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [] })
   })
 
-  it('takes one step after a standstill, however long that was', async () => {
+  it('takes one step after an interruption, however long that was', async () => {
     const { world, key } = await startFleet(1)
     const rollout = await created(world, key)
     await world.advance(10 * 3600)
     expect(await get(world, key, rollout)).toMatchObject({ percentage: 20, next_step_at: later(660) })
   })
 
-  it('pauses with a reason as soon as too many devices fail, and goes on from there when it is resumed', async () => {
+  it('pauses with a reason as soon as too many devices fail, and continues from there when it is resumed', async () => {
     const { world, key, fleet } = await startFleet(4)
     const rollout = await created(world, key, { rollout_percentage: 100 })
     await report(world, fleet[0]!, rollout, 'failed', 'out of memory')
@@ -209,7 +209,7 @@ describe('a rollout that runs', () => {
     expect(await get(world, key, rollout)).toMatchObject({ status: 'completed' })
   })
 
-  it('rolls back by itself when it was asked to: every device gets what it got before', async () => {
+  it('rolls back automatically with auto_rollback: every device gets its previous version', async () => {
     const { world, key, fleet } = await startFleet(3)
     const good = await created(world, key, { version: '1.0.0', rollout_percentage: 100 })
     await world.advance(3600)
@@ -250,7 +250,7 @@ describe('a rollout that runs', () => {
     expect((await history(world, key, rollout)).map(({ event }) => event)).toEqual(['create', 'start', 'reach'])
   })
 
-  it('of a group waits for the devices of that group alone, and below 100 percent for the clock', async () => {
+  it('of a group waits only for the devices of the group, and below 100 percent for the clock', async () => {
     const { world, key, fleet } = await startFleet(2)
     const group = { org_id: 'acme', name: 'lab' }
     const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }

@@ -19,7 +19,7 @@ export interface DeviceQuery {
 
 const encode = ({ value, id }: Position): string => Buffer.from(JSON.stringify([value, id])).toString('base64url')
 
-/** @throws bad_request for what is no cursor of this list */
+/** @throws bad_request if this is not a cursor of this list */
 const decode = (cursor: string, sort: DeviceSort): Position => {
   const parsed = parse(Buffer.from(cursor, 'base64url').toString())
   const [value, id] = Array.isArray(parsed) ? (parsed as unknown[]) : []
@@ -30,10 +30,10 @@ const decode = (cursor: string, sort: DeviceSort): Position => {
   return { value, id }
 }
 
-/** As `positionOf` writes it. */
+/** Accepts the format of `positionOf`. Excludes years before 1 and after 9999, which PostgreSQL cannot read in this form. */
 const isMoment = (text: string): boolean => {
   const time = new Date(text)
-  return !Number.isNaN(time.getTime()) && time.toISOString() === text
+  return /^(?!0000)\d{4}-/.test(text) && !Number.isNaN(time.getTime()) && time.toISOString() === text
 }
 
 const parse = (text: string): unknown => {
@@ -50,7 +50,7 @@ const positionOf = (device: StoredDevice, sort: DeviceSort): Position => {
   return { value: time.toISOString(), id: device.id }
 }
 
-/** The fleet as its operator looks at it: searched, filtered and sorted in the database. */
+/** Lists the fleet for its operator: searched, filtered, and sorted in the database. */
 export const createDeviceSearch = (parts: {
   readonly database: Database
   readonly store: DeviceSearchStore
@@ -73,7 +73,7 @@ export const createDeviceSearch = (parts: {
   }, now)
 
   return {
-    /** A page, where the next one begins (null: there is none), and how many there are (counted for the first page only). */
+    /** Returns a page, the cursor of the next one (or null), and the number of matches (for the first page only). */
     async page(
       caller: Caller,
       { text, platform, status, sort, descending, after, limit }: DeviceQuery,
@@ -90,7 +90,7 @@ export const createDeviceSearch = (parts: {
       return { devices, next: found.length > limit && last ? encode(positionOf(last, sort)) : null, total }
     },
 
-    /** For a large fleet, it is cached for seconds. */
+    /** Cached for seconds if the fleet is large. */
     summary: (caller: Caller): Promise<FleetSummary> => summarize(caller.orgId),
   }
 }

@@ -8,9 +8,9 @@ const SORTS = ['device_id', 'last_seen', 'created'] as const
 export type DeviceSort = (typeof SORTS)[number]
 
 export interface DeviceSearch {
-  /** null: those of all organizations. */
+  /** null for all organizations. */
   readonly orgId: string | null
-  /** Part of the device_id, in any case. */
+  /** A part of the device_id, in any case. */
   readonly text: string
   readonly platform: Platform | undefined
   readonly status: DeviceStatus | undefined
@@ -27,15 +27,15 @@ export interface FleetSummary {
   readonly total: number
   readonly active: number
   readonly platforms: readonly { readonly platform: Platform; readonly total: number; readonly active: number }[]
-  /** How many devices were heard from last within each minute, the current one first. */
+  /** For each minute, the number of devices last heard from in it, the current minute first. */
   readonly lastHeard: readonly number[]
 }
 
 const COLUMNS = { device_id: sql`device_id`, last_seen: sql`last_heartbeat`, created: sql`created_at` } as const
 const MAX_COUNTED = 100_000
-/** In a search by part of a name: how many matches can be found, counted, and sorted quickly. */
+/** The number of matches that a search by part of a name can find, count, and sort quickly. */
 const MAX_FOUND = 10_000
-/** How many names are read in order, in a few milliseconds, to find a page of matches. */
+/** The number of names that are read in order, in a few milliseconds, to find a page of matches. */
 const NEAR = 5000
 const HEARD_MINUTES = 60
 
@@ -47,7 +47,7 @@ interface Order {
 
 const directionOf = ({ descending }: Order): RawBuilder<unknown> => (descending ? sql`desc` : sql`asc`)
 
-/** The first devices of `source`, in order. Where no index has this order, sorting whole rows takes twice as long. */
+/** Returns the first devices of `source`, in order. Without an index, sorting whole rows would take twice as long. */
 const pageOf = async (db: Executor, source: RawBuilder<unknown>, order: Order): Promise<StoredDevice[]> => {
   const column = COLUMNS[order.sort]
   const direction = directionOf(order)
@@ -58,7 +58,7 @@ const pageOf = async (db: Executor, source: RawBuilder<unknown>, order: Order): 
 }
 
 export const createDeviceSearchStore = () => ({
-  /** One page in the order of `sort`, from behind `after`: each page costs the same, however far down it is. */
+  /** Returns the page after `after` in the order of `sort`. Each page costs the same, however far down it is. */
   async page(db: Executor, search: DeviceSearch, { after, ...order }: Order & { after: Position | null }) {
     const { sort, descending } = order
     const column = COLUMNS[sort]
@@ -69,9 +69,9 @@ export const createDeviceSearchStore = () => ({
   },
 
   /**
-   * The first page, and how many match; of more than 10,000, that many. Most parts of names are in few names: those are found and counted in one
-   * pass, which is every device where no index knows parts of names. Of a part that is in many, a page often stands near the beginning
-   * of the names; where it does not, all are found, and none is kept but the first.
+   * Returns the first page, and the number of matches, at most 10,000. Most parts of names occur in few names: those are
+   * found and counted in one pass, over every device if no index covers parts of names. If a part occurs in many names, a
+   * page is often found near the beginning of the names; otherwise all matches are found, and only the first are kept.
    */
   async firstFound(
     db: Executor,
@@ -80,7 +80,7 @@ export const createDeviceSearchStore = () => ({
   ): Promise<{ devices: StoredDevice[]; total: number }> {
     const column = COLUMNS[order.sort]
     const direction = directionOf(order)
-    // With the limit in `matching`, a scan of all devices would be preferred to the index of parts.
+    // With the limit in `matching`, PostgreSQL would prefer a scan of all devices to the index of parts.
     const { rows } = await sql<Selectable<DeviceRow> & { total: number }>`
       with matching as materialized (select id, ${column} as value from devices where ${matching(search)}),
         found as materialized (select * from matching limit ${MAX_FOUND + 1}),
@@ -95,7 +95,7 @@ export const createDeviceSearchStore = () => ({
       const devices = await pageOf(db, sql`${near} where ${matching(search)}`, order)
       if (devices.length === order.limit) return { devices, total: MAX_FOUND }
     }
-    // An index in this order is not to be walked from its beginning to where the matching devices are, which `offset 0` prevents.
+    // `offset 0` keeps PostgreSQL from walking an index in this order from its beginning to the matching devices.
     const all =
       order.sort === 'last_seen'
         ? sql`devices where ${matching(search)}`
@@ -103,7 +103,7 @@ export const createDeviceSearchStore = () => ({
     return { devices: await pageOf(db, all, order), total: MAX_FOUND }
   },
 
-  /** How many match; of more than 100,000, that many. */
+  /** Counts the matches, up to 100,000. */
   async count(db: Executor, search: DeviceSearch): Promise<number> {
     const { rows } = await sql<{ total: number }>`
       select count(*) as total from (select from devices where ${matching(search)} limit ${MAX_COUNTED}) as found`.execute(
@@ -141,7 +141,7 @@ export const createDeviceSearchStore = () => ({
 
 const escaped = (text: string): string => text.replace(/[\\%_]/g, (sign) => `\\${sign}`)
 
-/** Letters of ASCII match the same ones in every collation, and in that of bytes a third faster. */
+/** ASCII letters match the same ones in every collation, and a third faster in that of bytes. */
 const nameFor = (text: string): RawBuilder<unknown> =>
   /^[\x20-\x7e]*$/.test(text) ? sql`device_id collate "C"` : sql`device_id`
 

@@ -15,7 +15,7 @@ const keyOf = async (world: World, org_id: string): Promise<string> => {
   return (made as { api_key: string }).api_key
 }
 
-/** Two organizations with seven devices each, registered in turn, in pairs at the same time. */
+/** Two organizations with seven devices each, registered in pairs, both of a pair at the same time. */
 const openFleets = async (database: 'embedded' | 'postgres' = 'embedded') => {
   const world = await startWorld({ database, config: { enrollment: 'token' } })
   const [acme, beta] = [await keyOf(world, 'acme'), await keyOf(world, 'beta')]
@@ -41,7 +41,7 @@ const openFleets = async (database: 'embedded' | 'postgres' = 'embedded') => {
 const names = ({ devices }: Page): string[] => devices.map(({ device_id }) => device_id)
 
 describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', (database) => {
-  it('comes page by page, in every order, without gaps and repetitions, and counts on the first page', async () => {
+  it('returns pages in every order, without gaps or repetitions, and counts on the first page', async () => {
     const { acme, admin, search } = await openFleets(database)
     for (const [key, total] of [
       [acme, 7],
@@ -67,7 +67,7 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
     }
   })
 
-  it('finds parts of names in any case, and takes signs for themselves', async () => {
+  it('finds parts of names in any case, and takes special characters literally', async () => {
     const { world, acme, beta, admin, search } = await openFleets(database)
     expect(names(await search(acme, 'q=PHONE_'))).toHaveLength(7)
     expect(names(await search(admin, 'q=NE_A'))).toEqual(['Phone_a'])
@@ -79,7 +79,7 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
     }
   })
 
-  it('filters by platform and status, and sums the fleet up, for the organization of the key', async () => {
+  it('filters by platform and status, and summarizes the fleet, for the organization of the key', async () => {
     const { acme, admin, search, world } = await openFleets(database)
     expect(names(await search(acme, 'platform=ios'))).toEqual(['Phone_b', 'Phone_d', 'Phone_f'])
     expect(names(await search(acme, 'status=active'))).toEqual(['Phone_e'])
@@ -104,7 +104,7 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
 })
 
 it.each(['embedded', 'postgres'] as const)(
-  'what many names hold is found on %s wherever those names stand',
+  'a part of many names is found on %s wherever those names are in the order',
   async (database) => {
     const { world, acme, search } = await openFleets(database)
     const at = new Date()
@@ -113,7 +113,7 @@ it.each(['embedded', 'postgres'] as const)(
     select gen_random_uuid(), kind || '-' || n, 'acme', 'linux', '{}', 'active',
       ${at}::timestamptz + n * 7919 % 20011 * interval '1 second', ${at}, ${at}
     from generate_series(1, 10200) n, unnest('{car,van}'::text[]) kind`.execute(world.database!.sql)
-    // As autovacuum does, sooner or later: plans for an empty table take a hundred times as long.
+    // As autovacuum does eventually: query plans for an empty table take a hundred times as long.
     await sql`analyze devices`.execute(world.database!.sql)
     const inOrder = (kind: string): string[] => Array.from({ length: 10_200 }, (_, n) => `${kind}-${n + 1}`).toSorted()
     const heard = (name: string): number => (Number(name.slice(4)) * 7919) % 20_011
@@ -138,10 +138,17 @@ it.each(['embedded', 'postgres'] as const)(
   },
 )
 
-it('a cursor that is none, or of another order, is refused', async () => {
+it('an invalid cursor, or one of another order, is refused', async () => {
   const { acme, search, world } = await openFleets()
   const { next } = await search(acme, 'limit=2')
   const year = Buffer.from(JSON.stringify(['1', randomUUID()])).toString('base64url')
+  const cursor = (moment: string) => Buffer.from(JSON.stringify([moment, randomUUID()])).toString('base64url')
+  for (const moment of ['+020000-01-01T00:00:00.000Z', '-000044-03-15T00:00:00.000Z', '0000-01-01T00:00:00.000Z']) {
+    const path = `/api/v1/fleet/devices?sort=created&after=${cursor(moment)}`
+    expect([moment, (await world.request('GET', path, { key: acme })).status]).toEqual([moment, 400])
+  }
+  for (const moment of ['0001-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'])
+    expect(await search(acme, `sort=last_seen&after=${cursor(moment)}`)).toMatchObject({ total: null })
   const wrong = ['after=x', `after=${next}&sort=created`, `after=${year}&sort=created`, 'after=W10']
   for (const query of [...wrong, `after=${'A'.repeat(1000)}`]) {
     expect(await world.request('GET', `/api/v1/fleet/devices?${query}`, { key: acme })).toMatchObject({

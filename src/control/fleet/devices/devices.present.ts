@@ -1,7 +1,7 @@
 import { statusAt } from '../../../domain/device.ts'
 import type { StoredDevice } from './devices.service.ts'
 
-/** A device in the wire's names. */
+/** Returns a device with the API's field names. */
 export const present = (device: StoredDevice, at: Date) => ({
   id: device.id,
   device_id: device.deviceId,
@@ -16,7 +16,7 @@ export const present = (device: StoredDevice, at: Date) => ({
   updated_at: device.updatedAt.toISOString(),
 })
 
-/** In the list of an organization, under which devices without one are listed too. */
+/** Returns a device for the list of an organization, which includes devices without an organization. */
 export const presentListed = (device: StoredDevice, listedOrg: string, at: Date) => ({
   id: device.id,
   device_identifier: device.deviceId,

@@ -1,4 +1,4 @@
-import { type Caller, DEFAULT_ORG, type EnrollmentMode, holds, sees } from '../../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, type EnrollmentMode, holds, requireOwnOrg, sees } from '../../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, type ServiceError, unauthorized } from '../../../domain/errors.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -10,13 +10,13 @@ import { rememberCounts, rememberLargeFleets } from './fleet-counts.ts'
 
 export type { StoredDevice } from './devices.store.ts'
 
-/** By the user-chosen id, and where a key sees several such, its organization. */
+/** The user-chosen id and, if a key sees several devices with it, the organization. */
 export interface NamedDevice {
   readonly deviceId: string
   readonly orgId: string | undefined
 }
 
-/** How many devices a list has: by the counter of the organization, or read and for a large fleet remembered. */
+/** Counts the devices of a list: by the organization's counter, or by reading them, cached for a large fleet. */
 const createListCount = (database: Database, store: DevicesStore, now: () => Date) => {
   const countMatching = rememberCounts({
     count: (filter: DeviceFilter) => store.countMatching(database.sql, filter),
@@ -33,7 +33,7 @@ const createListCount = (database: Database, store: DevicesStore, now: () => Dat
 export const createDevicesService = (parts: {
   readonly database: Database
   readonly store: DevicesStore
-  /** Whether such a device was erased: then it must not be registered again automatically. */
+  /** Whether such a device was erased, so that it must not be registered again automatically. */
   readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
   readonly keys: KeysService
   readonly enrollment: EnrollmentMode
@@ -67,7 +67,7 @@ export const createDevicesService = (parts: {
   const count = rememberLargeFleets(countTogether, now)
   const countListed = createListCount(database, store, now)
 
-  /** The organization a new device joins: under token enrollment that of the key that lets it in, else `default`. */
+  /** Returns a new device's organization: the named one; under token enrollment otherwise the key's, or `default`. */
   const orgOfNewDevice = (caller: Caller | null, named: string | undefined): string | null => {
     if (enrollment === 'open') return named ?? null
     if (caller === null) {
@@ -76,9 +76,7 @@ export const createDevicesService = (parts: {
       )
     }
     if (!holds(caller, 'devices:write')) throw forbidden('Registering a device needs the scope devices:write.')
-    if (named !== undefined && !sees(caller, named)) {
-      throw forbidden(`This key is bound to a different organization than '${named}'.`)
-    }
+    if (named !== undefined) requireOwnOrg(caller, named)
     return named ?? caller.orgId ?? DEFAULT_ORG
   }
 
@@ -125,9 +123,9 @@ export const createDevicesService = (parts: {
     },
 
     /**
-     * The device with this user-chosen id, in the organization `orgId` where one is named. Of several that an unbound key
-     * sees, its own is meant, else that of the organization `near`, else the one there without an organization.
-     * @throws not_found when there is none that the caller may see; conflict when it is not clear which one is meant
+     * Returns the device with this user-chosen id, in the organization `orgId` if it is given. If an unbound key sees
+     * several, takes its own or, if `near` is given, that of the organization `near`, otherwise the one without any.
+     * @throws not_found if the caller may see none; conflict if it is not clear which one is meant
      */
     async get(
       caller: Caller,
@@ -149,14 +147,14 @@ export const createDevicesService = (parts: {
       return nearest
     },
 
-    /** The device that owns the caller's key; bad_request where the key belongs to none. */
+    /** Returns the device that owns the caller's key. @throws bad_request if the key belongs to none */
     async owner(caller: Caller): Promise<StoredDevice> {
       const device = caller.deviceId === null ? null : await store.findById(database.sql, caller.deviceId)
       if (device === null) throw badRequest('device_id is required: this key belongs to no device.')
       return device
     },
 
-    /** An unbound key also sees devices without an organization, under whichever one it asks for. */
+    /** For an unbound key, includes devices without an organization, whichever organization is requested. */
     async list(
       caller: Caller,
       query: { orgId: string; platform: Platform | undefined; status: DeviceStatus | undefined },
@@ -169,14 +167,14 @@ export const createDevicesService = (parts: {
     },
 
     /**
-     * How many devices the caller's organization has, and how many are active; concurrent calls share one count, and that of a large
-     * fleet is remembered for seconds.
+     * Counts the devices of the caller's organization, and the active ones. Concurrent calls share one count; that of a
+     * large fleet is cached for seconds.
      */
     census: (caller: Pick<Caller, 'orgId'>): Promise<{ total: number; active: number }> => count(caller.orgId),
   }
 }
 
-/** For keys that see several devices of one name. */
+/** The error for keys that see several devices with one name. */
 export const ambiguous = (deviceId: string): ServiceError =>
   conflict(
     `Several organizations have a device '${deviceId}'. Name one with the query parameter org_id ` +

@@ -10,9 +10,9 @@ export interface StoredDevice {
   readonly orgId: string | null
   readonly platform: Platform
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** False: it runs models, and no round ever selects it. */
+  /** False if it only runs models: no round selects it. */
   readonly trains: boolean
-  /** What the device last said of itself; whether it counts as active also depends on the time. */
+  /** What the device last reported; whether it counts as active also depends on the time. */
   readonly reported: DeviceStatus
   readonly metrics: Readonly<Record<string, unknown>> | null
   readonly lastHeartbeat: Date
@@ -22,20 +22,20 @@ export interface StoredDevice {
 
 export interface DeviceFilter {
   readonly orgId: string
-  /** False for keys bound to an organization: they do not see devices without one. */
+  /** False for keys bound to an organization, which do not see devices without one. */
   readonly withUnbound: boolean
   readonly platform: Platform | undefined
   readonly status: DeviceStatus | undefined
   readonly activeSince: Date
 }
 
-/** Enough to say that a name is ambiguous, and to find the one that is meant. */
+/** Enough to report that a name is ambiguous, and to find the intended device. */
 const MAX_NAMESAKES = 1000
 
 export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) => ({
   /**
-   * Devices and their keys in one statement, so that neither is ever seen without the other. Returns the internal ids
-   * that were inserted; a device_id that its organization has already is left out.
+   * Inserts devices and their keys in one statement, so that neither is ever visible without the other. Returns the inserted
+   * internal ids; leaves out a device_id that its organization already has.
    */
   async insertAll(
     db: Executor,
@@ -48,13 +48,13 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
         select * from unnest(
           ${devices.map((d) => d.id)}::uuid[], ${devices.map((d) => d.deviceId)}::text[],
           ${devices.map((d) => d.orgId)}::text[], ${devices.map((d) => d.platform)}::text[],
-          ${devices.map((d) => JSON.stringify(d.capabilities))}::text[], ${devices.map((d) => d.createdAt)}::timestamptz[],
+          ${devices.map((d) => JSON.stringify(d.capabilities))}::jsonb[], ${devices.map((d) => d.createdAt)}::timestamptz[],
           ${devices.map((d) => d.trains)}::boolean[], ${minted.map((k) => k.id)}::uuid[], ${minted.map((k) => k.prefix)}::text[], ${minted.map((k) => k.hash)}::text[]
         ) as w (id, device_id, org_id, platform, capabilities, at, trains, key_id, prefix, hash)
       ), added as (
         insert into devices (id, device_id, org_id, platform, capabilities, trains, status, last_heartbeat, created_at,
           updated_at)
-        select id, device_id, org_id, platform, capabilities::jsonb, trains, 'active', at, at, at from wanted
+        select id, device_id, org_id, platform, capabilities, trains, 'active', at, at, at from wanted
         on conflict do nothing
         returning id, org_id
       ), keyed as (
@@ -69,7 +69,7 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return new Set(rows.map((row) => row.id))
   },
 
-  /** Devices without an organization become the organization's. */
+  /** Moves devices without an organization to this one. */
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await sql`
       with moved as (update devices set org_id = ${orgId} where org_id is null returning id),
@@ -78,7 +78,7 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
       on conflict (org_id) do update set devices = c.devices + excluded.devices`.execute(tx)
   },
 
-  /** Those of this name, in the organization or, where it is null, in any; devices without one count as `default`'s. */
+  /** Finds devices by name, in the organization or, if it is null, in any; devices without one count as `default`'s. */
   async findByName(db: Executor, deviceId: string, orgId: string | null): Promise<StoredDevice[]> {
     const { rows } = await sql<Selectable<DeviceRow>>`
       select * from devices where device_id = ${deviceId}
@@ -92,7 +92,7 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Oldest first. Each organization's part is read through its own index and merged: no scan of the fleet. Rows are only read whole where they are shown. */
+  /** Oldest first. Merges index reads of each organization, without a scan of the fleet; reads only the page's whole rows. */
   async list(db: Executor, filter: DeviceFilter, page: { limit: number; offset: number }): Promise<StoredDevice[]> {
     const part = (owner: ReturnType<typeof sql<boolean>>) => sql`
       (select id, created_at from devices where ${owner} and ${matches(filter)}
@@ -105,7 +105,7 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return rows.map(fromRow)
   },
 
-  /** Those of an organization, by its counter. */
+  /** Counts an organization's devices, by its counter. */
   async countAll(db: Executor, { orgId, withUnbound }: DeviceFilter): Promise<number> {
     const orgs = withUnbound ? [orgId, ''] : [orgId]
     const { rows } = await sql<{ total: number }>`
@@ -114,7 +114,7 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return rows[0]!.total
   },
 
-  /** Those that match, of all that are read for it. */
+  /** Counts the devices that match, and all that are read for it. */
   async countMatching(db: Executor, filter: DeviceFilter): Promise<{ total: number; read: number }> {
     const { rows } = await sql<{ total: number; read: number }>`
       select count(*) filter (where ${matches(filter)}) as total, count(*) as read from devices
@@ -122,7 +122,7 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return rows[0]!
   },
 
-  /** All devices, and those active, that a key bound to `orgId` (null: an unbound key) may see. */
+  /** Counts all devices that a key bound to `orgId` may see (null: an unbound key), and the active ones. */
   async census(db: Executor, orgId: string | null, activeSince: Date): Promise<{ total: number; active: number }> {
     const { rows } = await sql<{ total: number; active: number }>`
       select count(*) as total,

@@ -6,7 +6,7 @@ const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
 
 describe('registering a device', () => {
-  it('answers with the key, once, and the device can then be read', async () => {
+  it('returns the key, once, and the device can then be read', async () => {
     const world = await startWorld()
     const answer = await world.request('POST', '/api/v1/devices/register', {
       body: { device_id: 'pixel-7', platform: 'android', capabilities: { cpu: 'tensor', memory_gb: 8, gpu: true } },
@@ -36,7 +36,7 @@ describe('registering a device', () => {
     })
   })
 
-  it('refuses the same device_id twice, also when both arrive at once', async () => {
+  it('refuses a device_id that exists, even if both requests arrive at once', async () => {
     const world = await startWorld()
     const attempts = await Promise.all(
       Array.from({ length: 20 }, () =>
@@ -51,7 +51,7 @@ describe('registering a device', () => {
     })
   })
 
-  it('is refused with fields that are wrong, naming them', async () => {
+  it('is refused with invalid fields, naming them', async () => {
     const world = await startWorld()
     const refused: [body: object, field: string][] = [
       [{}, 'device_id'],
@@ -68,7 +68,7 @@ describe('registering a device', () => {
     }
   })
 
-  it('takes ids of 255 characters and of any script, and finds them again in paths', async () => {
+  it('accepts ids of 255 characters and in any script, also in paths', async () => {
     const world = await startWorld()
     for (const deviceId of ['x'.repeat(255), 'gerät 1/2 ?&#%', '设备']) {
       const { key } = await world.register(deviceId)
@@ -79,7 +79,7 @@ describe('registering a device', () => {
 })
 
 describe('listing devices', () => {
-  it('pages through them oldest first, with a true total', async () => {
+  it('pages through them oldest first, with the right total', async () => {
     const world = await startWorld()
     const { key } = await world.register('d0')
     for (let n = 1; n < 5; n++) await world.register(`d${n}`, { platform: n % 2 ? 'ios' : 'linux' })
@@ -99,7 +99,7 @@ describe('listing devices', () => {
     expect(ios.body).toMatchObject({ total: 2, limit: 100, offset: 0 })
   })
 
-  it('tells active from silent and from inactive devices', async () => {
+  it('distinguishes active devices from silent and inactive ones', async () => {
     const world = await startWorld()
     const watcher = await world.register('watcher')
     await world.register('silent')
@@ -119,7 +119,7 @@ describe('listing devices', () => {
     expect(await names('inactive')).toEqual(['silent', 'sleeper'])
   })
 
-  it('counts those that match of a large fleet for ten seconds at a time, and of a small one each time', async () => {
+  it('caches counts of matches in a large fleet for ten seconds, and does not cache those in a small one', async () => {
     const world = await startWorld()
     const { sql: db } = world.database!
     const write = (from: number, to: number) =>
@@ -130,7 +130,7 @@ describe('listing devices', () => {
     const { key } = await world.register('watcher')
     const active = async (orgId: string): Promise<number> => {
       const path = `/api/v1/devices?status=active&limit=1&org_id=${orgId}`
-      // Without the watcher, which is of no organization.
+      // Without the watcher, which has no organization.
       return ((await world.request('GET', path, { key })).body as { total: number }).total - 1
     }
     await write(1, 100)
@@ -140,13 +140,13 @@ describe('listing devices', () => {
     await write(50_001, 50_003)
     expect(await active('acme')).toBe(50_000)
     expect(await active('other')).toBe(0)
-    // Past ten seconds a new count is made while the former one is told.
+    // After ten seconds, a new count is made while the previous one is returned.
     await world.advance(11)
     expect(await active('acme')).toBe(50_000)
     await expect.poll(() => active('acme')).toBe(50_003)
   })
 
-  it('refuses queries that are wrong, naming the parameter', async () => {
+  it('refuses invalid queries, naming the parameter', async () => {
     const world = await startWorld()
     const { key } = await world.register('d')
     const refused: [query: string, field: string][] = [
@@ -189,7 +189,7 @@ describe('organizations', () => {
     expect((await world.request('GET', '/api/v1/devices/robot', { key: robot })).status).toBe(403)
   })
 
-  it('are entered only with a key that has devices:write', async () => {
+  it('admit devices only with a key that has devices:write', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const body = { device_id: 'stranger' }
     expect((await world.request('POST', '/api/v1/devices/register', { body })).status).toBe(401)

@@ -7,8 +7,8 @@ const USABLE_MS = 60_000
 const MAX_QUESTIONS = 1000
 
 /**
- * What is counted by reading all devices of an organization (null: of all). Counts of a large fleet are remembered: for ten
- * seconds as they are, and for a minute while a newer one is made in the background.
+ * Counts by reading all devices of an organization (null: of all). Caches counts of a large fleet: for ten seconds as they
+ * are, and for a minute while a newer one is made in the background.
  */
 export const rememberLargeFleets = <Count extends { readonly total: number }>(
   count: (orgId: string | null) => Promise<Count>,
@@ -16,7 +16,7 @@ export const rememberLargeFleets = <Count extends { readonly total: number }>(
 ): ((orgId: string | null) => Promise<Count>) =>
   rememberCounts({ count, keyOf: (orgId) => orgId ?? '', read: ({ total }) => total, now })
 
-/** The same for any query; `read` is how many devices were read for its result. */
+/** Like `rememberLargeFleets`, for any query; `read` returns how many devices were read for a result. */
 export const rememberCounts = <Question, Count>(parts: {
   readonly count: (question: Question) => Promise<Count>
   readonly keyOf: (question: Question) => string
@@ -47,7 +47,7 @@ export const rememberCounts = <Question, Count>(parts: {
   return async (question) => {
     const key = keyOf(question)
     const found = known.get(key)
-    // Nothing is remembered of a small fleet, and no count is shared: each sees what was registered before it asked.
+    // Counts of a small fleet are neither cached nor shared: each call sees what was registered before it.
     if (found === undefined) return remember(key, now().getTime(), await count(question))
     const age = now().getTime() - found.at
     if (age < FRESH_MS) return found.count

@@ -22,7 +22,7 @@ const AMBIGUOUS =
   "('default' also stands for devices without an organization), or use a key of that organization."
 
 describe.each(['embedded', 'postgres'] as const)('a device_id that two organizations use, on %s', (database) => {
-  it('is taken only inside its own organization', async () => {
+  it('is unique only within its organization', async () => {
     const { send, acme, beta } = await openTwins(database)
     for (const { key } of [acme, beta]) {
       expect(await send(key, 'POST', '/devices/register', { device_id: 'phone' })).toMatchObject({ status: 409 })
@@ -32,7 +32,7 @@ describe.each(['embedded', 'postgres'] as const)('a device_id that two organizat
     }
   })
 
-  it('means each device itself in heartbeats, also in those that share a statement', async () => {
+  it('stands for the sending device in heartbeats, even in those that share a statement', async () => {
     const { world, send, admin, acme, beta } = await openTwins(database)
     await world.advance(60)
     const beats = await Promise.all(
@@ -54,7 +54,7 @@ describe.each(['embedded', 'postgres'] as const)('a device_id that two organizat
 })
 
 describe('a device_id that two organizations use', () => {
-  it('must be told apart by keys that see both', async () => {
+  it('is ambiguous for keys that see both', async () => {
     const { send, admin, acme, beta } = await openTwins()
     expect(await send(admin, 'GET', '/devices/phone')).toEqual({
       status: 409,
@@ -87,7 +87,7 @@ describe('a device_id that two organizations use', () => {
     expect(unknown).toMatchObject({ status: 409 })
   })
 
-  it('keeps its updates apart in a round of a federation, whose receipt names both and replays', async () => {
+  it('has separate updates in a round of a federation, and the receipt names both and can be replayed', async () => {
     const { world, send, found, admin, acme, beta } = await openTwins()
     const federation = await found(['beta'])
     const tablet = (await send(acme.key, 'POST', '/devices/register', { device_id: 'tablet' })).body
@@ -127,7 +127,7 @@ describe('a device_id that two organizations use', () => {
   })
 })
 
-it('under open enrollment each device means itself, and others name the organization', async () => {
+it('under open enrollment each device finds itself by its id, and others name the organization', async () => {
   const world = await startWorld()
   const one = await world.register('phone')
   const other = await world.register('phone', { org_id: 'acme' })

@@ -27,7 +27,7 @@ export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): v
     signature: erasure.signature,
     public_key: await erasures.publicKey(),
   })
-  const one = { params: DeviceParams, querystring: OrgQuery, 'x-extension': true } as const
+  const one = { params: DeviceParams, querystring: OrgQuery } as const
 
   app.get(
     '/api/v1/devices/:device_id/export',
@@ -81,7 +81,6 @@ export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): v
         operationId: 'listDeviceErasures',
         summary: 'List receipts of erased devices',
         description: 'Newest first.',
-        'x-extension': true,
         querystring: ErasuresQuery,
         response: { 200: ErasureList },
       },
@@ -106,7 +105,6 @@ export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): v
       schema: {
         operationId: 'getDeviceErasure',
         summary: 'Get the receipt of an erased device',
-        'x-extension': true,
         params: ErasureParams,
         response: { 200: Erasure },
       },

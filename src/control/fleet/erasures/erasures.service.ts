@@ -12,10 +12,10 @@ import type { ErasuresStore, RowsOfDevice, StoredErasure } from './erasures.stor
 
 export type { StoredErasure } from './erasures.store.ts'
 
-/** What a module holds of a device. */
+/** A module's data about a device. */
 export interface DeviceDataContributor {
   readonly rowsOf: RowsOfDevice
-  /** In the transaction, before anything is deleted. */
+  /** Called in the transaction, before anything is deleted. */
   readonly beforeErasure?: (tx: Executor, device: StoredDevice) => Promise<void>
   readonly assignmentsOf?: (device: StoredDevice) => readonly Assignment[]
 }
@@ -31,7 +31,7 @@ const KEPT = [
   { what: 'backups, logs and what integrations received', why: 'Their own retention deletes them.' },
 ]
 
-/** A name that only this installation can compare: the receipts hold no other. */
+/** A pseudonym that only this installation can compute: the receipts contain no other name. */
 export const createDeviceHash = (signer: Signer) => (orgId: string | null, deviceId: string) =>
   signer.pseudonym(JSON.stringify([orgId ?? DEFAULT_ORG, deviceId]))
 
@@ -51,7 +51,7 @@ export const createErasures = (parts: {
   const contributors: DeviceDataContributor[] = []
   const rowsOf = (device: StoredDevice) => contributors.flatMap((one) => Object.entries(one.rowsOf(device)))
 
-  /** @throws not_found when it is gone meanwhile, conflict while a round cannot do without it */
+  /** @throws not_found if it is already gone, conflict if a round cannot do without it */
   const eraseIn = async (tx: Executor, device: StoredDevice, caller: Caller, hash: string) => {
     if (!(await store.lockDevice(tx, device.id))) throw notFound('Device', device.deviceId)
     for (const one of contributors) await one.beforeErasure?.(tx, device)
@@ -82,12 +82,12 @@ export const createErasures = (parts: {
   }
 
   return {
-    /** Modules say what they hold of a device when they are created. */
+    /** Adds a module's data about devices. Called when the module is created. */
     contribute: (contributor: DeviceDataContributor): void => {
       contributors.push(contributor)
     },
 
-    /** All that is stored about a device, at most 1,000 rows of each kind. */
+    /** Returns everything that is stored about a device, at most 1,000 rows of each kind. */
     async export(caller: Caller, { deviceId, orgId }: NamedDevice) {
       await heartbeats.flush()
       const device = await devices.get(caller, deviceId, { orgId })
@@ -102,8 +102,8 @@ export const createErasures = (parts: {
     },
 
     /**
-     * Deletes a device with all that modules hold of it, and keeps a signed receipt.
-     * @throws bad_request where `confirm` is another name, not_found for no such device
+     * Deletes a device with everything that modules store about it, and keeps a signed receipt.
+     * @throws bad_request if `confirm` is another name, not_found if there is no such device
      */
     async erase(caller: Caller, { deviceId, orgId }: NamedDevice, confirm: string): Promise<StoredErasure> {
       if (confirm !== deviceId)

@@ -5,7 +5,7 @@ import type { StoredDevice } from '../devices/devices.service.ts'
 
 type Named = Pick<StoredDevice, 'id' | 'deviceId' | 'orgId'>
 
-/** Kinds of rows that a module holds of a device, each as `from <table> t where ...`, to be read or deleted. */
+/** Returns a module's rows about a device by kind, each as `from <table> t where ...`, to read or delete. */
 export type RowsOfDevice = (device: Named) => Readonly<Record<string, RawBuilder<unknown>>>
 
 export interface StoredErasure {
@@ -15,7 +15,7 @@ export interface StoredErasure {
   readonly signature: string
 }
 
-/** Secrets, references to files, and messages encrypted for other devices. */
+/** Not exported: secrets, references to files, and messages encrypted for other devices. */
 const OMITTED = ['hash', 'message', 'sha256', 'control_sha256']
 
 export const fleetRowsOf: RowsOfDevice = ({ id }) => ({
@@ -23,19 +23,19 @@ export const fleetRowsOf: RowsOfDevice = ({ id }) => ({
 })
 
 export const createErasuresStore = () => ({
-  /** At most `limit` rows of a kind. */
+  /** Reads at most `limit` rows of a kind. */
   async read(db: Executor, rows: RawBuilder<unknown>, limit: number): Promise<Record<string, unknown>[]> {
     const found = await sql<{ row: Record<string, unknown> }>`
       select to_jsonb(t) - ${OMITTED}::text[] as row ${rows} limit ${limit}`.execute(db)
     return found.rows.map(({ row }) => row)
   },
 
-  /** Deletes the rows of a kind; returns how many. */
+  /** Deletes the rows of a kind; returns their number. */
   async erase(tx: Executor, rows: RawBuilder<unknown>): Promise<number> {
     return Number((await sql`delete ${rows}`.execute(tx)).numAffectedRows ?? 0)
   },
 
-  /** No round selects it from now on; false when it is gone. */
+  /** Locks the device, so that no round selects it from now on. False if it is gone. */
   async lockDevice(tx: Executor, id: string): Promise<boolean> {
     return (await tx.selectFrom('devices').select('id').where('id', '=', id).forUpdate().execute()).length === 1
   },
@@ -61,7 +61,7 @@ export const createErasuresStore = () => ({
     return (await query.execute()).length === 1
   },
 
-  /** Newest first; of all organizations where `orgId` is null. */
+  /** Newest first; of all organizations if `orgId` is null. */
   async list(
     db: Executor,
     orgId: string | null,

@@ -25,7 +25,7 @@ const setUp = async (database: 'embedded' | 'postgres', enrollment: 'open' | 'to
   return { world, ask, must, register, erase, root }
 }
 
-it.each(DATABASES)('a device is exported, and erased in the midst of a round and a rollout (%s)', async (database) => {
+it.each(DATABASES)('a device is exported, and erased in the middle of a round and a rollout (%s)', async (database) => {
   const { world, ask, must, register, erase } = await setUp(database)
   const [phone, other] = [await register('phone'), await register('other')]
   const group = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
@@ -87,7 +87,7 @@ it.each(DATABASES)('a device is exported, and erased in the midst of a round and
   expect(await must('POST', '/audit/verify')).toMatchObject({ valid: true })
 })
 
-it('the round of an erased device cannot be replayed, which is no sign of other bytes', async () => {
+it('the round of an erased device cannot be replayed, which does not mean that its bytes have changed', async () => {
   const { must, register, erase, ask, world } = await setUp('embedded')
   const devices = [await register('phone'), await register('other')]
   const round = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 2, org_id: 'default' })
@@ -102,7 +102,7 @@ it('the round of an erased device cannot be replayed, which is no sign of other 
   })
 })
 
-it.each(DATABASES)('of many erasures and heartbeats at one moment, one erases (%s)', async (database) => {
+it.each(DATABASES)('of many concurrent erasures, amid heartbeats, one succeeds (%s)', async (database) => {
   const { register, ask, erase, must } = await setUp(database)
   const { api_key } = await register('phone')
   await register('other')
@@ -118,7 +118,7 @@ it.each(DATABASES)('of many erasures and heartbeats at one moment, one erases (%
   expect((await ask('GET', '/devices/phone')).status).toBe(404)
 })
 
-it('an erased device does not enroll again by itself, but by a key', async () => {
+it('an erased device cannot enroll again on its own, but can with a key', async () => {
   const { world, erase, root } = await setUp('embedded', 'open')
   const register = (key?: string) =>
     world.request('POST', '/api/v1/devices/register', { key, body: { device_id: 'phone' } })
@@ -142,7 +142,7 @@ it('another organization neither exports nor erases a device, nor reads the rece
 })
 
 it.each(DATABASES)(
-  'whatever is under way of a device that is erased meanwhile ends with an answer (%s)',
+  'requests for a device that is erased at the same time never fail with a server error (%s)',
   async (database) => {
     const { ask, must, register, erase } = await setUp(database)
     await must('POST', '/models', { name: 'm', org_id: 'default' })
@@ -168,7 +168,7 @@ it.each(DATABASES)(
         () => ask('GET', `/devices/${name}/assignments`, undefined, api_key),
         () => ask('POST', '/deploy/execute', aim),
       ]
-      // Another order each time: the erasure is before, between and behind all others.
+      // A different order each time: the erasure comes before, between, and after all others.
       const turn = n % requests.length
       const answers = await Promise.all([...requests.slice(turn), ...requests.slice(0, turn)].map((send) => send()))
       failed.push(...answers.filter(({ status }) => status >= 500))

@@ -11,7 +11,7 @@ export const wantedBy = ({ org_id, name, description, group_type, tags }: Static
   tags: tags ?? [],
 })
 
-/** A group in the wire's names. */
+/** Returns a group with the API's field names. */
 export const present = (group: StoredGroup) => ({
   id: group.id,
   org_id: group.orgId,

@@ -45,7 +45,6 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
         operationId: 'listGroupsOfDevice',
         summary: 'List the groups of a device',
         description: 'The groups that a device is in, oldest first; at most 100.',
-        'x-extension': true,
         params: DeviceParams,
         querystring: OrgQuery,
         response: { 200: DeviceGroups },

@@ -78,7 +78,7 @@ export const MemberList = Body('GroupDeviceList', 'A page of the devices in a gr
   devices: Type.Array(
     Part('GroupDevice', 'A device in a group', {
       ...DeviceList.properties.devices.items.properties,
-      added_by: Nullable(Type.String({ 'x-extension': true, description: 'The label given when it was added' })),
+      added_by: Nullable(Type.String({ description: 'The label given when it was added' })),
       added_at: Timestamp,
     }),
   ),

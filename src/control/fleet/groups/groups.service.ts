@@ -1,5 +1,5 @@
-import { type Caller, sees } from '../../../domain/access.ts'
-import { badRequest, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
+import { type Caller, requireOwnOrg, sees } from '../../../domain/access.ts'
+import { badRequest, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -13,7 +13,7 @@ export type { GroupMember } from './members.store.ts'
 
 type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
 
-/** Device groups: named sets of an organization's devices, for plans to aim at. */
+/** Device groups: named sets of an organization's devices, which plans can target. */
 export const createGroupsService = (parts: {
   readonly database: Database
   readonly store: GroupsStore
@@ -25,14 +25,14 @@ export const createGroupsService = (parts: {
 }) => {
   const { database, store, membersStore, events, devices, now, newId } = parts
 
-  /** not_found when there is no such group that the caller may see. */
+  /** @throws not_found if there is no such group that the caller may see */
   const get = async (caller: Caller, id: string): Promise<StoredGroup> => {
     const group = isUuid(id) ? await store.find(database.sql, id) : null
     if (group === null || !sees(caller, group.orgId)) throw notFound('Device group', id)
     return group
   }
 
-  /** Changes who is in the group; `work` returns the devices that this was new for. */
+  /** Changes the members of the group; `work` returns the devices that it added or removed. */
   const changeMembers = (
     { id: groupId, orgId, name }: StoredGroup,
     field: 'added' | 'removed',
@@ -59,10 +59,10 @@ export const createGroupsService = (parts: {
     return { group, ...split(deviceIds, removed) }
   }
 
-  /** A device that can be in the group. @throws not_found */
+  /** Checks that the device can be in the group. @throws not_found */
   const requireDevice = async (caller: Caller, deviceId: string, { orgId }: StoredGroup): Promise<void> => {
     const device = await devices.get(caller, deviceId, { near: orgId }).catch((error: unknown) => {
-      // Only other organizations have devices of this id.
+      // Only other organizations have devices with this id.
       if (error instanceof ServiceError && error.code === 'conflict') return null
       throw error
     })
@@ -76,7 +76,7 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
-    /** By id or name, in this organization, or in all if it is null; null if there is none. @throws bad_request */
+    /** Finds a group by id or name, in this organization, or in all if it is null. @throws bad_request if several match */
     async locate({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> {
       const [group, another] = await store.locate(database.sql, idOrName, orgId)
       if (another === undefined) return group ?? null
@@ -84,9 +84,7 @@ export const createGroupsService = (parts: {
     },
 
     async create(caller: Caller, requested: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
-      if (!sees(caller, requested.orgId)) {
-        throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
-      }
+      requireOwnOrg(caller, requested.orgId)
       requireName(requested.name)
       const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }
       await database.transaction(async (tx) => {
@@ -105,7 +103,7 @@ export const createGroupsService = (parts: {
       return sees(caller, orgId) ? store.list(database.sql, orgId, page) : { groups: [], total: 0 }
     },
 
-    /** Fields that are left out do not change. */
+    /** Fields that are omitted do not change. */
     async update(caller: Caller, id: string, changes: Partial<Named>): Promise<StoredGroup> {
       const before = await get(caller, id)
       if (changes.name !== undefined) requireName(changes.name)
@@ -118,7 +116,7 @@ export const createGroupsService = (parts: {
       })
     },
 
-    /** Its devices stay registered; plans that target it reach no device through it. */
+    /** Its devices stay registered; plans that target it no longer reach devices through it. */
     async delete(caller: Caller, id: string): Promise<StoredGroup> {
       const group = await get(caller, id)
       await database.transaction(async (tx) => {
@@ -135,7 +133,7 @@ export const createGroupsService = (parts: {
       return { group, devices: await membersStore.members(database.sql, group.id, page) }
     },
 
-    /** Those that hold a device, and that the caller may see; at most `limit`. @throws not_found, conflict */
+    /** Returns the groups with this device that the caller may see, at most `limit`. @throws not_found, conflict */
     async ofDevice(caller: Caller, { deviceId, orgId }: NamedDevice, limit: number) {
       const device = await devices.get(caller, deviceId, { orgId })
       const ids = await membersStore.groupsOf(database.sql, device.id, limit)
@@ -143,14 +141,14 @@ export const createGroupsService = (parts: {
       return { device, groups: found.filter((group) => sees(caller, group.orgId)) }
     },
 
-    /** A device that is a member already is no error; one that does not exist is. */
+    /** Adds a device, which may be a member already. @throws not_found if it does not exist */
     async addOne(caller: Caller, id: string, deviceId: string) {
       const group = await get(caller, id)
       await requireDevice(caller, deviceId, group)
       return add(caller, id, [deviceId], null)
     },
 
-    /** A device that is no member is no error; one that does not exist is. */
+    /** Removes a device, which may not be a member. @throws not_found if it does not exist */
     async removeOne(caller: Caller, id: string, deviceId: string) {
       const group = await get(caller, id)
       const outcome = await remove(caller, id, [deviceId])
@@ -160,13 +158,13 @@ export const createGroupsService = (parts: {
   }
 }
 
-/** Every id once, in the order in which they were sent. */
+/** Splits the ids into changed and skipped ones, each once, in the order of the request. */
 const split = (deviceIds: readonly string[], changed: ReadonlySet<string>) => {
   const ids = [...new Set(deviceIds)]
   return { changed: ids.filter((id) => changed.has(id)), skipped: ids.filter((id) => !changed.has(id)) }
 }
 
-/** A group in the audit log. */
+/** Returns the fields of a group in the audit log. */
 const shownOf = ({ name, description, tags }: Named): Named => ({ name, description, tags })
 
 const requireName = (name: string): void => {

@@ -34,7 +34,7 @@ export const createGroupsStore = () => ({
       .catch(nameTaken(name))
   },
 
-  /** The group as it is then; null when it is gone. */
+  /** Returns the updated group, or null if it is gone. */
   async update(
     db: Executor,
     id: string,
@@ -67,7 +67,7 @@ export const createGroupsStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** The group of this id, or those of this name: in this organization, or in all if it is null, two at most. */
+  /** Finds the group with this id, or those with this name: in this organization, or in all if it is null, at most two. */
   async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup[]> {
     let query = db.selectFrom('device_groups').selectAll()
     query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)
@@ -75,13 +75,13 @@ export const createGroupsStore = () => ({
     return (await query.orderBy('ordinal').limit(2).execute()).map(fromRow)
   },
 
-  /** Locked until the transaction ends: other transactions that add or remove devices wait. */
+  /** Locks the group until the transaction ends: others that add or remove devices wait. False if it is gone. */
   async lock(tx: Executor, id: string): Promise<boolean> {
     const row = await tx.selectFrom('device_groups').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
     return row !== undefined
   },
 
-  /** Its members are let go with it. */
+  /** Also deletes its memberships. */
   async delete(tx: Executor, id: string): Promise<void> {
     await tx.deleteFrom('device_groups').where('id', '=', id).execute()
   },

@@ -32,7 +32,7 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
 }
 
 describe('a device group', () => {
-  it('is created, read, listed in the order of creation, changed and deleted', async () => {
+  it('is created, read, listed in the order of creation, changed, and deleted', async () => {
     const { ask } = await setUp()
     const made = await ask('POST', '', {
       org_id: 'acme',
@@ -83,7 +83,7 @@ describe('a device group', () => {
     expect(await ask('GET', `/${again}/devices`)).toMatchObject({ body: { devices: [], total: 0 } })
   })
 
-  it('takes a name once in an organization, and the same name in another', async () => {
+  it('has a unique name in its organization, which another organization may use too', async () => {
     const { ask, create } = await setUp()
     await create('canaries')
     const other = await create('others')
@@ -100,7 +100,7 @@ describe('a device group', () => {
     await create('canaries', { org_id: 'umbrella' })
   })
 
-  it('is refused what it cannot be, naming the field', async () => {
+  it('is refused with invalid fields, naming the field', async () => {
     const { ask, create } = await setUp()
     const id = await create()
     const tooMany = Array.from({ length: 1001 }, () => 'd')
@@ -145,7 +145,7 @@ describe('a device group', () => {
     }
   })
 
-  it('that does not exist is 404 before anything else', async () => {
+  it('that does not exist is 404 before any other error', async () => {
     const { ask } = await setUp()
     const table = [
       ['GET', '/:id', undefined],
@@ -171,7 +171,7 @@ describe('a device group', () => {
 })
 
 describe('the devices of a group', () => {
-  it('are added and removed one by one; doing it twice changes nothing', async () => {
+  it('are added and removed one by one; repeating it changes nothing', async () => {
     const { ask, create, membersOf, countOf } = await setUp()
     const id = await create()
     const one = `/${id}/devices/operator`
@@ -252,7 +252,7 @@ describe('the devices of a group', () => {
     })
   })
 
-  it('may be 1,000 in one call', async () => {
+  it('can be added 1,000 at a time', async () => {
     const { world, ask, create, countOf } = await setUp()
     const names = Array.from({ length: 1000 }, (_, n) => `d${n}`)
     const known = names.filter((_, n) => n % 10 === 0)
@@ -271,8 +271,8 @@ describe('the devices of a group', () => {
     expect(await countOf(id)).toBe(0)
   })
 
-  describe.each(['embedded', 'postgres'] as const)('changed by many at once (%s)', (database) => {
-    it.skipIf(database === 'postgres' && !hasPostgres())('are counted truly', async () => {
+  describe.each(['embedded', 'postgres'] as const)('changed concurrently (%s)', (database) => {
+    it.skipIf(database === 'postgres' && !hasPostgres())('are counted correctly', async () => {
       const { world, ask, create, membersOf, countOf } = await setUp({ database })
       const names = Array.from({ length: 30 }, (_, n) => `d${n}`)
       await Promise.all(names.map((name) => world.register(name)))
@@ -283,7 +283,7 @@ describe('the devices of a group', () => {
         () => ask('DELETE', `/${id}/devices`, overlapping((n + 7) % 30)),
         () => ask(n % 2 === 0 ? 'POST' : 'DELETE', `/${id}/devices/${name}`),
       ])
-      // As many at once as there are connections to the database: on a busy machine more would wait too long for one.
+      // As many at once as there are connections to the database: on a busy machine, more would wait too long for one.
       const answers: Awaited<ReturnType<typeof ask>>[] = []
       for (let n = 0; n < changes.length; n += 9) {
         answers.push(...(await Promise.all(changes.slice(n, n + 9).map((change) => change()))))
@@ -316,7 +316,7 @@ describe('under token enrollment', () => {
     world.request(method, `/api/v1/device-groups${path}`, { key, body })
   const both = ['devices:read', 'devices:write']
 
-  it('a key sees and touches only the groups and devices of its organization', async () => {
+  it('a key sees and changes only the groups and devices of its organization', async () => {
     const { world, admin, keyFor } = await setUpOrgs()
     const [acme, umbrella] = [await keyFor('acme', both), await keyFor('umbrella', both)]
     const register = (key: string, device_id: string) =>
@@ -359,7 +359,7 @@ describe('under token enrollment', () => {
     expect((await send(world, admin, 'POST', `/${id}/devices/theirs`)).status).toBe(404)
   })
 
-  it('reading needs devices:read, everything else devices:write, and the refusal names it', async () => {
+  it('reading needs devices:read, everything else devices:write, and the error names it', async () => {
     const { world, admin, keyFor } = await setUpOrgs()
     const { body } = await send(world, admin, 'POST', '', { org_id: 'acme', name: 'canaries' })
     const { id } = body as GroupBody

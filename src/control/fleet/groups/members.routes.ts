@@ -15,7 +15,7 @@ import {
 } from './groups.schema.ts'
 import type { GroupsService } from './groups.service.ts'
 
-/** Who is in a group. */
+/** Routes for the members of a group. */
 export const membersRoutes = (app: App, groups: GroupsService, now: () => Date): void => {
   const beforeInvalid = async (request: FastifyRequest): Promise<void> => {
     await groups.get(callerOf(request), (request.params as { group_id: string }).group_id)
@@ -85,7 +85,7 @@ export const membersRoutes = (app: App, groups: GroupsService, now: () => Date):
   oneMemberRoutes(app, groups, writes)
 }
 
-/** The same for a single device. */
+/** Routes that add or remove a single device. */
 const oneMemberRoutes = (app: App, groups: GroupsService, writes: RouteConfig): void => {
   app.post(
     '/api/v1/device-groups/:group_id/devices/:device_id',

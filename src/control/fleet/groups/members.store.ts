@@ -28,8 +28,8 @@ interface MemberRow {
 /** The members of a group, and the count in its row. */
 export const createGroupMembersStore = () => ({
   /**
-   * Adds those of these devices (by user-chosen id) that belong to the group's organization or, for callers who see them,
-   * to none. Returns those that are new, and counts them. The group is locked by the caller.
+   * Adds those of these devices (by user-chosen id) that belong to the group's organization or, if the caller sees them, to
+   * none. Returns the new ones, and counts them. The caller must have locked the group.
    */
   async add(
     tx: Executor,
@@ -54,7 +54,7 @@ export const createGroupMembersStore = () => ({
     return new Set(rows.map((row) => row.device_id))
   },
 
-  /** The groups that hold a device, oldest first. */
+  /** Returns the groups that contain a device, oldest first. */
   async groupsOf(db: Executor, deviceId: string, limit: number): Promise<string[]> {
     const { rows } = await sql<{ group_id: string }>`
       select m.group_id from device_group_members m join device_groups g on g.id = m.group_id
@@ -62,7 +62,7 @@ export const createGroupMembersStore = () => ({
     return rows.map(({ group_id }) => group_id)
   },
 
-  /** Returns those of these devices (by user-chosen id) that were members. The group is locked by the caller. */
+  /** Removes these devices (by user-chosen id); returns those that were members. The caller must have locked the group. */
   async remove(tx: Executor, groupId: string, deviceIds: readonly string[]): Promise<Set<string>> {
     const { rows } = await sql<{ device_id: string }>`
       with removed as (
@@ -77,8 +77,8 @@ export const createGroupMembersStore = () => ({
   },
 
   /**
-   * In the order in which they were added, and of those added together as they were registered. Which times the page is of is
-   * found in the index alone, so that only devices added at these are read.
+   * Returns members in the order in which they were added; those added together, in order of registration. The times of the
+   * page are read from the index alone, so that only devices added at these are read.
    */
   async members(
     db: Executor,

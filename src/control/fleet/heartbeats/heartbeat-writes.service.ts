@@ -10,7 +10,7 @@ export interface Wanting {
   readonly orgId: string | null
   /** Only members of the group may join; membership is checked when a device joins. */
   readonly groupId: string | null
-  /** The organizations of its federation; null where it has none. */
+  /** The organizations of its federation; null if it has none. */
   readonly memberOrgs: readonly string[] | null
 }
 
@@ -19,10 +19,10 @@ export interface JoinableRound extends Wanting {
   readonly id: string
 }
 
-/** What is to be announced to devices: the round that awaits each, by internal ids, and what they may join. */
+/** What to announce to devices: the round that awaits each (by internal ids), and what they may join. */
 export interface Announced {
   readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
-  /** The rounds whose new models devices are asked to evaluate, by device. */
+  /** By device, the round that asks it to evaluate its new model. */
   readonly evaluating: ReadonlyMap<string, string>
   readonly open: readonly JoinableRound[]
   readonly wanting: readonly Wanting[]
@@ -30,9 +30,9 @@ export interface Announced {
 
 export const NOTHING_ANNOUNCED: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
 
-/** A crash loses the heartbeats that were answered but not yet written: at most those of this time. */
+/** A crash loses the heartbeats that were answered but not yet written: at most those of this period. */
 const FLUSH_MS = 1000
-/** What another process wrote about a device is seen after this long, or at the next write. */
+/** What another process wrote about a device is seen at most this much later, or at the next write. */
 const KNOWN_MS = 300_000
 const KNOWN_BYTES = 64 * 1024 * 1024
 const BYTES_OF_ONE = 500
@@ -73,8 +73,8 @@ const mergeBeats = (earlier: Beat | undefined, beat: Beat): Beat =>
       }
 
 /**
- * Answers heartbeats that change nothing but their time from memory, and writes them together each second. All others, and
- * all while there is something to announce, or the database does not take what it is given, are answered after their commit.
+ * Answers heartbeats that change nothing but their time from memory, and writes them together each second. Others are
+ * answered after their commit, as are all while there is something to announce or writes fail.
  */
 export const createHeartbeatWrites = (parts: Parts) => {
   const { changes } = parts
@@ -87,7 +87,7 @@ export const createHeartbeatWrites = (parts: Parts) => {
   let late = new Map<string, Beat>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<unknown> = Promise.resolve()
-  /** The version of the topic `rounds` at which a write found nothing to announce; null: unknown. */
+  /** The version of the topic `rounds` at which a write found nothing to announce; null if unknown. */
   let quietVersion: number | null = null
   let announcedAt = 0
 
@@ -126,7 +126,7 @@ export const createHeartbeatWrites = (parts: Parts) => {
     }
   }
 
-  /** Resolves when all that was answered before this call is written, or the database has refused it, and is tried again later. */
+  /** Resolves when everything answered before this call is written, or has been refused by the database and will be retried. */
   const flush = async (): Promise<void> => {
     if (late.size > 0) writing = writing.then(writeLate)
     await writing
@@ -150,8 +150,8 @@ export const createHeartbeatWrites = (parts: Parts) => {
       (metricsOf(beat) ?? metrics) !== metrics ||
       slotAt(beat.at) !== slotAt(device.lastHeartbeat)
     if (isNews) return null
-    // Status and trains are unchanged, and left out: another key may change them before this is written. Metrics are written
-    // again, because another process may have changed them.
+    // Omits status and trains, which are unchanged: another key may change them before this is written. Writes metrics again,
+    // because another process may have changed them.
     late.set(key, mergeBeats(late.get(key), { ...beat, status: null, trains: null }))
     startTimer()
     return beat.at > device.lastHeartbeat ? { ...device, lastHeartbeat: beat.at } : device
@@ -160,18 +160,18 @@ export const createHeartbeatWrites = (parts: Parts) => {
   return {
     flush,
 
-    /** An announcement is being written: concurrent heartbeats may not see it yet. */
+    /** Called when an announcement is being written, which concurrent heartbeats may not see yet. */
     announced(): void {
       announcedAt = Date.now()
       quietVersion = null
     },
 
-    /** The device of a heartbeat that is written later; null if it must be written now. */
+    /** Returns the device if the heartbeat can be written later, or null if it must be written now. */
     defer: (beat: Beat): Received | null => defer(beatKey(beat), beat),
 
     async record(beat: Beat): Promise<Written> {
       const key = beatKey(beat)
-      // In the order in which they came, and each in its quarter of an hour.
+      // Keeps heartbeats in order, and counts each in its quarter of an hour.
       if (late.has(key)) await flush()
       return writeNow(key, beat)
     },
@@ -183,7 +183,7 @@ export const createHeartbeatWrites = (parts: Parts) => {
   }
 }
 
-/** Writes concurrent heartbeats together, and asks once for all of them what there is to announce. */
+/** Writes concurrent heartbeats together, and looks up once for all of them what to announce. */
 const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =>
   createBatcher<Beat, Written>({
     maxBatch: 1000,
@@ -201,7 +201,7 @@ const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =
     },
   })
 
-/** One row per device. */
+/** Merges heartbeats to one per device. */
 const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
   const merged = new Map<string, Beat>()
   for (const beat of beats) {

@@ -2,7 +2,7 @@ import type { Assignment } from '../../../domain/assignment.ts'
 
 const presented = new WeakMap<Assignment, ReturnType<typeof toWire>>()
 
-/** An assignment as it travels. Made once for all devices that share it: heartbeats answer with it. */
+/** Returns an assignment with the API's field names. Made once for all devices that share it, because heartbeats return it. */
 export const presentAssignment = (assignment: Assignment): ReturnType<typeof toWire> => {
   let wire = presented.get(assignment)
   if (wire === undefined) {

@@ -95,5 +95,5 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
   )
 }
 
-// Aborting makes an error with a stack, a sixth of a heartbeat's CPU time: only those that wait have a signal of their own.
+// Aborting creates an error with a stack, a sixth of a heartbeat's CPU time: only heartbeats that wait have their own signal.
 const NEVER = new AbortController().signal

@@ -14,7 +14,7 @@ import { examples } from '../fleet.examples.ts'
 
 export { DeviceParams, OrgQuery }
 
-/** Here, though assignments belong to delivery: a heartbeat's response has them, and fleet imports no later module. */
+/** Here, although assignments belong to delivery: a heartbeat's response has them, and fleet imports no later module. */
 export const Assignment = Part('Assignment', 'A version that a device is to run', {
   plan_id: Uuid,
   kind: OneOf(['rollout', 'deployment', 'experiment']),
@@ -58,13 +58,11 @@ export const HeartbeatQuery = Type.Object({
     minimum: 0,
     maximum: 55,
     default: 0,
-    'x-extension': true,
     description: 'Hold the response until a round awaits the device or its assignments change, for at most this long',
   }),
   known_assignments: Type.Optional(
     Type.String({
       maxLength: 100,
-      'x-extension': true,
       description: 'The assignments_tag that the device has; unchanged assignments are then omitted',
     }),
   ),
@@ -81,19 +79,16 @@ export const HeartbeatResult = Body(
     pending_evaluation_round_id: Type.Optional(
       Type.String({
         format: 'uuid',
-        'x-extension': true,
         description: 'The round whose new model the device should evaluate',
       }),
     ),
     assignments: Type.Optional(
       Type.Array(Assignment, {
-        'x-extension': true,
         description: "The device's assignments; absent if there are none or they are unchanged",
       }),
     ),
     assignments_tag: Type.Optional(
       Type.String({
-        'x-extension': true,
         description:
           "Changes when the assignments change. Without assignments: 'none' if known_assignments was sent, else absent",
       }),
@@ -101,7 +96,6 @@ export const HeartbeatResult = Body(
     next_heartbeat_seconds: Type.Optional(
       Type.Integer({
         minimum: 1,
-        'x-extension': true,
         description: 'When to send the next heartbeat; random, so that a large fleet does not send all at once',
       }),
     ),

@@ -19,32 +19,32 @@ export interface Report {
 }
 
 export interface Wait {
-  /** How long the answer may be held. */
+  /** How long the response may be held. */
   readonly ms: number
-  /** Ends the wait when the device hangs up. */
+  /** Ends the wait when the device disconnects. */
   readonly gone: AbortSignal
-  /** The tag of the assignments that the device knows; undefined: those it has when the wait begins. */
+  /** The tag of the assignments that the device knows; undefined for those at the beginning of the wait. */
   readonly known: string | undefined
 }
 
-/** A heartbeat that was recorded, and what the device is to run. */
+/** A recorded heartbeat, and the device's assignments. */
 export interface Answered {
   readonly device: Received
   readonly pendingRoundId: string | null
-  /** The round whose new model the device is asked to evaluate. */
+  /** The round that asks the device to evaluate its new model. */
   readonly pendingEvaluationId: string | null
   readonly assignments: readonly Assignment[]
-  /** When the device should come again. */
+  /** The seconds until the device should send its next heartbeat. */
   readonly nextSeconds: number
 }
 
-/** What later modules add to the answer to a heartbeat. */
+/** What later modules add to the response to a heartbeat. */
 export interface HeartbeatContributors {
-  /** What the device is to run. */
+  /** Returns the device's assignments. */
   assignmentsOf(device: Received): readonly Assignment[]
-  /** What of the announcements concerns these devices. Asked only while there are announcements. */
+  /** Returns the announcements that concern these devices. Called only while there are announcements. */
   announcedTo(deviceIds: readonly string[]): Promise<Announced>
-  /** A free place in an active round for a device that has none; true when it now takes part. */
+  /** Gives a free place in an active round to a device that has none; true if it now takes part. */
   join(roundId: string, deviceId: string): Promise<boolean>
 }
 
@@ -90,7 +90,7 @@ export const createHeartbeatsService = (parts: {
       trains: report.trains ?? null,
       at: now(),
       waitSeconds: waitMs / 1000,
-      // A device means itself by its name, whoever else has it.
+      // A device's own name always stands for itself, even if other devices have the same name.
       onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
       onlyOrg: caller.orgId ?? orgId ?? null,
       beats,
@@ -109,7 +109,7 @@ export const createHeartbeatsService = (parts: {
     const pendingRoundId = isInformed ? (pending?.roundId ?? null) : null
     const recorded = { device, mayTrainSoon, pendingRoundId, pendingEvaluationId }
     if (pending !== undefined || device.reported !== 'active' || !device.trains) return recorded
-    // The oldest comes first. A group's round may refuse the device, and the next one take it.
+    // The oldest comes first. A group's round may refuse the device, and the next one accept it.
     for (const round of announced.open) {
       if (!mayJoin(round, device)) continue
       if (await contributors.join(round.id, device.id)) return { ...recorded, pendingRoundId: round.id }
@@ -119,12 +119,12 @@ export const createHeartbeatsService = (parts: {
   }
 
   return {
-    /** Later modules add to the answers this way, when they are created. */
+    /** Adds to the responses. Called by later modules when they are created. */
     contribute(added: Partial<HeartbeatContributors>): void {
       Object.assign(contributors, added)
     },
 
-    /** The device's heartbeats of the last day: when the first slot began, and how many came in each. */
+    /** Returns the device's heartbeats of the last day: when the first slot began, and the number in each. */
     async history(device: {
       readonly id: string
     }): Promise<{ readonly from: Date; readonly counts: readonly number[] }> {
@@ -134,23 +134,23 @@ export const createHeartbeatsService = (parts: {
       return { from, counts: lastDay(found?.counts ?? [], found?.slot ?? slot, slot) }
     },
 
-    /** In the transaction of what devices are to be told of; `announcedTo` is then asked what that means to them. */
+    /** Call it in the transaction that creates the subject; `announcedTo` then returns what it means for devices. */
     announce(tx: Executor, subjectId: string): Promise<void> {
       writes.announced()
       return store.announce(tx, subjectId)
     },
 
-    /** Writes the heartbeats that were answered before: what reads devices calls it first. */
+    /** Writes the heartbeats that were answered before. Call it before reading devices. */
     flush: writes.flush,
 
     close: writes.close,
 
-    /** Takes announcements back, when nothing is left to be said. */
+    /** Withdraws announcements that no longer concern any device. */
     withdraw: store.withdraw,
 
     /**
-     * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer
-     * is held until a round does or its assignments are others than it knows, at most so long.
+     * Records a heartbeat; returns whether a round awaits the device, and its assignments. With `wait.ms`, holds the
+     * response until a round awaits it or its assignments differ from those it knows, at most that long.
      */
     async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<Answered> {
       const began = Date.now()
@@ -182,7 +182,7 @@ export const createHeartbeatsService = (parts: {
         await changes.changedSince(seen, left, wait.gone).finally(() => held--)
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')
-        // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
+        // Plans are in memory, and the end of a round concerns no waiting device: only a new round requires another write.
         if (roundsVersion !== seenRounds || Date.now() >= deadline)
           recorded = await beatOnce(caller, device, report, wait.ms, 0)
         seenRounds = roundsVersion
@@ -197,15 +197,15 @@ type Recorded = Pick<Answered, 'device' | 'pendingRoundId' | 'pendingEvaluationI
 const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
   pendingRoundId !== null || pendingEvaluationId !== null
 
-/** More answers than this are not held at the same time: each keeps a connection open, and a process has 10,000. */
+/** At most this many responses are held at the same time: each keeps a connection open, and a process has 10,000. */
 const MAX_HELD = 7000
 
-/** The fleet's size is looked at so often: counting reads all devices. */
+/** How often the size of the fleet is counted, which reads all devices. */
 const FLEET_KNOWN_MS = 30_000
 
 /**
- * How many devices of all organizations are active, as last looked at; a new look is taken in the background, so that no
- * heartbeat waits for it.
+ * Returns the last known number of active devices of all organizations. Counts again in the background, so that no heartbeat
+ * waits for it.
  */
 const knownFleetSize = (devices: Pick<DevicesService, 'census'>): (() => number) => {
   let fleet = { size: 0, lookAgainAt: 0 }
@@ -216,7 +216,7 @@ const knownFleetSize = (devices: Pick<DevicesService, 'census'>): (() => number)
         ({ active }) => {
           fleet = { ...fleet, size: active }
         },
-        // A database that is away is told to those who need it.
+        // Requests that need the database report that it is unavailable.
         () => undefined,
       )
     }
@@ -226,7 +226,7 @@ const knownFleetSize = (devices: Pick<DevicesService, 'census'>): (() => number)
 
 const mayJoin = (round: Wanting, device: Received): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
-  // A group's members may also be devices of no organization.
+  // A group's members may also be devices without an organization.
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
 }
 

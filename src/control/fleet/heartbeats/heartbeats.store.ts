@@ -7,16 +7,16 @@ export interface Beat {
   readonly deviceId: string
   readonly status: DeviceStatus | null
   readonly metrics: Readonly<Record<string, unknown>> | null
-  /** Whether it takes part in rounds; null: as it said before. */
+  /** Whether it takes part in rounds; null if it does not say. */
   readonly trains: boolean | null
   readonly at: Date
-  /** How long it waits for its answer, and so at least until its next heartbeat. */
+  /** How long it waits for its response, and thus at least until its next heartbeat. */
   readonly waitSeconds: number
   /** When set, the beat counts only for this device (internal id): what a device's own key may do. */
   readonly onlyId: string | null
-  /** When set, the beat counts only inside this organization. */
+  /** When set, the beat counts only within this organization. */
   readonly onlyOrg: string | null
-  /** How many it stands for. */
+  /** The number of heartbeats that it stands for. */
   readonly beats: number
 }
 
@@ -29,11 +29,11 @@ export interface Received {
   readonly lastHeartbeat: Date
 }
 
-/** No device waits longer for its next heartbeat, however long it was away. */
+/** The longest heartbeat interval that is recorded, however long a device was away. */
 const MAX_INTERVAL_SECONDS = 300
 
 interface HeardRow {
-  /** Which of the beats it answers, from 1. */
+  /** The number, from 1, of the beat that it answers. */
   n: number
   id: string
   device_id: string
@@ -44,11 +44,11 @@ interface HeardRow {
   is_announced: boolean
 }
 
-/** Of a smallint. */
+/** The maximum of a smallint. */
 const MAX_COUNT = 32_767
 
 export const createHeartbeatsStore = () => ({
-  /** The latest counts of the device's heartbeats, and the slot of the last of them; null before the first. */
+  /** Returns the latest counts of the device's heartbeats, and the slot of the last of them; null before the first. */
   async counts(
     db: Executor,
     id: string,
@@ -60,8 +60,8 @@ export const createHeartbeatsStore = () => ({
   },
 
   /**
-   * Writes many heartbeats in one statement, which also says whether there is anything to announce. Null is a beat of no
-   * device, or of several. Ids come sorted, so that batches of several processes lock rows in the same order.
+   * Writes many heartbeats in one statement, which also returns whether there is anything to announce. Null for a beat of no
+   * device, or of several. Ids are sorted, so that batches of several processes lock rows in the same order.
    */
   async beat(db: Executor, beats: readonly Beat[]): Promise<{ received: (Received | null)[]; isAnnounced: boolean }> {
     const received: (Received | null)[] = beats.map(() => null)
@@ -74,16 +74,16 @@ export const createHeartbeatsStore = () => ({
       )
       for (const row of rows) received[unanswered[row.n - 1]!] = fromRow(row)
       isAnnounced ||= rows[0]?.is_announced === true
-      // A statement changes a row once: where two keys beat for one device, the other's turn is the next statement.
+      // A statement changes a row only once: if two keys beat for one device, the next statement writes the other's.
       unanswered = unanswered.filter((at) => received[at] === null)
       if (rows.length === 0 || unanswered.length === 0) return { received, isAnnounced }
     }
   },
 
-  // Announcements: ids of later modules' rounds and jobs that concern devices. A heartbeat asks those modules only while there
-  // are any, so that a fleet without work costs one look-up in a small table.
+  // Announcements: ids of later modules' rounds and jobs that concern devices. A heartbeat queries those modules only while
+  // there are any, so that a fleet without work costs one lookup in a small table.
 
-  /** In the transaction that makes it known, so that no heartbeat sees the one without the other. */
+  /** Call it in the transaction that publishes the subject, so that no heartbeat sees one without the other. */
   async announce(tx: Executor, subjectId: string): Promise<void> {
     await tx
       .insertInto('announcements')
@@ -92,7 +92,7 @@ export const createHeartbeatsStore = () => ({
       .execute()
   },
 
-  /** They no longer concern any device. */
+  /** Deletes announcements that no longer concern any device. */
   async withdraw(db: Executor, subjectIds: readonly string[]): Promise<void> {
     await sql`delete from announcements where subject_id = any(${subjectIds}::uuid[])`.execute(db)
   },
@@ -108,7 +108,7 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
       -- As long as the last one, and not much shorter than those before: rounds make heartbeats come in bursts.
       heartbeat_seconds = least(${MAX_INTERVAL_SECONDS}::real, greatest(b.wait_seconds,
         extract(epoch from b.at - d.last_heartbeat)::real, coalesce(d.heartbeat_seconds, 0) / 2)),
-      metrics = coalesce(b.metrics::jsonb, d.metrics),
+      metrics = coalesce(b.metrics, d.metrics),
       heartbeat_slot = greatest(b.slot, d.heartbeat_slot),
       heartbeat_counts = case
         when d.heartbeat_slot is null then array[b.beats]::smallint[]
@@ -120,7 +120,7 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
     from (
       select * from unnest(
         ${beats.map((b) => b.deviceId)}::text[], ${beats.map((b) => b.status)}::text[],
-        ${beats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::text[],
+        ${beats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::jsonb[],
         ${beats.map((b) => b.at)}::timestamptz[],
         ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[],
         ${beats.map((b) => b.trains)}::boolean[], ${beats.map((b) => b.waitSeconds)}::real[],

@@ -22,7 +22,7 @@ describe('a heartbeat', () => {
     })
   })
 
-  it('that is held counts once', async () => {
+  it('that waits counts once', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')
     const held = await world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=1', { key })
@@ -73,7 +73,7 @@ describe('a heartbeat', () => {
     expect((await world.request('GET', '/api/v1/devices/tablet/heartbeats', { key })).status).toBe(404)
   })
 
-  it('keeps its metrics within the range of numbers, and says which became null', async () => {
+  it('keeps its metrics within the range of numbers, and reports which became null', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone', { capabilities: { memory_gb: 1e300, cores: 8 } })
     const send = (metrics: string) =>
@@ -95,7 +95,7 @@ describe('a heartbeat', () => {
     expect((await send('{"loss":-3.4e38}')).headers.get('x-service-warning')).toBeNull()
   })
 
-  it('is told when to come again: at once where a job goes on that the device may take part in', async () => {
+  it('returns when to send the next one: at once if a running job may select the device', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')
     const beat = async () =>
@@ -120,7 +120,7 @@ describe('a heartbeat', () => {
     expect((body as { next_heartbeat_seconds: number }).next_heartbeat_seconds).toBe(2)
   })
 
-  it('is asked about training no longer than there is any', async () => {
+  it('checks for training only while there is any', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')
     const announced = async () =>
@@ -139,7 +139,7 @@ describe('a heartbeat', () => {
     expect(await announced()).toBe(0)
   })
 
-  it('needs no body, announced as JSON or not', async () => {
+  it('needs no body, with or without a JSON content type', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')
     const path = '/api/v1/devices/phone/heartbeat'
@@ -181,7 +181,7 @@ describe('a heartbeat', () => {
     expect(one.body).toMatchObject({ metrics: { n: 123 }, last_heartbeat: '2026-01-01T00:00:30.000Z' })
   })
 
-  it('under token enrollment is taken only for the device that owns the key', async () => {
+  it('under token enrollment is accepted only for the device that owns the key', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
     const enrol = async (name: string) =>

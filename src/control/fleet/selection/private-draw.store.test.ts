@@ -13,7 +13,7 @@ const store = createPrivateDrawStore()
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const seedOf = (n: number): Uint8Array => createHash('sha256').update(`seed ${n}`).digest()
 
-/** Devices with these numbers; `silent` ones were heard from too long ago. */
+/** Adds devices with these numbers; `silent` ones were heard from too long ago. */
 const add = (db: Database, numbers: readonly number[], silent = false) =>
   sql`
     insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
@@ -24,7 +24,7 @@ const add = (db: Database, numbers: readonly number[], silent = false) =>
 const draw = async (db: Database, sampleRate: number, seed: Uint8Array) =>
   (await store.draw(db.sql, { scope, activeSince: NOW, sampleRate, seed })).sort()
 
-/** The coin of one device, which knows nothing of any other. */
+/** The coin of one device, independent of all others. */
 const isDrawn = (n: number, sampleRate: number, seed: Uint8Array): boolean => {
   const bound = coinBound(sampleRate)
   if (bound === null) return true
@@ -35,7 +35,7 @@ const isDrawn = (n: number, sampleRate: number, seed: Uint8Array): boolean => {
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index)
 
 eachDatabase('the draw of a private round', (open) => {
-  it('is a coin of its own for every eligible device: who else is there, and what becomes of them, changes nothing', async () => {
+  it('is an independent coin for every eligible device: other devices, and their removal, change nothing', async () => {
     const db = await open()
     const fleet = range(0, 200)
     await add(db, fleet)
@@ -59,7 +59,7 @@ eachDatabase('the draw of a private round', (open) => {
   })
 })
 
-it('over many draws every device is drawn with chance q, no two together more or less often, and the number is binomial', () => {
+it('many draws select each device with probability q, pairs independently, and a binomial number of devices', () => {
   const [draws, devices, rate] = [20_000, 8, 0.3]
   const single = new Array<number>(devices).fill(0)
   const pairs = new Map<string, number>()
@@ -73,7 +73,7 @@ it('over many draws every device is drawn with chance q, no two together more or
       for (const b of drawn) if (a < b) pairs.set(`${a} ${b}`, (pairs.get(`${a} ${b}`) ?? 0) + 1)
     }
   }
-  // Fixed seeds: bounds of four standard errors hold or they do not, by no chance.
+  // The seeds are fixed: the bounds of four standard errors always hold or never do.
   const near = (times: number, chance: number): void =>
     expect(Math.abs(times / draws - chance)).toBeLessThan(4 * Math.sqrt((chance * (1 - chance)) / draws))
   for (const times of single) near(times, rate)

@@ -4,7 +4,7 @@ import type { PrivateDrawStore, Scope } from './selection.store.ts'
 
 export type { Scope, SelectionStore } from './selection.store.ts'
 
-/** The devices that a private round may draw, and the draw. */
+/** Counts the devices that a private round may draw, and draws them. */
 export const createPrivateDraws = (parts: {
   readonly store: PrivateDrawStore
   /** 32 unpredictable bytes, new for every draw. */
@@ -13,10 +13,10 @@ export const createPrivateDraws = (parts: {
 }) => {
   const { store, seed, now } = parts
   return {
-    /** N: how many devices of the scope a private round would draw from now. */
+    /** N: the number of devices of the scope that a private round would draw from now. */
     countEligible: (db: Executor, scope: Scope): Promise<number> => store.countEligible(db, scope, activeSince(now())),
 
-    /** Draws each device independently: internal ids, sorted. Devices that became eligible after N was counted are included. */
+    /** Draws each device independently; returns sorted internal ids. Includes devices that became eligible after counting N. */
     async draw(tx: Executor, scope: Scope, sampleRate: number): Promise<string[]> {
       return (await store.draw(tx, { scope, activeSince: activeSince(now()), sampleRate, seed: seed() })).sort()
     },

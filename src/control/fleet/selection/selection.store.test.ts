@@ -9,7 +9,7 @@ const FLEET = 480
 
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
-/** Devices numbered from 1; `fields` says of each its org and whether it is active. */
+/** Adds devices numbered from 1; `fields` returns the organization of each and whether it is active. */
 const addFleet = async (
   db: Database,
   fields: (n: number) => { orgId: string | null; active: boolean; silent?: boolean; heardAt?: Date },
@@ -45,7 +45,7 @@ const scopeOf = (orgId: string | null) => ({ orgIds: [orgId], groupId: null })
 const usual = { scope: scopeOf(null), now: NOW, lastRoundAt: null, except: null, without: null }
 
 eachDatabase('a draw from a fleet that is much larger than the round', (open) => {
-  it('takes each eligible device equally often, and nobody else', async () => {
+  it('selects each eligible device equally often, and no others', async () => {
     const db = await open()
     const isEligible = (n: number) => n % 4 === 0 && n !== 8
     await addFleet(db, (n) => ({ orgId: n % 4 === 1 ? 'other' : null, active: n % 4 !== 2 && n % 4 !== 3 }))
@@ -63,11 +63,11 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     expect([...times.keys()].filter((id) => !eligible.includes(id))).toEqual([])
     const expected = (draws * 20) / eligible.length
     const chiSquare = eligible.reduce((sum, id) => sum + ((times.get(id) ?? 0) - expected) ** 2 / expected, 0)
-    // 119 devices leave 118 degrees of freedom: above 178 once in 3,500 times, were the numbers not always the same.
+    // 119 devices leave 118 degrees of freedom: above 178 once in 3,500 times, if the numbers were not fixed.
     expect(chiSquare).toBeLessThan(178)
   })
 
-  it('reads a small organization instead, and leaves nobody out', async () => {
+  it('reads a small organization instead, and leaves no device out', async () => {
     const db = await open()
     await addFleet(db, (n) => ({ orgId: n % 24 === 0 ? 'small' : null, active: n !== 24 }))
     const times = new Map<string, number>()
@@ -80,7 +80,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     expect([...times.values()].reduce((sum, one) => sum + one)).toBe(380)
   })
 
-  it('takes all that are active when they are fewer than wanted', async () => {
+  it('selects all that are active if they are too few', async () => {
     const db = await open()
     await addFleet(db, (n) => ({ orgId: 'small', active: n % 160 === 0 }))
     const random = seeded()
@@ -93,7 +93,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     ['a small organization', 'small', 0],
     ['a fleet', null, 1],
   ])(
-    'from %s takes those first that were heard from since they registered, and then the others',
+    'from %s selects those first that were heard from since they registered, and then the others',
     async (_, orgId, own) => {
       const db = await open()
       await addFleet(db, (n) => ({
@@ -122,7 +122,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     ['two of their own heartbeat intervals, before any round', null, 41],
     ['two of their own heartbeat intervals, while rounds follow each other', ago(1), 41],
     ['the beginning of the last round, which is longer ago', ago(60), 61],
-  ])('takes those last that were not heard from within %s', async (_, lastRoundAt, silentSince) => {
+  ])('selects those last that were not heard from within %s', async (_, lastRoundAt, silentSince) => {
     const db = await open()
     for (const orgId of ['small', null]) {
       await sql`delete from devices`.execute(db.sql)
@@ -143,7 +143,7 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     }
   })
 
-  it('takes nobody who was missing from a round and not heard from since, and nobody who does not train', async () => {
+  it('selects no device that missed a round and was not heard from since, and none that does not train', async () => {
     const db = await open()
     await addFleet(db, (n) => ({ orgId: null, active: n <= 40, heardAt: ago(10) }))
     await sql`update devices set missed_at = case when ordinal % 4 = 1 then ${ago(9)}::timestamptz else ${ago(10)} end,

@@ -6,7 +6,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 
 /** The devices that a round may select. */
 export interface Scope {
-  /** Null is the devices without an organization; with a group and no federation, its members of any. */
+  /** Null for devices without an organization; `any` for a group without a federation, which may have members of any. */
   readonly orgIds: readonly (string | null)[] | 'any'
   readonly groupId: string | null
 }
@@ -19,21 +19,20 @@ export interface Draw {
   readonly lastRoundAt: Date | null
   /** The device that started the round and takes part anyway. */
   readonly except: string | null
-  /** A condition on the device `d`: those that it holds for are left out. */
+  /** An SQL condition on the device `d`: those that meet it are left out. */
   readonly without: RawBuilder<boolean> | null
   readonly random: Random
 }
 
-/** Where fewer numbers than this belong to a device that may be drawn, reading the organization's devices costs less. */
+/** If a smaller share of the numbers belongs to devices that may be drawn, reading the organization's devices costs less. */
 const WORTH_DRAWING = 1 / 16
 
-/** The devices that a round may select, and the selection. */
+/** Selects devices for rounds. */
 export const createSelectionStore = () => ({
   /**
-   * Devices of the scope that may be drawn, uniformly without replacement: first among those that were heard from lately, and
-   * only where these are too few among the others, of which some may never come. Numbers are drawn at
-   * random and looked up, so that a draw among one organization's devices does not scan the fleet; where few devices are
-   * active, all of them are read instead.
+   * Draws devices of the scope, uniformly without replacement: first from those heard from lately, and only if these are too
+   * few from the others, some of which may never come back. Draws numbers at random and looks them up, so that a draw from
+   * one organization does not scan the fleet; if few devices are active, reads all of them instead.
    */
   async drawActive(db: Executor, draw: Draw): Promise<string[]> {
     if (draw.count <= 0) return []
@@ -52,7 +51,7 @@ export const createSelectionStore = () => ({
         let share = own / max
         for (let attempt = 0; attempt < 3 && drawn.size < draw.count && share >= WORTH_DRAWING; attempt++) {
           const missing = draw.count - drawn.size
-          // A quarter more than should do, because a number that has to be looked up costs a page read in a large fleet.
+          // Only a quarter more than expected to suffice, because looking up a number costs a page read in a large fleet.
           const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
           const { rows } = await sql<{ id: string }>`
             select id from devices d where ordinal = any(${ordinals}::bigint[]) and org_id is not distinct from ${orgId}
@@ -69,7 +68,7 @@ export const createSelectionStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** How many devices of the scope may be drawn; counting stops at `enough`. */
+  /** Counts the devices of the scope that may be drawn, up to `enough`. */
   async countActive(db: Executor, scope: Scope, now: Date, enough: number | null = null): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from (
@@ -77,10 +76,7 @@ export const createSelectionStore = () => ({
     return rows[0]!.count
   },
 
-  /**
-   * How many devices of the scope, of those that `condition` holds for, a heartbeat is to be expected from. Counting stops at
-   * `enough`.
-   */
+  /** Counts the devices of the scope that meet `condition` and of which a heartbeat is expected, up to `enough`. */
   async countExpected(
     db: Executor,
     scope: Scope,
@@ -95,7 +91,7 @@ export const createSelectionStore = () => ({
     return rows[0]!.count
   },
 
-  /** Devices that were missing from a round are not drawn again before they are heard from. Locked as heartbeats lock them. */
+  /** Excludes devices that missed a round from draws until they are heard from. Locks them in the order of heartbeats. */
   async markMissing(db: Executor, deviceIds: readonly string[], now: Date): Promise<void> {
     if (deviceIds.length === 0) return
     await sql`
@@ -104,29 +100,29 @@ export const createSelectionStore = () => ({
       update devices d set missed_at = ${now} from missing where d.id = missing.id`.execute(db)
   },
 
-  /** Whether the device belongs to the scope and trains. */
+  /** True if the device belongs to the scope and trains. */
   async belongsTo(db: Executor, scope: Scope, deviceId: string): Promise<boolean> {
     const { rows } = await sql`
       select from devices d where d.id = ${deviceId} and d.trains and ${within(scope)}`.execute(db)
     return rows.length === 1
   },
 
-  /** Whether the device, by its internal id, is in the group: part of the statement that gives it a place. */
+  /** True if the device, by its internal id, is in the group. Part of the statement that gives it a place. */
   isInGroup: (groupId: RawBuilder<unknown>, deviceId: string): RawBuilder<boolean> => sql<boolean>`
     exists (select from device_group_members m where m.group_id = ${groupId} and m.device_id = ${deviceId})`,
 
-  /** The seconds between the device's heartbeats, as they have come lately; 0 before the first. Part of a statement. */
+  /** The recent interval between the device's heartbeats, in seconds; 0 before the first. Part of a statement. */
   heartbeatSecondsOf: (deviceId: RawBuilder<unknown>): RawBuilder<number> => sql<number>`
     coalesce((select d.heartbeat_seconds from devices d where d.id = ${deviceId}), 0)`,
 })
 
-/** Registration counts as the first sign of life; a heartbeat came later. */
+/** Registration counts as the first sign of life: this requires a heartbeat after it. */
 const WAS_HEARD = sql<boolean>`(d.last_heartbeat > d.created_at)`
 
 /** The longest heartbeat interval of a device that does not know the service's pace yet. */
 const USUAL_INTERVAL_SECONDS = 20
 
-/** No two of the device's own heartbeat intervals have passed without a sign of life. */
+/** True if the device was heard from within two of its own heartbeat intervals. */
 const wasHeardLately = (now: Date): RawBuilder<boolean> => sql<boolean>`(
   d.last_heartbeat + 2 * greatest(coalesce(d.heartbeat_seconds, 0), ${USUAL_INTERVAL_SECONDS}) * interval '1 second'
     >= ${now})`
@@ -135,7 +131,7 @@ const wasHeardLately = (now: Date): RawBuilder<boolean> => sql<boolean>`(
 const isLive = ({ now, lastRoundAt }: Draw): RawBuilder<boolean> =>
   sql<boolean>`(${WAS_HEARD} and (d.last_heartbeat >= coalesce(${lastRoundAt}::timestamptz, 'infinity') or ${wasHeardLately(now)}))`
 
-/** Active, meant for training, and heard from since it was missing from a round. */
+/** Active, takes part in training, and was heard from since it was missing from a round. */
 const mayBeDrawn = (now: Date): RawBuilder<boolean> => sql<boolean>`(
   d.status = 'active' and d.trains and d.last_heartbeat >= ${activeSince(now)}
   and (d.missed_at is null or d.last_heartbeat >= d.missed_at))`
@@ -144,7 +140,7 @@ const eligibleFor = (draw: Draw): RawBuilder<boolean> => sql<boolean>`
   ${mayBeDrawn(draw.now)} and d.id is distinct from ${draw.except}
   and ${draw.without === null ? sql<boolean>`true` : sql<boolean>`not ${draw.without}`}`
 
-/** Said in words that the indexes on org_id and on members serve: a small scope in a large fleet reads only its own. */
+/** Phrased for the indexes on org_id and on members: a small scope in a large fleet reads only its own devices. */
 const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {
   const ofGroup =
     groupId === null
@@ -158,9 +154,9 @@ const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {
 
 export type SelectionStore = ReturnType<typeof createSelectionStore>
 
-/** Who may be drawn for a private round, and who is. Nothing is preferred: chance alone decides. */
+/** The devices that may be drawn for a private round, and the draw. None is preferred: only chance decides. */
 export const createPrivateDrawStore = () => ({
-  /** N: how many devices of the scope are eligible. */
+  /** N: the number of eligible devices of the scope. */
   async countEligible(db: Executor, scope: Scope, activeSince: Date): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from devices d where ${eligible(scope, activeSince)}`.execute(db)
@@ -168,9 +164,9 @@ export const createPrivateDrawStore = () => ({
   },
 
   /**
-   * Internal ids of the devices drawn, in no particular order. A device's coin is the first 64 bits of SHA-256 over the draw's
-   * seed and its own id: with a secret seed of 32 random bytes, used once and never stored, the coins are independent
-   * and nobody can tell them from chance. The database tosses them, so that a large fleet never crosses the event loop.
+   * Returns the internal ids of the drawn devices, in no particular order. A device's coin is the first 64 bits of SHA-256
+   * over the draw's seed and its own id: with a secret seed of 32 random bytes, used once and never stored, the coins are
+   * independent and indistinguishable from chance. The database tosses them, which keeps a large fleet off the event loop.
    */
   async draw(
     db: Executor,

@@ -21,7 +21,7 @@ interface Work {
   readonly signal: AbortSignal
 }
 
-/** How one backup is made, from its copy of the database to the retention of older ones. */
+/** Makes one backup, from the copy of the database to the deletion of old backups. */
 export const createBackupRuns = (parts: {
   readonly config: Config
   readonly database: Database
@@ -34,7 +34,7 @@ export const createBackupRuns = (parts: {
   const { config, database, blobs, files, store, log, now } = parts
   const report = createStoredFilesReport()
 
-  /** Removes what killed ones have left behind, and gives the path of a folder for this one. */
+  /** Removes folders that killed backups left behind, and returns the path of a folder for this one. */
   const stagingFor = async (id: string): Promise<string> => {
     for (const name of await readdir(config.dataDir)) {
       if (name.startsWith(STAGING)) await rm(join(config.dataDir, name), { recursive: true, force: true })
@@ -50,7 +50,7 @@ export const createBackupRuns = (parts: {
     throw new Error(`${faults.slice(0, SHOWN_FAULTS).join(' ')}${more}`)
   }
 
-  /** The new backup is complete, whatever becomes of the old ones. */
+  /** Only logs errors: the new backup is complete, even if old ones cannot be deleted. */
   const prune = async (target: BackupTarget): Promise<void> => {
     try {
       await pruneBackups(target, config.backupKeep)
@@ -60,7 +60,7 @@ export const createBackupRuns = (parts: {
     }
   }
 
-  /** Makes the backup that the table has as running, and writes down that it is complete. */
+  /** Makes the backup that the table shows as running, and records that it is complete. */
   return async (backup: Backup, { url, isVerified, signal }: Work): Promise<void> => {
     const staging = await stagingFor(backup.id)
     try {

@@ -9,10 +9,10 @@ import { dumpServer } from './pg-tools.ts'
 import type { StoredFilesReport } from './stored-files.report.ts'
 import type { BackupSource, DatabaseCopy } from './write-backup.ts'
 
-/** Of the database's lock and of files under way. */
+/** Names of the database's lock and of unfinished files. */
 const NOT_KEYS = /^(\.|database)/
 
-/** Every file that lies in the data folder itself is a key: secrets, and what signs the audit log. */
+/** Returns the files that lie directly in the data folder: each is a key, such as secrets and what signs the audit log. */
 export const keysIn = async (dataDir: string): Promise<BackupSource['keys']> => {
   const entries = await readdir(dataDir, { withFileTypes: true })
   return entries
@@ -33,7 +33,7 @@ const copyServer = async (
   return { kind: dumped === null ? 'none' : 'dump', postgres, rows: null, folder: dumped === null ? null : folder }
 }
 
-/** This installation, to be backed up. */
+/** This installation, as the source of a backup. */
 export const createBackupSource = async (parts: {
   readonly config: Pick<Config, 'dataDir' | 'databaseUrl'>
   readonly database: Database

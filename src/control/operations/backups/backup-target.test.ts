@@ -7,7 +7,7 @@ import { startWorld } from '../../../../test/world.ts'
 import { openBackupTarget, prepareTarget } from './backup-target.ts'
 
 it.runIf(process.platform === 'linux')(
-  'a target that holds backups is recognized without leaving a file open',
+  'a target that contains backups is recognized without leaving a file open',
   async () => {
     const folder = join(await emptyFolder(), 'backups')
     const target = openBackupTarget(folder)
@@ -19,7 +19,7 @@ it.runIf(process.platform === 'linux')(
   },
 )
 
-it('a damaged manifest of an old backup fails no new one, and rotates out like any other', async () => {
+it('a damaged manifest of an old backup does not fail new ones, and rotates out like any other', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
   const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
   const { key } = await world.register('d')

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
 import { writeSynced } from '../../../platform/blobs/staging-area.ts'
@@ -14,7 +15,7 @@ export type { BackupTarget } from './target.ts'
 
 const CHUNK = 256 * 1024
 
-/** What is read of a folder in which there is no such file. @throws bad_request where `root` is a file */
+/** The result of reading a folder without such a file. @throws bad_request if `root` is a file */
 const orMissing =
   <Value>(root: string, value: Value) =>
   (error: NodeJS.ErrnoException): Value => {
@@ -24,14 +25,14 @@ const orMissing =
   }
 
 const UNFINISHED = 'unfinished'
-/** What may be in an empty target: the second is on every new file system. */
+/** Entries that an empty target may have: the second is on every new file system. */
 const NOTHING: readonly string[] = [UNFINISHED, 'lost+found']
 
 async function* chunksOf(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   yield* source
 }
 
-/** A folder of this machine, or one that is mounted. Only the owner may read what is written. */
+/** A folder on this machine, possibly mounted. Only its owner may read what is written. */
 const folderTarget = (root: string): BackupTarget => {
   const list = async (folder: string): Promise<StoredFile[]> => {
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(orMissing(root, []))
@@ -89,7 +90,7 @@ export const openBackupTarget = (url: string): BackupTarget => {
 
 const MARKER = 'tributary-backups.json'
 
-/** Makes sure that the target holds backups, or nothing yet. @throws bad_request */
+/** Checks that the target has backups, or nothing yet. @throws bad_request */
 export const prepareTarget = async (target: BackupTarget): Promise<void> => {
   const marker = await target.read(MARKER)
   if (marker !== null) {
@@ -111,12 +112,12 @@ const FAULTS: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error',
 }
 
-/** Why something failed, for people. */
+/** Returns why something failed, as a message for people. */
 export const reasonOf = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code
   const fault = code === undefined ? undefined : FAULTS[code]
   const path = (error as NodeJS.ErrnoException).path
   if (fault !== undefined && !(error instanceof ServiceError))
     return `${fault}${path === undefined ? '' : ` (${path})`}`
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }

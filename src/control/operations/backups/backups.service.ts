@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
-import { type Config, isLoopback } from '../../../config.ts'
+import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import { isLoopback } from '../../../domain/loopback.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -18,7 +19,7 @@ const LISTED = 100
 
 export type { Backup } from './backups.store.ts'
 
-/** Backups hold the data of all organizations, and the keys. */
+/** Requires an unbound key: backups contain the data of all organizations, and the keys. */
 const assertUnbound = (caller: Caller): void => {
   if (caller.orgId === null) return
   throw forbidden('A backup holds the data of all organizations: this needs an admin key that belongs to none.')
@@ -35,7 +36,7 @@ interface Parts {
   readonly newId: () => string
 }
 
-/** Makes backups, on request and by schedule; one at a time, in one of the processes on a database. */
+/** Makes backups, on request and on schedule; one at a time, in one of the processes that share a database. */
 export const createBackups = (parts: Parts) => {
   const { config, database, store, log, now, newId } = parts
   const write = createBackupRuns(parts)
@@ -132,7 +133,7 @@ export const createBackups = (parts: Parts) => {
       return show(backup.id)
     },
 
-    /** Makes the backup of the schedule when it is due. */
+    /** Makes the scheduled backup if it is due. */
     async tick(): Promise<void> {
       const { backupUrl: url } = config
       await store.failAbandoned(database.sql, now())
@@ -141,15 +142,15 @@ export const createBackups = (parts: Parts) => {
       await ended
     },
 
-    /** The bytes of a stored file from the configured target; null where it has none. They may be wrong. */
+    /** Returns the bytes of a stored file from the configured target, or null if it has none. They may be wrong. */
     async readStored(sha256: string): Promise<Readable | null> {
       return config.backupUrl === null ? null : openBackupTarget(config.backupUrl).read(filePath(sha256))
     },
 
-    /** For a process that is the only one: backups that the table shows as running belong to no process. */
+    /** For a process that is the only one: fails the backups that the table shows as running, which no process is making. */
     forgetDeadHolders: () => store.failAbandoned(database.sql, now(), true),
 
-    /** Ends the one that is being made. */
+    /** Aborts the current backup. */
     async close(): Promise<void> {
       stopping.abort(new Error('The service was stopped.'))
       await current

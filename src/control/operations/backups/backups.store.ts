@@ -21,7 +21,7 @@ export interface Backup {
   readonly endedAt: Date | null
 }
 
-/** While a backup is made, no file is deleted: the copy of the database may refer to it. */
+/** While a backup is being made, no file is deleted, because the copy of the database may refer to it. */
 export const whileRunning: FileReferences = () => sql<boolean>`exists (select from backups where status = 'running')`
 
 const KEPT = 1000
@@ -29,7 +29,7 @@ const KEPT = 1000
 const LEASE = sql`now() + interval '60 seconds'`
 
 export const createBackupsStore = () => ({
-  /** False when another one is running. */
+  /** Returns false if another one is running. */
   async insert(
     db: Executor,
     backup: Pick<Backup, 'id' | 'name' | 'target' | 'isScheduled'>,
@@ -71,7 +71,7 @@ export const createBackupsStore = () => ({
       where id = ${id} and status = 'running'`.execute(db)
   },
 
-  /** Those whose process has not been heard of for as long as a lease lasts, or `all` that run. */
+  /** Fails running backups with expired leases, or all running ones. */
   async failAbandoned(db: Executor, now: Date, all = false): Promise<void> {
     await sql`update backups set status = 'failed', reason = 'The service ended while the backup was made.',
         lease_until = null, ended_at = ${now}
@@ -90,7 +90,7 @@ export const createBackupsStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** The latest to this target, whatever became of it. */
+  /** Returns the latest backup to this target, whatever its status. */
   async latest(db: Executor, target: string): Promise<Backup | null> {
     const { rows } = await sql<Selectable<BackupRow>>`
       select * from backups where target = ${target} order by ordinal desc limit 1`.execute(db)

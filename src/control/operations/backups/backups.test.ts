@@ -21,7 +21,7 @@ interface BackupBody {
   readonly [field: string]: unknown
 }
 
-/** Writes what a backup is requested for, and waits for its end. */
+/** Requests a backup, and waits for its end. */
 const backUp = async (world: World, key: string, body: object): Promise<BackupBody> => {
   const started = await world.request('POST', '/api/v1/backups', { key, body })
   expect([started.status, started.body]).toMatchObject([202, { status: 'running' }])
@@ -38,7 +38,7 @@ const ended = async (world: World, key: string, id: string): Promise<BackupBody>
 
 const svc = (...argv: string[]) => runBuilt(argv, SWIFT_KEYS)
 
-/** The service on a restored folder, with every answer of the API. */
+/** Opens the service on a restored folder; returns a function that calls its API. */
 const openRestored = async (dataDir: string) => {
   const config = {
     ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_ENROLLMENT: 'token', SERVICE_RATE_LIMIT_PER_MINUTE: '100000' }),
@@ -51,10 +51,10 @@ const openRestored = async (dataDir: string) => {
     service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
 }
 
-/** Between two writes of one writer while the backup is made: more of them prove nothing more. */
+/** The pause between two writes of one writer during the backup: more writes would prove nothing more. */
 const PAUSE_MS = 150
 
-/** As it is made after devices have registered and versions have been uploaded, or while they are, and as it opens again. */
+/** Makes a backup after devices register and versions are uploaded, or (`isBusy`) meanwhile; then restores and opens it. */
 const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: boolean }): Promise<void> => {
   const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
@@ -107,16 +107,16 @@ const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: bool
   }
 }
 
-it('a backup under load has every write that was acknowledged before it, and opens as the installation it was', async () => {
+it('a backup under load has every write that was acknowledged before it, and can be restored and opened', async () => {
   await backUpAndOpen(join(await emptyFolder(), 'backups'), { isBusy: true })
 })
 
-it.skipIf(noSwift() !== null)('one in an object store has every write too, and opens', async () => {
+it.skipIf(noSwift() !== null)('a backup in an object store has every write too, and opens', async () => {
   const { endpoint } = await startSwift()
   await backUpAndOpen(`s3://weights/backups?endpoint=${endpoint}&region=us-east-1`, { isBusy: false })
 })
 
-it('only keys that belong to no organization make and see backups', async () => {
+it('only keys without an organization make and see backups', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const fields = { name: 'bound', scopes: ['admin'], org_id: 'default' }
@@ -134,7 +134,7 @@ it('only keys that belong to no organization make and see backups', async () => 
     expect([answer.status, answer.body]).toMatchObject([403, { error: 'forbidden' }])
   }
   const relative = await world.request('POST', '/api/v1/backups', { key: admin, body: { target: 'here' } })
-  // mkdir of Node does not come back from there.
+  // Node's mkdir never returns from there.
   await world.advance(1)
   expect(await backUp(world, admin, { target: '/proc/nope' })).toMatchObject({
     status: 'failed',
@@ -150,14 +150,14 @@ it('only keys that belong to no organization make and see backups', async () => 
   expect(nowhere.body).toMatchObject({ message: 'target: name a folder, or set SERVICE_BACKUP_URL.' })
 })
 
-it('makes backups by schedule, keeps so many, and tells the age of the last', async () => {
+it('makes scheduled backups, keeps the configured number, and reports the age of the last', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
   const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
   const { key } = await world.register('d')
   const names = async () => (await readdir(join(backupUrl, 'backups'))).sort()
   for (let day = 0; day < 3; day++) {
     await world.advance(day === 0 ? 1 : 24 * 3600)
-    // Files that only the first backup needs are old enough to go.
+    // Makes the files old enough to be deleted if only the first backup needs them.
     for (const name of await readdir(join(backupUrl, 'files'), { recursive: true })) {
       await utimes(join(backupUrl, 'files', name), 0, 0)
     }
@@ -177,7 +177,7 @@ it('makes backups by schedule, keeps so many, and tells the age of the last', as
   }
 })
 
-/** Kills a program of the service as soon as `isThere`. */
+/** Runs a program of the service, and kills it as soon as `isThere`. */
 const killed = async (argv: readonly string[], dataDir: string, isThere: () => Promise<boolean>): Promise<void> => {
   const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
@@ -195,7 +195,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   )
 
-it('kill -9 in a backup leaves no whole one, in a restore no folder to start on; both go on when run again', async () => {
+it('kill -9 leaves no complete backup, and no restored folder that can start; both succeed when run again', async () => {
   const dataDir = await freshDataDir()
   const target = join(await emptyFolder(), 'backups')
   await killed(['backup', '--target', target], dataDir, () => exists(join(target, 'files')))
@@ -222,7 +222,7 @@ it('kill -9 in a backup leaves no whole one, in a restore no folder to start on;
   expect((await get('/health', '')).statusCode).toBe(200)
 })
 
-it('one changed byte of a backup is found, when it is verified and when it is restored', async () => {
+it('one changed byte of a backup is found by its verification, and prevents its restore', async () => {
   const world = await startWorld({ durable: true })
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')
@@ -248,16 +248,16 @@ it('one changed byte of a backup is found, when it is verified and when it is re
     exitCode: 1,
     stderr: expect.stringContaining(`The backup is damaged: ${path} is missing in ${target}.`),
   })
-  // What the verification found is copied anew.
+  // The next backup copies the file that the verification removed.
   await world.advance(1)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
 })
 
-it('a file that is just arriving is not missing from the backup; one that a version has is', async () => {
+it('a file that is still arriving does not count as missing from the backup; the file of a version does', async () => {
   const world = await startWorld({ database: 'embedded' })
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')
-  // As another upload leaves it between the record and the bytes, or for an hour when it was killed there.
+  // The state between an upload's record and its bytes, which lasts for an hour if the upload is killed there.
   const arriving = 'ab'.repeat(32)
   await sql`insert into blobs (sha256, size, touched_at, checked_at) values (${arriving}, 4, now(), now())`.execute(
     world.database!.sql,
@@ -280,7 +280,7 @@ const mountFull = async (): Promise<string | null> => {
   return folder
 }
 
-it('a full disk fails the backup with that reason and leaves the service as it was', async ({ skip }) => {
+it('a full disk fails the backup with that reason and does not affect the service', async ({ skip }) => {
   const folder = await mountFull()
   if (folder === null) return skip('a small file system cannot be mounted here')
   const world = await startWorld({ durable: true })
@@ -301,7 +301,7 @@ it('a full disk fails the backup with that reason and leaves the service as it w
   expect((await readFile(join(world.dataDir, 'database', 'PG_VERSION'), 'utf8')).trim()).toBe('18')
 })
 
-it.skipIf(!hasPostgres())('of a PostgreSQL server it has the dump, where pg_dump is installed', async () => {
+it.skipIf(!hasPostgres())('a backup of a PostgreSQL server has the dump if pg_dump is installed', async () => {
   const world = await startWorld({ durable: true, database: 'postgres' })
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')

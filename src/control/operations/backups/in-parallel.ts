@@ -1,7 +1,7 @@
-/** Read or written at the same time: small files wait for the disk or the network. */
+/** How many are read or written at the same time, because small files wait for the disk or the network. */
 const AT_ONCE = 8
 
-/** Each item, a few at a time; ends when the last has, also where one fails. */
+/** Runs `work` for each item, a few at a time. Waits for all that have started, even if one fails. */
 export const inParallel = async <T>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<void>,

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import type { BackupTarget } from './backup-target.ts'
 
-/** A file of the database's folder, or a key: where it was, and its bytes by their hash. */
+/** A file of the database's folder, or a key: its path, and the hash of its bytes. */
 export interface NamedFile {
   readonly path: string
   readonly size: number
@@ -15,16 +15,16 @@ export interface StoredBlob {
   readonly size: number
 }
 
-/** `embedded`: the folder of the embedded database; `dump`: one file of pg_dump; `none`: a server that is backed up by its own tools. */
+/** `embedded`: the embedded database's folder; `dump`: one file of pg_dump; `none`: a server with its own backups. */
 export type DatabaseKind = 'embedded' | 'dump' | 'none'
 
-/** What a backup consists of. It is written last: a backup without it does not exist. */
+/** The contents of a backup. Written last: without it, a backup does not exist. */
 export interface Manifest {
   readonly format: 1
   readonly name: string
-  /** When the database was as it is in the backup. */
+  /** The time of the database's state in the backup. */
   readonly created_at: string
-  /** Of the program that wrote it. */
+  /** The version of the program that wrote it. */
   readonly version: string
   readonly database: {
     readonly kind: DatabaseKind
@@ -47,7 +47,7 @@ const FOLDER = 'backups'
 export const filePath = (sha256: string): string => `files/${sha256.slice(0, 2)}/${sha256}`
 const manifestPath = (name: string): string => `${FOLDER}/${name}.json`
 
-/** `2026-11-23T00-39-03-512Z-7d0b`: sorts by time, and is a file's name anywhere. */
+/** `2026-11-23T00-39-03-512Z-7d0b`: sorts by time, and is a valid file name everywhere. */
 export const backupName = (at: Date, id: string): string =>
   `${at.toISOString().replaceAll(/[:.]/g, '-')}-${id.slice(0, 4)}`
 
@@ -58,7 +58,7 @@ export const writeManifest = async (target: BackupTarget, manifest: Manifest): P
   await target.write(manifestPath(manifest.name), [Buffer.from(`${checksumOf(body)}\n${body}\n`)])
 }
 
-/** @throws bad_request when it is not whole */
+/** @throws not_found if there is none, bad_request if it is not intact */
 export const readManifest = async (target: BackupTarget, name: string): Promise<Manifest> => {
   const source = await target.read(manifestPath(name))
   if (source === null) {
@@ -75,7 +75,7 @@ export const readManifest = async (target: BackupTarget, name: string): Promise<
   return manifest
 }
 
-/** Names of the whole backups, oldest first. */
+/** Names of the complete backups, oldest first. */
 export const listBackups = async (target: BackupTarget): Promise<readonly string[]> =>
   (await target.list(FOLDER))
     .map(({ path }) => path.slice(FOLDER.length + 1))
@@ -83,7 +83,7 @@ export const listBackups = async (target: BackupTarget): Promise<readonly string
     .map((name) => name.slice(0, -'.json'.length))
     .sort()
 
-/** @throws not_found when there is none */
+/** @throws not_found if there is none */
 export const latestBackup = async (target: BackupTarget): Promise<string> => {
   const name = (await listBackups(target)).at(-1)
   if (name === undefined) throw new ServiceError('not_found', `There is no complete backup in ${target.url}.`)
@@ -91,8 +91,8 @@ export const latestBackup = async (target: BackupTarget): Promise<string> => {
 }
 
 /**
- * Deletes all but the `keep` newest backups, and files that no backup needs and that were not written lately. No file is deleted while
- * the manifest of a kept backup cannot be read, because it says which files that one needs.
+ * Deletes all but the `keep` newest backups, and files that no backup needs and that are older than a day. Deletes no file
+ * while the manifest of a kept backup cannot be read, because it lists the files that that backup needs.
  */
 export const pruneBackups = async (target: BackupTarget, keep: number): Promise<void> => {
   const names = await listBackups(target)
@@ -101,7 +101,7 @@ export const pruneBackups = async (target: BackupTarget, keep: number): Promise<
   for (const name of names.slice(-keep)) {
     for (const sha256 of hashesOf(await readManifest(target, name))) needed.add(filePath(sha256))
   }
-  // What is young may belong to a backup that another process is writing.
+  // A newer file may belong to a backup that another process is writing.
   const before = Date.now() - 24 * 60 * 60 * 1000
   for (const { path, modifiedAt } of await target.list('files')) {
     if (!needed.has(path) && modifiedAt.getTime() < before) await target.remove(path)
@@ -111,6 +111,6 @@ export const pruneBackups = async (target: BackupTarget, keep: number): Promise<
 const hashesOf = ({ database, keys, files }: Manifest): readonly string[] =>
   [...database.files, ...keys, ...files].map(({ sha256 }) => sha256)
 
-/** All files that a backup needs, each once. */
+/** Returns all files that a backup needs, each once. */
 export const neededFiles = ({ database, keys, files }: Manifest): ReadonlyMap<string, number> =>
   new Map([...database.files, ...keys, ...files].map(({ sha256, size }) => [sha256, size]))

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { ServiceError } from '../../../domain/errors.ts'
 
-/** The URL without its password, and the environment that carries it: arguments can be read by every user of the machine. */
+/** Returns the URL without its password, and the environment with it: every user of the machine can read arguments. */
 const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEnv } => {
   const url = new URL(databaseUrl)
   const password = decodeURIComponent(url.password)
@@ -9,7 +9,7 @@ const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEn
   return { url: url.href, env: { ...process.env, ...(password !== '' && { PGPASSWORD: password }) } }
 }
 
-/** @returns null when the program is not installed. @throws ServiceError with its output */
+/** @returns null if the program is not installed. @throws ServiceError with its output */
 const run = async (program: string, argv: readonly string[], env: NodeJS.ProcessEnv, signal?: AbortSignal) => {
   const child = spawn(program, argv, { env, stdio: ['ignore', 'ignore', 'pipe'], ...(signal && { signal }) })
   let words = ''
@@ -23,13 +23,13 @@ const run = async (program: string, argv: readonly string[], env: NodeJS.Process
   return true
 }
 
-/** Dumps the database of a server to `file`, by the pg_dump on this machine; null when there is none. */
+/** Dumps the database of a server to `file` with this machine's pg_dump; null if there is none. */
 export const dumpServer = (databaseUrl: string, file: string, signal: AbortSignal): Promise<true | null> => {
   const { url, env } = connectionOf(databaseUrl)
   return run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`, `--dbname=${url}`], env, signal)
 }
 
-/** Restores such a dump, whole or not at all; null when pg_restore is not on this machine. */
+/** Restores such a dump completely or not at all; null if pg_restore is not on this machine. */
 export const restoreServer = (databaseUrl: string, file: string): Promise<true | null> => {
   const { url, env } = connectionOf(databaseUrl)
   const options = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-acl']

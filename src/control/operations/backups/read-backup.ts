@@ -11,7 +11,7 @@ import { type BackupTarget, reasonOf } from './backup-target.ts'
 import { inParallel } from './in-parallel.ts'
 import { filePath, type Manifest, type NamedFile, type StoredBlob } from './manifest.ts'
 
-/** A file of the backup is not what it was. */
+/** A file of the backup is missing or has changed. */
 class DamagedFile extends ServiceError {
   readonly path: string
 
@@ -21,7 +21,7 @@ class DamagedFile extends ServiceError {
   }
 }
 
-/** The bytes of a file of the backup. @throws DamagedFile when it is not there; at its end, when it has changed */
+/** Yields the bytes of a file of the backup. @throws DamagedFile if it is missing, or at its end if it has changed */
 async function* bytesOf(target: BackupTarget, { sha256 }: StoredBlob): AsyncGenerator<Uint8Array, void> {
   const source = await target.read(filePath(sha256))
   const path = filePath(sha256)
@@ -36,7 +36,7 @@ async function* bytesOf(target: BackupTarget, { sha256 }: StoredBlob): AsyncGene
   }
 }
 
-/** A path of a manifest stays inside the folder: the manifest is untrusted. */
+/** Joins a path of the manifest, which is untrusted, and checks that it stays inside the folder. */
 const inside = (folder: string, path: string): string => {
   if (path.split('/').some((part) => part === '..' || part === '') || /[\\:\0]/.test(path)) {
     throw badRequest(`The backup is damaged: it has a file '${path}'.`)
@@ -44,7 +44,7 @@ const inside = (folder: string, path: string): string => {
   return join(folder, ...path.split('/'))
 }
 
-/** Writes a file of the backup, whole and on disk, over one that a killed restore has left behind. Only its owner may read it. */
+/** Writes a complete file of the backup to disk, over one that a killed restore left. Only its owner may read it. */
 const writeNamed = async (target: BackupTarget, folder: string, file: NamedFile): Promise<void> => {
   const handle = await open(inside(folder, file.path), 'w', 0o600)
   try {
@@ -55,7 +55,7 @@ const writeNamed = async (target: BackupTarget, folder: string, file: NamedFile)
   }
 }
 
-/** Writes the database's files (of the embedded one: its folder) to `folder`, which does not exist yet. */
+/** Writes the database's files (of an embedded one: its folder) to `folder`, which must not exist yet. */
 export const restoreDatabaseFiles = async (target: BackupTarget, manifest: Manifest, folder: string): Promise<void> => {
   const { kind, postgres, folders, files } = manifest.database
   if (kind === 'embedded' && postgres !== EMBEDDED_MAJOR) {
@@ -77,7 +77,7 @@ export const restoreKeys = async (target: BackupTarget, { keys }: Manifest, fold
   await syncFolder(folder)
 }
 
-/** Brings the stored files of the backup into `blobs`; those that are there already stay. Returns how many came. */
+/** Restores the stored files of the backup to `blobs`, except existing ones. Returns how many it restored. */
 export const restoreFiles = async (target: BackupTarget, { files }: Manifest, blobs: BlobStore): Promise<number> => {
   let restored = 0
   await inParallel(files, async (file) => {
@@ -105,10 +105,10 @@ const verifyRows = async (manifest: Manifest, dataDir: string): Promise<string[]
 }
 
 /**
- * Tries the backup: starts the embedded database on a copy in `scratch`, compares its rows, and hashes every stored file.
- * Files that have changed are deleted from the target: the next backup brings them again.
+ * Tests the backup: starts the embedded database on a copy in `scratch`, compares its rows, and hashes every stored file.
+ * Deletes changed files from the target, so that the next backup copies them again.
  * @param scratch an empty folder, which the caller removes
- * @returns what is wrong with it, a line each; nothing when it is good
+ * @returns its faults; none if it is good
  */
 export const verifyBackup = async (
   target: BackupTarget,
@@ -121,7 +121,7 @@ export const verifyBackup = async (
     signal?.throwIfAborted()
     await work().catch(async (error: unknown) => {
       faults.push(reasonOf(error))
-      // So that the next backup copies it anew.
+      // Lets the next backup copy it again.
       if (error instanceof DamagedFile) await target.remove(error.path)
     })
   }

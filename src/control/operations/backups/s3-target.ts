@@ -4,7 +4,7 @@ import type { S3Location } from '../../../domain/storage-location.ts'
 import type { ObjectStore } from '../../../platform/blobs/object-store.ts'
 import type { BackupTarget } from './target.ts'
 
-/** Told from faults of the store: what the source throws says why a file cannot be backed up. */
+/** Distinguishes errors of the source, which say why a file cannot be backed up, from faults of the store. */
 const remembering = (source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) => {
   let failed: { readonly error: unknown } | null = null
   const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -18,10 +18,10 @@ const remembering = (source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) =
   return { body: Readable.from(chunks(), { objectMode: false }), failure: () => failed }
 }
 
-/** A bucket, or what is below a prefix of it. An object is there whole or not at all. */
+/** A bucket, or a prefix of it. An object is stored completely or not at all. */
 export const s3Target = (url: string, location: S3Location): BackupTarget => {
   let opened: Promise<ObjectStore> | null = null
-  // Loaded when it is needed: the SDK takes longer than all the rest.
+  // Loaded on demand: loading the SDK takes longer than everything else.
   const objects = (): Promise<ObjectStore> =>
     (opened ??= import('../../../platform/blobs/s3-objects.ts').then(({ openS3Objects }) => openS3Objects(location)))
 
@@ -54,7 +54,7 @@ export const s3Target = (url: string, location: S3Location): BackupTarget => {
     list: async (folder) => (await objects()).list(`${folder}/`),
     remove: async (path) => (await objects()).remove(path),
     isEmpty: async () => (await (await objects()).list('')).length === 0,
-    // A multipart upload that was cut off is no object; the bucket's lifecycle rule deletes its parts.
+    // An interrupted multipart upload is not an object; the bucket's lifecycle rule deletes its parts.
     sweep: async () => undefined,
   }
 }

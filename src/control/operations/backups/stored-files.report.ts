@@ -5,7 +5,7 @@ import type { StoredBlob } from './manifest.ts'
 const PAGE = 1000
 
 export const createStoredFilesReport = () => ({
-  /** Every stored file, in the order of hashes. */
+  /** Returns every stored file, ordered by hash. */
   async *all(db: Executor): AsyncGenerator<StoredBlob> {
     for (let after = ''; ; ) {
       const { rows } = await sql<StoredBlob>`

@@ -2,6 +2,6 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { StoredBlob } from './manifest.ts'
 import { createStoredFilesReport } from './stored-files.report.ts'
 
-/** Every stored file that the database knows. */
+/** Returns every stored file that the database lists. */
 export const listStoredFiles = (database: Database): AsyncIterable<StoredBlob> =>
   createStoredFilesReport().all(database.sql)

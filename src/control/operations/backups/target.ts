@@ -1,24 +1,24 @@
 import type { Readable } from 'node:stream'
 
 export interface StoredFile {
-  /** From the target's root, with slashes: `files/ab/abcd…`. */
+  /** Relative to the target's root, with slashes: `files/ab/abcd…`. */
   readonly path: string
   readonly size: number
   readonly modifiedAt: Date
 }
 
-/** Where backups are kept: files by path, each whole or not there. */
+/** Where backups are stored: files by path, each complete or absent. */
 export interface BackupTarget {
-  /** Without passwords, for people. */
+  /** Without passwords, for display. */
   readonly url: string
-  /** Null when there is no such file. */
+  /** Null if there is no such file. */
   read(path: string): Promise<Readable | null>
-  /** Durable when it returns; over an existing file too. When it throws, what was there before is there. */
+  /** Durable when it returns; may replace a file. If it throws, the previous file is still there. */
   write(path: string, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>
-  /** All files below a folder; none when it is not there. */
+  /** All files below a folder; none if it does not exist. */
   list(folder: string): Promise<readonly StoredFile[]>
   remove(path: string): Promise<void>
-  /** Whether there is nothing in it, or only what a killed writer has left behind. */
+  /** True if it contains nothing, or only what killed writers have left behind. */
   isEmpty(): Promise<boolean>
   /** Deletes what killed writers have left behind. */
   sweep(): Promise<void>

@@ -17,24 +17,24 @@ import {
   writeManifest,
 } from './manifest.ts'
 
-/** A copy of the database that no longer changes, on local disk. */
+/** An unchanging copy of the database on local disk. */
 export interface DatabaseCopy {
   readonly kind: DatabaseKind
   readonly postgres: string
   readonly rows: Readonly<Record<string, number>> | null
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly folder: string | null
 }
 
 export interface BackupSource {
-  /** The database as of now, copied into a folder that does not exist yet. */
+  /** Copies the current database into a folder that must not exist yet. */
   copyDatabase(folder: string): Promise<DatabaseCopy>
   /** Paths of the key files. */
   readonly keys: readonly { readonly path: string; readonly name: string }[]
-  /** Called once the database is copied: every file that it names is among them. */
+  /** Called after the database is copied, so that they include every file that it names. */
   storedFiles(): AsyncIterable<StoredBlob>
   readFile(sha256: string): Promise<Readable>
-  /** Whether something refers to the file, after it could not be read. */
+  /** Whether anything refers to the file. Called after it could not be read. */
   isReferenced(sha256: string): Promise<boolean>
 }
 
@@ -69,7 +69,7 @@ const hashFile = async (path: string): Promise<string> => {
 
 class WrongBytes extends Error {}
 
-/** Passes the bytes on, and throws at their end where they are not those of this hash. */
+/** Passes the bytes on, and throws at their end if they do not have this hash. */
 async function* checked(source: AsyncIterable<Uint8Array>, sha256: string, signal: AbortSignal) {
   const hash = createHash('sha256')
   for await (const chunk of source) {
@@ -89,7 +89,7 @@ const createCopier = async (target: BackupTarget, signal: AbortSignal) => {
       signal.throwIfAborted()
       const path = filePath(sha256)
       if (existing.get(path) === size) return
-      // At once: of two files with the same bytes, one is copied.
+      // Set before copying, so that of two files with the same bytes, one is copied.
       existing.set(path, size)
       try {
         await target.write(path, checked(await open(), sha256, signal))
@@ -103,7 +103,7 @@ const createCopier = async (target: BackupTarget, signal: AbortSignal) => {
   }
 }
 
-/** Small, and read once: some are appended to meanwhile. */
+/** Small, and read once, because some are appended to meanwhile. */
 const readKeys = (source: BackupSource) =>
   Promise.all(source.keys.map(async ({ path, name }) => ({ name, bytes: await readFile(path) })))
 
@@ -130,7 +130,7 @@ const copyDatabaseFiles = async (copier: Copier, { folder, kind, postgres, rows 
   return { kind, postgres, rows, folders: tree.folders.map(nameOf), files }
 }
 
-/** The stored files that are in the target now, and those that could not be copied. */
+/** Returns the stored files that are in the target now, and those that could not be copied. */
 const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
   const files: StoredBlob[] = []
   const unreadable: { sha256: string; reason: string }[] = []
@@ -146,9 +146,9 @@ const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
   }
   await inParallel(source.storedFiles(), async (blob) => {
     const failure = await copy(blob)
-    // A file is recorded before its bytes are in place; until they are, nothing refers to it, as to one that was deleted.
+    // A file is recorded before its bytes are in place; until then, nothing refers to it, as with a deleted one.
     if (failure === null || !(await source.isReferenced(blob.sha256))) return
-    // It may have arrived in between.
+    // It may have arrived in the meantime.
     const again = await copy(blob)
     if (again !== null) unreadable.push({ sha256: blob.sha256, reason: again.message })
   })
@@ -157,7 +157,7 @@ const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
 
 class Unreadable extends Error {}
 
-/** The file's bytes; distinguishes errors in reading from errors in writing. */
+/** Returns the file's bytes; distinguishes errors in reading from errors in writing. */
 const readable = async (source: BackupSource, sha256: string): Promise<AsyncIterable<Uint8Array>> => {
   const stream = await source.readFile(sha256).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === 'unavailable') throw error
@@ -184,9 +184,9 @@ const assertWhole = async (target: BackupTarget, manifest: Manifest): Promise<vo
 }
 
 /**
- * Writes a backup to the target. Files that are in it already are not copied again. It exists once its manifest is written,
- * which is last.
- * @param staging a folder that does not exist yet, for the copy of the database; the caller removes it
+ * Writes a backup to the target, without copying files that are already there. The manifest, which is written last,
+ * completes it.
+ * @param staging a folder for the copy of the database, which must not exist yet; the caller removes it
  */
 export const writeBackup = async (options: {
   readonly target: BackupTarget
@@ -199,7 +199,7 @@ export const writeBackup = async (options: {
   const { target, source, name, staging, at, signal } = options
   await prepareTarget(target)
   const copier = await createCopier(target, signal)
-  // Before the database: what signs it must not be ahead of it.
+  // Before the database: the keys that sign it must not be newer than it.
   const keys = await readKeys(source)
   const database = await source.copyDatabase(staging)
   const manifest: Manifest = {

@@ -11,16 +11,16 @@ export interface Place {
 }
 
 const READ_AT_ONCE = 500
-/** What stays in memory for those who are not as fast. */
+/** How many events stay in memory for slower followers. */
 const KEPT = 2000
-/** Hints may be lost. */
+/** Reads again after this time, because hints may be lost. */
 const LOOK_AGAIN_MS = 2000
-/** An open transaction holds events back, and there is no notification when it ends. */
+/** An open transaction holds events back, and its end sends no notification. */
 const HELD_BACK_MS = 100
 
 const NEVER = new AbortController().signal
 
-/** Reads the outbox once for all its followers in this process, and only while there are any. */
+/** Reads the outbox once for all followers in this process, and only while there are any. */
 export const createEventTail = (parts: {
   readonly database: Database
   readonly store: OutboxStore
@@ -45,7 +45,7 @@ export const createEventTail = (parts: {
     news.notify('event')
   }
 
-  /** Reads what is new; true when an open transaction holds more of it back. */
+  /** Reads new events; returns true if an open transaction holds more of them back. */
   const readOn = async (): Promise<boolean> => {
     for (;;) {
       const found = await store.after(database.sql, position, READ_AT_ONCE)
@@ -77,7 +77,7 @@ export const createEventTail = (parts: {
   }
 
   return {
-    /** Begins to follow at the newest event; each follower calls `leave` once. */
+    /** Starts to follow at the newest event; each follower must call `leave` once. */
     async follow(): Promise<Place> {
       followers++
       try {
@@ -95,7 +95,7 @@ export const createEventTail = (parts: {
       followers--
     },
 
-    /** The events read since then; null if they are more than are kept. */
+    /** Returns the events read since then, or null if there are more than are kept. */
     since(place: number): { readonly events: readonly StoredEvent[]; readonly next: number } | null {
       const behind = next - place
       if (behind > recent.length) return null

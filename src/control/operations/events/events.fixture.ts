@@ -14,7 +14,7 @@ export interface ReceivedStream {
   close(): void
 }
 
-/** Reads an event stream as a client does; closed when the test ends. */
+/** Reads an event stream like a client; closed when the test ends. */
 export const openStream = async (
   baseUrl: string,
   {

@@ -1,6 +1,6 @@
 import type { Frame } from './events.service.ts'
 
-/** A frame as server-sent events have it (WHATWG HTML, section 9.2). */
+/** Returns a frame in the format of server-sent events (WHATWG HTML, section 9.2). */
 export const presentFrame = (frame: Frame): string => {
   switch (frame.kind) {
     case 'ping':

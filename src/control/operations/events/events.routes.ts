@@ -12,7 +12,7 @@ import type { Events, Frame } from './events.service.ts'
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
-  // Proxies such as nginx would collect the events otherwise.
+  // Proxies such as nginx would otherwise buffer the events.
   'x-accel-buffering': 'no',
 } as const
 
@@ -28,7 +28,6 @@ export const eventsRoutes = (app: App, events: Events): void => {
         description:
           "Stream the organization's events as server-sent events until the client disconnects, for at most 15 minutes. To " +
           'continue, reconnect to any process with Last-Event-ID. 204: too many streams are open; poll instead.',
-        'x-extension': true,
         produces: ['text/event-stream'],
         querystring: EventsQuery,
         headers: EventsHeaders,

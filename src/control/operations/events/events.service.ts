@@ -5,14 +5,14 @@ import type { EventTail, Place } from './event-tail.service.ts'
 import { federationsOf } from './memberships.report.ts'
 import type { EventFilter, OutboxStore, Position, StoredEvent } from './outbox.store.ts'
 
-/** What a stream sends: where it begins, that it has missed something, an event, or a keep-alive. */
+/** What a stream sends: that it starts, that it has missed events, an event, or a keep-alive. */
 export type Frame =
   | { readonly kind: 'ready' | 'resync'; readonly id: number | null }
   | { readonly kind: 'event'; readonly event: StoredEvent }
   | { readonly kind: 'ping' }
 
 interface Client {
-  /** The id of the last event that it has seen; undefined: it begins now. */
+  /** The id of the last event that it received; undefined to start now. */
   readonly lastEventId: string | undefined
   readonly gone: AbortSignal
 }
@@ -21,16 +21,16 @@ const MAX_PER_KEY = 8
 const MAX_PER_PROCESS = 1000
 /** Also how often a stream checks that its key and session are still valid (docs/decisions/0058). */
 const PING_MS = 15_000
-/** Clients then reconnect, which spreads streams over the processes. */
+/** Clients reconnect after this time, which spreads streams over the processes. */
 const LIFETIME_MS = 15 * 60_000
 const REPLAYED_AT_ONCE = 500
 
-/** Streams of what happens, for one caller each. */
+/** Event streams, each for one caller. */
 export const createEvents = (parts: {
   readonly database: Database
   readonly store: OutboxStore
   readonly tail: EventTail
-  /** Whether the caller's key, and session, are still valid. */
+  /** Whether the caller's key and session are still valid. */
   readonly isStillIn: (caller: Caller) => Promise<boolean>
   readonly now: () => Date
 }) => {
@@ -38,7 +38,7 @@ export const createEvents = (parts: {
   const streamsOf = new Map<string, number>()
   let streams = 0
 
-  /** False when the key, or the process, has as many streams as it may. */
+  /** Counts a new stream. False if the key or the process has as many as it may, or the service stops. */
   const enter = (key: string): boolean => {
     const count = streamsOf.get(key) ?? 0
     if (count >= MAX_PER_KEY || streams >= MAX_PER_PROCESS || tail.news.isClosed()) return false
@@ -54,13 +54,13 @@ export const createEvents = (parts: {
     else streamsOf.set(key, left)
   }
 
-  /** The place of the last event that the client has seen; null when it has been deleted since, or never was. */
+  /** Returns the position of the last event that the client received, or null if it was deleted or never existed. */
   const positionOf = async (lastEventId: string): Promise<Position | null> => {
     const id = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : null
     return id === null ? null : store.find(database.sql, id)
   }
 
-  /** The missed events, up to where the stream continues live. */
+  /** Yields the missed events, up to where the live stream continues. */
   async function* replay(from: Position, to: Position, filter: EventFilter): AsyncGenerator<Frame> {
     for (let at = from; ; ) {
       const events = await store.between(database.sql, { from: at, to }, filter, REPLAYED_AT_ONCE)
@@ -70,7 +70,7 @@ export const createEvents = (parts: {
     }
   }
 
-  /** Live events, until the stream's time is over; a client that reads too slowly comes again with its last id. */
+  /** Yields live events until the stream's time is over; a client that reads too slowly reconnects with its last id. */
   async function* live(
     from: number,
     wanted: EventFilter,
@@ -95,7 +95,7 @@ export const createEvents = (parts: {
       const found = tail.since(place)
       if (found === null) return
       place = found.next
-      // A process that reads later than another meets events again that the client has from there.
+      // A process that reads later than another gets events again that the client has received from there.
       const events = found.events.filter((event) => isFor(event, filter) && (last === null || isLater(event, last)))
       for (const event of events) yield { kind: 'event', event }
       if (events.length > 0) quietSince = performance.now()
@@ -126,8 +126,8 @@ export const createEvents = (parts: {
 
   return {
     /**
-     * What happens from now on, or since the event with the id `lastEventId`, in the caller's organization: until `gone` aborts,
-     * its time is over, or the service stops. Null when there are too many streams.
+     * Streams the events of the caller's organization from now on, or since the event with the id `lastEventId`, until
+     * `gone` aborts, its time is over, or the service stops. Null if there are too many streams.
      * @throws forbidden for a topic that the caller may not read
      */
     async open(

@@ -16,7 +16,7 @@ const startRound = async (world: World, key: string, fields: object = {}) => {
   return round as { id: string; round_number: number; org_id: string | null }
 }
 
-/** The next event that is about this. */
+/** Returns the next event of this type. */
 const nextOf = async (stream: ReceivedStream, type: string) => {
   for (;;) {
     const event = await stream.next()
@@ -25,7 +25,7 @@ const nextOf = async (stream: ReceivedStream, type: string) => {
 }
 
 describe('the event stream', () => {
-  it('says that a round has started, was delivered to, closed and completed, and that it brought a model', async () => {
+  it('reports that a round has started, received an update, closed, and completed, and that it made a model', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
     const stream = await openStream(world.baseUrl, { key, query: '?topics=round,model' })
@@ -34,7 +34,7 @@ describe('the event stream', () => {
       'text/event-stream; charset=utf-8',
       'no',
     ])
-    // With the id of the newest event, if what the device brought about has been written already.
+    // Has the id of the newest event, if the event of the registration is already written.
     expect(await stream.next()).toMatchObject({ event: 'ready', data: {} })
     const round = await startRound(world, key)
     const subject = { kind: 'round', id: round.id }
@@ -62,7 +62,7 @@ describe('the event stream', () => {
     })
   })
 
-  it('tells the members of a federation of its rounds and jobs, whoever of them started them, and nobody else', async () => {
+  it('reports rounds and jobs of a federation to its members, whichever started them, and to no others', async () => {
     const { world, send, keyOf, found } = await openLeague()
     const acme = await keyOf('acme')
     const federation = await found(['rival'])
@@ -78,7 +78,7 @@ describe('the event stream', () => {
     expect(started?.data).toMatchObject({ subject: { id: round.body.id } })
     await send(acme, 'POST', `/training/rounds/${round.body.id}/cancel`, {})
     expect((await nextOf(streams.rival, 'round.failed'))?.data).toMatchObject({ subject: { id: round.body.id } })
-    // Who has missed it is told again, and still nobody else.
+    // A member that missed the event receives it later, and still no others do.
     const again = await openStream(world.baseUrl, {
       key: await keyOf('rival'),
       query: '?topics=round',
@@ -116,10 +116,10 @@ describe('the event stream', () => {
     })
   })
 
-  it('goes on behind the last event that a client has seen, and says where it cannot', async () => {
+  it('continues after the last event that a client received, and reports where it cannot', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
-    // Writes the event of that, so that it takes no number later.
+    // Writes the event of the registration, so that it takes no later number.
     await world.advance(1)
     const first = await openStream(world.baseUrl, { key, query: '?topics=round' })
     expect((await first.next())?.event).toBe('ready')
@@ -148,7 +148,7 @@ describe('the event stream', () => {
     expect((await late.next())?.event).toBe('resync')
   })
 
-  it('shows an organization nothing of another', async () => {
+  it('shows an organization no events of another', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey!
     const keyOf = async (name: string) => {
@@ -180,7 +180,7 @@ describe('the event stream', () => {
     ]).toEqual([403, 400])
   })
 
-  it('is one of eight for each key, and 204 says that there are no more', async () => {
+  it('is limited to eight for each key, and 204 means that there are no more', async () => {
     const world = await startWorld()
     const [{ key }, other] = [await world.register('a'), await world.register('b')]
     const streams: ReceivedStream[] = []
@@ -191,7 +191,7 @@ describe('the event stream', () => {
     await expect.poll(async () => (await openStream(world.baseUrl, { key })).status).toBe(200)
   })
 
-  it('ends when its key was revoked, or its session ended, before it says anything more', async () => {
+  it('ends when its key was revoked or its session ended, before it sends anything more', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey!
     const make = async (name: string) => {
@@ -240,7 +240,7 @@ describe('the event stream', () => {
     expect((await (await openStream(world.baseUrl, { key })).next())?.event).toBe('ready')
   })
 
-  it.skipIf(!hasPostgres())('is told by one process what happens at another, and goes on there', async () => {
+  it.skipIf(!hasPostgres())('receives events of one process at another, and continues there', async () => {
     const [databaseUrl, dataDir] = [await freshPostgresUrl(), await emptyFolder()]
     const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), databaseUrl, dataDir, port: 0 }
     const start = async () => {
@@ -272,7 +272,7 @@ describe('the event stream', () => {
   })
 })
 
-it('what was counted is written later when the database refuses it once', async () => {
+it('counted events are written later if the database refuses them once', async () => {
   const world = await startWorld()
   await world.register('phone')
   const { sql: db } = world.database!
@@ -282,4 +282,21 @@ it('what was counted is written later when the database refuses it once', async 
   await world.service.runDueTasks()
   const { rows } = await sql`select type, payload from events_outbox where type = 'device.registered'`.execute(db)
   expect(rows).toEqual([{ type: 'device.registered', payload: { count: 1 } }])
+})
+
+it('a device’s own key may not follow approvals, and the error says so', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const body = { device_id: 'd', org_id: 'o' }
+  const answer = await world.request('POST', '/api/v1/devices/register', { key: world.service.firstAdminKey!, body })
+  const key = (answer.body as { api_key: string }).api_key
+  const refused = await world.request('GET', '/api/v1/events?topics=approval', { key })
+  expect(refused).toMatchObject({
+    status: 403,
+    body: { message: "topics: a device's own key may not follow 'approval'. Leave it out, or use another key." },
+  })
+  const other = await world.request('GET', '/api/v1/events?topics=group', { key })
+  expect(other).toMatchObject({
+    status: 403,
+    body: { message: expect.stringContaining("needs the scope 'devices:read'") },
+  })
 })

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** The federations that the organization is an active member of. */
+/** Returns the federations in which the organization is an active member. */
 export const federationsOf = async (db: Executor, orgId: string | null): Promise<string[]> => {
   if (orgId === null) return []
   const rows = await db

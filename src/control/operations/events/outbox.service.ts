@@ -33,7 +33,7 @@ const ofModel = (
   payload: { version },
 })
 
-/** Whatever becomes of the round, its noise was booked when it started. */
+/** A round's noise was booked when it started, whatever its result. */
 const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundFacts): readonly NewEvent[] =>
   !isPrivate || federationId === null
     ? []
@@ -55,7 +55,7 @@ const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload:
   payload,
 })
 
-/** Counts what happens to thousands of devices at a time: what was counted since the last time, and how to count it again. */
+/** Counts what happens to thousands of devices; returns a function that takes the counts, with a way to put them back. */
 const countHints = (events: Pick<ControlEventBus, 'afterCommit'>) => {
   let rounds = new Map<string, RoundFacts>()
   let registered = new Map<string | null, number>()
@@ -99,9 +99,9 @@ const countHints = (events: Pick<ControlEventBus, 'afterCommit'>) => {
 }
 
 /**
- * Writes down what happens, in the transaction in which it happens, for those who follow it from outside: one statement for
- * each transaction. What happens to thousands of devices at a time, updates and registrations, is counted in memory and written
- * once a second; a crash loses such a hint, and readers see what it was about when they next look.
+ * Writes events for external followers in the transactions that cause them, one statement for each transaction. What happens
+ * to thousands of devices at a time, updates and registrations, is counted in memory and written once a second; a crash
+ * loses such a hint, and readers see the change when they next look.
  */
 export const createOutbox = (parts: {
   readonly database: Database
@@ -112,7 +112,7 @@ export const createOutbox = (parts: {
   const { database, store, events, now } = parts
   const written = new WeakMap<Executor, Map<string, NewEvent>>()
 
-  /** Of several events of one type about one thing, the last counts. */
+  /** Of several events of one type about one subject, keeps the last. */
   const write = (tx: Executor, event: NewEvent): void => {
     let rows = written.get(tx)
     if (rows === undefined) {
@@ -186,7 +186,7 @@ export const createOutbox = (parts: {
   const takeHints = countHints(events)
 
   return {
-    /** Writes down what was only counted. */
+    /** Writes the events that were only counted. */
     async flush(): Promise<void> {
       const { hints, putBack } = takeHints()
       if (hints.length === 0) return
@@ -199,13 +199,13 @@ export const createOutbox = (parts: {
       database.hints.send('events')
     },
 
-    /** Brings events that a dump brought from another server into the order of this one. */
+    /** Renumbers events that a dump brought from another server. */
     async takeOver(): Promise<void> {
       const order = createForeignOrderStore()
       await database.transaction((tx) => order.renumber(tx))
     },
 
-    /** Deletes what is older than a day. */
+    /** Deletes events older than a day. */
     async retire(): Promise<void> {
       const before = new Date(now().getTime() - RETENTION_MS)
       while ((await store.retire(database.sql, before, RETIRED_AT_ONCE)) === RETIRED_AT_ONCE);

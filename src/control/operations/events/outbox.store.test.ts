@@ -20,7 +20,7 @@ const event = (id: string, fields: Partial<NewEvent> = {}): NewEvent => ({
 
 const add = (database: Database, ...events: NewEvent[]) => database.transaction((tx) => store.insertAll(tx, events, at))
 
-/** Transactions of other databases of the same server are open too, and hold back what is committed meanwhile. */
+/** Open transactions of other databases on the same server also hold back what is committed meanwhile. */
 const settled = (database: Database) =>
   expect.poll(async () => (await store.after(database.sql, null, 10)).every(({ isSettled }) => isSettled)).toBe(true)
 
@@ -33,7 +33,7 @@ const signal = () => {
 const ids = (events: readonly { subject: { id: string | null } }[]) => events.map(({ subject }) => subject.id)
 
 eachDatabase('the outbox', (open) => {
-  it('gives events back in order, as they were written', async () => {
+  it('returns events in order, as they were written', async () => {
     const database = await open()
     expect(await store.head(database.sql)).toBeNull()
     await add(database, event('a', { orgId: 'acme' }), event('b'))
@@ -55,7 +55,7 @@ eachDatabase('the outbox', (open) => {
     expect(await store.after(database.sql, last!, 10)).toEqual([])
   })
 
-  it('ends where the last transaction is, also where its number has a digit more', async () => {
+  it('ends at the last transaction, even if its number has one digit more', async () => {
     const database = await open()
     await add(database, event('a'), event('b'))
     const [first, last] = await store.after(database.sql, null, 10)
@@ -67,7 +67,7 @@ eachDatabase('the outbox', (open) => {
     expect(await store.head(database.sql)).toEqual({ tx: '10', id: last!.id })
   })
 
-  it("replays a stretch of one organization's events, of the topics asked for", async () => {
+  it("replays a range of one organization's events, of the requested topics", async () => {
     const database = await open()
     await add(database, event('0'))
     await settled(database)
@@ -81,7 +81,7 @@ eachDatabase('the outbox', (open) => {
     expect(ids(await store.between(database.sql, { from, to }, { ...ALL, orgId: 'acme' }, 10))).toEqual(['a'])
   })
 
-  it('forgets what is old, but never the newest', async () => {
+  it('deletes old events, but never the newest', async () => {
     const database = await open()
     await add(database, event('a'), event('b'), event('c'))
     const later = new Date(at.getTime() + 1)
@@ -98,7 +98,7 @@ describe.skipIf(!hasPostgres())('events of another server (PostgreSQL)', () => {
     const order = createForeignOrderStore()
     await add(database, event('a'), event('b'), event('c'), event('d'))
     expect(await database.transaction((tx) => order.renumber(tx))).toBe(false)
-    // As a dump brings them: the second was written by a later transaction than the third.
+    // As in a dump: the second was written by a later transaction than the third.
     await sql`update events_outbox e set tx = (900000000 + (array[1, 7, 3, 9])[place])::text::xid8
       from (select id, row_number() over (order by id) as place from events_outbox) p where p.id = e.id`.execute(
       database.sql,

@@ -5,7 +5,7 @@ import type { OutboxRow } from '../../../platform/db/operations-rows.ts'
 
 export interface NewEvent {
   readonly orgId: string | null
-  /** The federation whose active members see the event too; null: none. */
+  /** Active members of this federation see the event too; null for none. */
   readonly federationId: string | null
   readonly type: string
   /** Without an id it is about several of the kind. */
@@ -14,8 +14,8 @@ export interface NewEvent {
 }
 
 /**
- * A place in the outbox. Events are ordered by the transaction that wrote them, then by number: a transaction that commits
- * late then never adds something before what was read.
+ * A position in the outbox. Events are ordered by the transaction that wrote them, then by number, so that a transaction
+ * that commits late never adds an event before what was read.
  */
 export interface Position {
   readonly tx: string
@@ -24,15 +24,15 @@ export interface Position {
 
 export interface StoredEvent extends NewEvent, Position {
   readonly at: Date
-  /** Every transaction up to its own has ended: nothing can come before it any more. */
+  /** Every transaction up to its own has ended, so that nothing can come before it anymore. */
   readonly isSettled: boolean
 }
 
-/** Which organization's events, and of which topics. */
+/** Selects events by organization and topics. */
 export interface EventFilter {
-  /** Null: of every organization. */
+  /** Null for every organization. */
   readonly orgId: string | null
-  /** Of which it is an active member. */
+  /** The federations in which it is an active member. */
   readonly federationIds: readonly string[]
   readonly topics: readonly EventTopic[]
 }
@@ -55,7 +55,7 @@ export const createOutboxStore = () => ({
       .execute()
   },
 
-  /** Where the events end now; null where there is none. */
+  /** Returns the position of the newest event, or null if there is none. */
   async head(db: Executor): Promise<Position | null> {
     const { rows } = await sql<Position>`
       select tx::text as tx, id from events_outbox where ${isSettled} order by events_outbox.tx desc, id desc limit 1`.execute(
@@ -64,7 +64,7 @@ export const createOutboxStore = () => ({
     return rows[0] ?? null
   },
 
-  /** Where this event stands; null when there is no such one any more. */
+  /** Returns the position of this event, or null if it no longer exists. */
   async find(db: Executor, id: number): Promise<Position | null> {
     const { rows } = await sql<Position>`select tx::text as tx, id from events_outbox where id = ${id}`.execute(db)
     return rows[0] ?? null
@@ -78,7 +78,7 @@ export const createOutboxStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** Those after `from`, up to `to` with it, in order. */
+  /** Returns the events after `from`, up to and including `to`, in order. */
   async between(
     db: Executor,
     { from, to }: { readonly from: Position; readonly to: Position },
@@ -93,7 +93,7 @@ export const createOutboxStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** Deletes some of what is older; returns how many. The newest stays: by it readers know that they have missed nothing. */
+  /** Deletes some older events; returns how many. The newest stays: it tells readers that they have missed nothing. */
   async retire(db: Executor, before: Date, limit: number): Promise<number> {
     const { rows } = await sql`
       delete from events_outbox where id in (

@@ -31,7 +31,7 @@ const MAPPING = {
 }
 const BUSY = { type: 'es_rejected_execution_exception', reason: 'rejected execution of coordinating operation' }
 
-/** Answers as Elasticsearch's bulk API does: 200, with a status for each document; it stores each id once. */
+/** Responds like Elasticsearch's bulk API: 200, with a status for each document; it stores each id once. */
 const startIndex = async () => {
   const receiver = await startReceiver()
   const documents = new Map<string, Sent>()
@@ -73,7 +73,7 @@ const start = async () => {
     show,
     create: (endpoint: string, topics = ['group']) =>
       ask<Integration>('POST', AT, { kind: 'logs', type: 'elasticsearch', endpoint, topics }),
-    /** Something happens: a group is created. */
+    /** Causes an event by creating a group. */
     happen: (name: string) => ask<{ id: string }>('POST', '/api/v1/device-groups', { org_id: 'o', name }),
     until: async (id: string, isDone: (shown: Integration) => boolean): Promise<Integration> => {
       for (let minute = 0; minute < 60; minute++) {
@@ -86,7 +86,7 @@ const start = async () => {
   }
 }
 
-it('events that Elasticsearch is too busy for, inside an answer with status 200, are sent again until it has them', async () => {
+it('events that Elasticsearch is too busy for, inside a response with status 200, are sent until accepted', async () => {
   const { create, happen, until } = await start()
   const index = await startIndex()
   let isBusy = true
@@ -104,10 +104,10 @@ it('events that Elasticsearch is too busy for, inside an answer with status 200,
   expect(index.documents.size).toBe(2)
 })
 
-it('an event that does not fit the mapping is set aside with the reason, and the others are stored once each', async () => {
+it('an event that does not fit the mapping is set aside with the reason, and the others are stored once', async () => {
   const { ask, create, happen, until } = await start()
   const index = await startIndex()
-  // Away until all has happened, so that the events come in one request.
+  // Unavailable until all events exist, so that they come in one request.
   let isAway = true
   const answer = index.receiver.answer
   index.receiver.answer = (request, response) =>
@@ -131,7 +131,7 @@ it('an event that does not fit the mapping is set aside with the reason, and the
 })
 
 it.skipIf(!hasPostgres())(
-  'an event that waits for another transaction to end is told as waiting, and is sent then',
+  'an event that waits for another transaction to end is shown as pending, and is sent then',
   async () => {
     const { world, create, show, happen, until } = await start()
     const index = await startIndex()
@@ -153,7 +153,7 @@ it.skipIf(!hasPostgres())(
   },
 )
 
-it('two installations write into one index without taking each other’s events for their own', async () => {
+it('two installations that write into one index do not confuse their events', async () => {
   const index = await startIndex()
   for (const name of ['a', 'b']) {
     const { create, happen, until } = await start()
@@ -166,7 +166,7 @@ it('two installations write into one index without taking each other’s events 
   expect(types).toEqual(each.flatMap((type) => [type, type]))
 })
 
-it('a page with status 200 that is no answer of the bulk API is not taken for a delivery', async () => {
+it('a page with status 200 that is not a response of the bulk API does not count as a delivery', async () => {
   const { create, happen, until, ask } = await start()
   const { receiver } = await startIndex()
   receiver.answer = (_request, response) => void response.writeHead(200).end('<html>Sign in</html>')

@@ -1,4 +1,4 @@
-/** Why a receiver that answered with success has not stored everything: as if this had been its status and its response. */
+/** Why a receiver that reported success has not stored everything: as if these had been its status and its response. */
 export interface Refusal {
   readonly status: number
   readonly response: string
@@ -9,7 +9,7 @@ interface Item {
   readonly error: unknown
 }
 
-/** The document is there: it was stored the last time. */
+/** The document exists: it was stored the last time. */
 const ALREADY_STORED = 409
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -23,7 +23,7 @@ export const parsed = (text: string): unknown => {
   }
 }
 
-/** Null where it is no answer of a bulk API; of an answer without errors, nothing else is read. */
+/** Null if it is not a response of a bulk API. Reads nothing else of a response without errors. */
 const itemsOf = (text: string): readonly Item[] | null => {
   const answer = parsed(text)
   if (!isObject(answer)) return null
@@ -42,8 +42,8 @@ const textOf = (error: unknown): string => {
 }
 
 /**
- * What Elasticsearch's bulk API says inside an answer with status 200: each document has a status of its own. What may
- * succeed later comes first, so that nothing is given up while the rest can be sent again, which is safe: documents have ids.
+ * Finds a refusal in a bulk API response of Elasticsearch with status 200: each document has its own status. One that may
+ * succeed later comes first, so that nothing is given up while the rest can be sent again. That is safe: documents have ids.
  */
 export const refusalInBulk =
   (isFinal: (status: number) => boolean) =>

@@ -15,12 +15,11 @@ import type { TrainingRuns } from './training-runs.service.ts'
 
 const AT_ONCE = 16
 const LETTERS_AT_ONCE = 100
-/** Less than a lease: requests and what is written around them. */
+/** Less than a lease, which covers the requests and the writes around them. */
 const MAX_SENDING_MS = 25_000
 const METRICS_EVERY_MS = 60_000
 
-/** Brings events, figures and training to the receivers of integrations: what happened at least once, figures every minute. */
-export const createDeliveries = (parts: {
+interface DeliveryParts {
   readonly database: Database
   readonly deliveryStore: DeliveriesStore
   readonly work: IntegrationWork
@@ -31,7 +30,53 @@ export const createDeliveries = (parts: {
   readonly allowPrivate: boolean
   readonly log: Record<'error' | 'warn', (fields: object, message: string) => void>
   readonly now: () => Date
-}) => {
+}
+
+/** Sends events again that were set aside; returns how many were accepted, and why the others were not. */
+const createReplay =
+  ({
+    database,
+    deliveryStore,
+    runs,
+    receiverOf,
+    sender,
+    sendAll,
+    now,
+  }: Pick<DeliveryParts, 'database' | 'deliveryStore' | 'runs' | 'now'> & {
+    readonly receiverOf: (integration: StoredIntegration) => Promise<Receiver>
+    readonly sender: () => (message: Message) => Promise<Outcome>
+    readonly sendAll: (receiver: Receiver, messages: readonly Message[]) => Promise<Outcome>
+  }) =>
+  async (integration: StoredIntegration): Promise<{ delivered: number; outcome: Outcome | null }> => {
+    const receiver = await receiverOf(integration).catch(outcomeOf)
+    if ('ok' in receiver) return { delivered: 0, outcome: receiver }
+    let delivered = 0
+    let after = 0
+    for (let sent = 0; sent < LETTERS_AT_ONCE; sent++) {
+      const letter = await deliveryStore.claimDeadLetter(database.sql, integration.id, after)
+      if (letter === null) break
+      after = letter.id
+      const outcome = await (integration.kind === 'training'
+        ? runs.deliver(receiver, letter.event.subject.id!, sender())
+        : sendAll(receiver, logMessages(receiver, [letter.event], now())))
+      if (!outcome.ok) {
+        await deliveryStore.releaseDeadLetter(database.sql, letter)
+        return { delivered, outcome }
+      }
+      const isOurs = await database.transaction(async (tx) => {
+        if (!(await deliveryStore.deleteDeadLetter(tx, letter))) return false
+        // Only the first delivered one is recorded with the request, which means that there may be more.
+        const { id, name, orgId } = integration
+        auditNote({ kind: 'integration', id, name, orgId, before: { deadLetter: letter.id } })
+        return true
+      })
+      if (isOurs) delivered++
+    }
+    return { delivered, outcome: null }
+  }
+
+/** Delivers events, metrics, and training runs to the receivers of integrations: events at least once, metrics every minute. */
+export const createDeliveries = (parts: DeliveryParts) => {
   const { database, deliveryStore, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
   const stop = new AbortController()
 
@@ -46,7 +91,7 @@ export const createDeliveries = (parts: {
     config: JSON.parse(await openConfig(integration)),
   })
 
-  /** For requests that build on each other: all of them within a lease. */
+  /** Returns a sender for requests that depend on each other: all of them must fit within a lease. */
   const sender = () => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(MAX_SENDING_MS)])
     return (message: Message): Promise<Outcome> => send(message, allowPrivate, signal)
@@ -54,7 +99,7 @@ export const createDeliveries = (parts: {
 
   const tellPartialSuccess = createPartialSuccesses(log)
 
-  /** One after another; the first that fails decides. */
+  /** Sends messages one after another, up to the first that fails. */
   const sendAll = async (receiver: Receiver, messages: readonly Message[]): Promise<Outcome> => {
     const sendOne = sender()
     let last: Outcome = { ...failed('There was nothing to send.'), ok: true }
@@ -69,7 +114,7 @@ export const createDeliveries = (parts: {
   const after = (ms: number): Date => new Date(now().getTime() + ms)
 
   const fail = (integration: LeasedIntegration, outcome: Outcome): Promise<void> => {
-    // Ended by the service and not by the receiver.
+    // Aborted by the service, not by the receiver.
     if (stop.signal.aborted) return deliveryStore.release(database.sql, integration)
     return deliveryStore.failed(database.sql, integration, {
       error: reasonOf(outcome),
@@ -118,7 +163,7 @@ export const createDeliveries = (parts: {
 
   const deliverBy = { metrics: deliverMetrics, logs: deliverLogs, training: deliverTraining }
 
-  /** One integration that cannot work must not keep the others from working. */
+  /** Delivers for one integration, and catches errors, which must not stop the others. */
   const deliver = async (integration: LeasedIntegration): Promise<void> => {
     try {
       await deliverBy[integration.kind](integration)
@@ -151,28 +196,9 @@ export const createDeliveries = (parts: {
       return sendAll(receiver, messages)
     },
 
-    /** Sends events that were set aside once more; returns how many were taken, and why the others were not. */
-    async replay(integration: StoredIntegration): Promise<{ delivered: number; outcome: Outcome | null }> {
-      const receiver = await receiverOf(integration).catch(outcomeOf)
-      if ('ok' in receiver) return { delivered: 0, outcome: receiver }
-      let delivered = 0
-      for (const letter of await deliveryStore.deadLetters(database.sql, integration.id, LETTERS_AT_ONCE)) {
-        const outcome = await (integration.kind === 'training'
-          ? runs.deliver(receiver, letter.event.subject.id!, sender())
-          : sendAll(receiver, logMessages(receiver, [letter.event], now())))
-        if (!outcome.ok) return { delivered, outcome }
-        await database.transaction(async (tx) => {
-          await deliveryStore.deleteDeadLetter(tx, letter.id)
-          // The first that is delivered is written down with the request; that there may be more is its meaning.
-          const { id, name, orgId } = integration
-          auditNote({ kind: 'integration', id, name, orgId, before: { deadLetter: letter.id } })
-        })
-        delivered++
-      }
-      return { delivered, outcome: null }
-    },
+    replay: createReplay({ database, deliveryStore, runs, receiverOf, sender, sendAll, now }),
 
-    /** Ends what is being sent: it is sent again by the next process. */
+    /** Aborts what is being sent: the next process sends it again. */
     close(): void {
       stop.abort(new Error('The service is stopping.'))
     },

@@ -4,7 +4,7 @@ import type { Position } from '../events/outbox.service.ts'
 import { fromRow, type IntegrationRecord, type StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
 
-/** One that this process has for a while, by the database's clock; `lease` is unlike any earlier or later one. */
+/** One that this process has leased, by the database's clock; `lease` differs from any earlier or later one. */
 export interface LeasedIntegration extends StoredIntegration {
   readonly lease: string
 }
@@ -18,7 +18,7 @@ export interface Backlog {
   readonly deadLetters: number
 }
 
-/** Where an event stands in what it was read from. */
+/** The position of an event in its source. */
 export type Place =
   | { readonly from: 'events'; readonly position: Position }
   | { readonly from: 'audit'; readonly orgId: string; readonly seq: number }
@@ -28,7 +28,7 @@ export interface PlacedEvent {
   readonly place: Place
 }
 
-/** What an integration of training has delivered of a job, or of a round without one. */
+/** What a training integration has delivered of a job, or of a round without one. */
 export interface StoredRun {
   readonly runId: string | null
   readonly sent: string | null
@@ -41,7 +41,10 @@ export interface DeadLetter {
   readonly at: Date
 }
 
-/** Where these places are the last that were delivered. */
+/** One that a replay is sending; `lease` differs from any earlier or later one. */
+export type LeasedLetter = DeadLetter & { readonly lease: string }
+
+/** Sets the cursors to the last of these delivered places. */
 const movedTo = (places: readonly Place[]) => {
   const event = places.findLast((place) => place.from === 'events')
   const entries = Object.fromEntries(
@@ -56,10 +59,10 @@ const movedTo = (places: readonly Place[]) => {
 const WAITING_EVENTS = sql`(i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
   and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))`
 
-/** Those that can be delivered: of an older transaction that is still open, events may yet appear before them. */
+/** Those that can be delivered: events of an older transaction that is still open may yet appear before others. */
 const DELIVERABLE_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot()) and ${WAITING_EVENTS}`
 
-/** What integrations have delivered, what waits for them, and what was given up. */
+/** What integrations have delivered, what is pending, and what was given up. */
 export const createDeliveriesStore = () => ({
   async backlog(db: Executor, id: string): Promise<Backlog> {
     const { rows } = await sql<{ pending: number; oldest: Date | null; dead_letters: number }>`
@@ -70,7 +73,7 @@ export const createDeliveriesStore = () => ({
     return { pending: row?.pending ?? 0, oldest: row?.oldest ?? null, deadLetters: row?.dead_letters ?? 0 }
   },
 
-  /** Takes those that are due and have something to send, `withWork` or in events, for this process, until the lease ends. */
+  /** Leases integrations that are due and have something to send: metrics, events, or work (`withWork`). */
   async claim(
     db: Executor,
     { now, limit, withWork }: { now: Date; limit: number; withWork: readonly string[] },
@@ -106,7 +109,7 @@ export const createDeliveriesStore = () => ({
     }))
   },
 
-  /** After a delivery: moves on to what was delivered, and gives the lease back; nothing where that is over. */
+  /** After a delivery: moves the cursors and releases the lease; does nothing if the lease is over. */
   async delivered(
     db: Executor,
     { id, lease }: LeasedIntegration,
@@ -119,7 +122,7 @@ export const createDeliveriesStore = () => ({
         lease_until = null, failures = 0 where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
   },
 
-  /** Nothing came of it: the next to claim it tries again. */
+  /** Releases the lease without a result: the next to claim it tries again. */
   async release(db: Executor, { id, lease }: LeasedIntegration): Promise<void> {
     await sql`update integrations set lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
       db,
@@ -139,8 +142,8 @@ export const createDeliveriesStore = () => ({
   },
 
   /**
-   * Gives up on one event: keeps it aside, with the reason, and goes on behind it. The 10,000 latest are kept. False, and nothing
-   * is done, where the lease is over.
+   * Gives up on one event: stores it with the reason, and moves on. The 10,000 latest are kept. Returns false, and does
+   * nothing, if the lease is over.
    */
   async setAside(
     tx: Executor,
@@ -152,14 +155,14 @@ export const createDeliveriesStore = () => ({
         last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = null
       where id = ${id} and lease_until = ${lease}::timestamptz returning id`.execute(tx)
     if (rows.length === 0) return false
-    // A run that is refused time and again is one letter.
+    // A run that is refused repeatedly is one letter.
     await sql`
       delete from integration_dead_letters where integration_id = ${id} and event ->> 'id' = ${letter.event.id}`.execute(
       tx,
     )
     await sql`
       insert into integration_dead_letters (integration_id, event, reason, at)
-      values (${id}, ${JSON.stringify(letter.event)}, ${letter.reason}, ${letter.now})`.execute(tx)
+      values (${id}, ${JSON.stringify(letter.event)}::jsonb, ${letter.reason}, ${letter.now})`.execute(tx)
     await sql`
       delete from integration_dead_letters where integration_id = ${id} and id in (
         select id from integration_dead_letters where integration_id = ${id} order by id desc offset ${MAX_DEAD_LETTERS})`.execute(
@@ -187,7 +190,7 @@ export const createDeliveriesStore = () => ({
     return row ?? { runId: null, sent: null }
   },
 
-  /** Absent fields do not change. */
+  /** Absent fields stay unchanged. */
   async setRun(db: Executor, id: string, subjectId: string, run: Partial<StoredRun>): Promise<void> {
     const row = { ...('runId' in run && { run_id: run.runId }), ...('sent' in run && { sent: run.sent }) }
     await db
@@ -197,8 +200,32 @@ export const createDeliveriesStore = () => ({
       .execute()
   },
 
-  async deleteDeadLetter(db: Executor, id: number): Promise<void> {
-    await sql`delete from integration_dead_letters where id = ${id}`.execute(db)
+  /** Leases the next letter after this one that no other replay holds; null if there is none. */
+  async claimDeadLetter(db: Executor, id: string, after: number): Promise<LeasedLetter | null> {
+    const { rows } = await sql<LeasedLetter>`
+      update integration_dead_letters set lease_until = clock_timestamp() + interval '30 seconds' where id = (
+        select id from integration_dead_letters
+        where integration_id = ${id} and id > ${after} and (lease_until is null or lease_until <= now())
+        order by id limit 1 for update skip locked)
+      returning id, event, reason, at, lease_until::text as lease`.execute(db)
+    return rows[0] ?? null
+  },
+
+  /** After a failed attempt: the next replay may try again at once. */
+  async releaseDeadLetter(db: Executor, { id, lease }: LeasedLetter): Promise<void> {
+    await sql`
+      update integration_dead_letters set lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
+      db,
+    )
+  },
+
+  /** False if another replay holds it by now, or it is gone. */
+  async deleteDeadLetter(db: Executor, { id, lease }: LeasedLetter): Promise<boolean> {
+    const { rows } = await sql`
+      delete from integration_dead_letters where id = ${id} and lease_until = ${lease}::timestamptz returning id`.execute(
+      db,
+    )
+    return rows.length > 0
   },
 })
 

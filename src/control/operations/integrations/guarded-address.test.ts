@@ -31,7 +31,7 @@ it.each([
   'tcp://[::ffff:a9fe:a9fe]:514',
   'udp://0251.0376.0251.0376:514',
   'udp://[fe80::1]:514',
-])('nothing is sent to %s, private addresses allowed or not', async (url) => {
+])('nothing is sent to %s, whether private addresses are allowed or not', async (url) => {
   for (const allowPrivate of [true, false]) {
     expect(await to(url, allowPrivate)).toMatchObject({
       ok: false,
@@ -57,13 +57,13 @@ it.each([
   })
 })
 
-it('public addresses are let through', () => {
+it('public addresses are allowed', () => {
   for (const host of ['8.8.8.8', '[2606:4700::1111]', 'receiver.example', '100.63.0.1', '172.32.0.1']) {
     expect(() => requireAllowedHost(host, false)).not.toThrow()
   }
 })
 
-it('a name is looked up once for each connection, and the address that was checked is the one that is connected to', async () => {
+it('a name is looked up once for each connection, which then uses the address that was checked', async () => {
   const found = await new Promise((resolve, reject) => {
     guardedLookup(true)('localhost', { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)))
   })
@@ -74,7 +74,7 @@ it('a name is looked up once for each connection, and the address that was check
   expect(refused).toBeInstanceOf(RefusedAddress)
 })
 
-it('a redirect to a metadata service is not followed, and what a receiver repeats shows no secret', async () => {
+it('a redirect to a metadata service is not followed, and secrets that a receiver repeats are hidden', async () => {
   const world = await startWorld()
   const { key } = await world.register('d')
   const receiver = await startReceiver()

@@ -10,7 +10,7 @@ const listOf = (subnets: readonly string[]): BlockList => {
   return list
 }
 
-/** Link-local with the metadata services of clouds, multicast, unspecified and reserved addresses: no receiver has these. */
+/** Link-local with cloud metadata services, multicast, unspecified, and reserved addresses: no receiver has these. */
 const NEVER = listOf([
   '169.254.0.0/16',
   '0.0.0.0/8',
@@ -20,7 +20,7 @@ const NEVER = listOf([
   'fe80::/10',
   'ff00::/8',
   'fd00:ec2::/32',
-  // Those that hold an IPv4 address, which a gateway may unpack: compatible, translated (RFC 6052, 8215), 6to4, Teredo.
+  // Those that contain an IPv4 address, which a gateway may extract: compatible, translated (RFC 6052, 8215), 6to4, Teredo.
   '::/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
@@ -59,8 +59,8 @@ const requireAllowed = (found: string, host: string, allowPrivate: boolean): voi
 }
 
 /**
- * For sockets: looks a name up and refuses addresses that a request from outside must not reach through this service. The socket
- * connects to the address that was checked, so a name cannot become another one in between.
+ * For sockets: looks up a name, and refuses addresses that an external request must not reach through this service. The
+ * socket connects to the address that was checked, so that the name cannot change in between.
  */
 export const guardedLookup =
   (allowPrivate: boolean): LookupFunction =>
@@ -79,7 +79,7 @@ export const guardedLookup =
     })
   }
 
-/** The same for a host that is an address already, which no socket looks up. */
+/** The same for a host that is an IP address, which sockets do not look up. */
 export const requireAllowedHost = (hostname: string, allowPrivate: boolean): void => {
   const host = hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) requireAllowed(host, host, allowPrivate)

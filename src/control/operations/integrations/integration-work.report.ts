@@ -2,12 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { DueSubject, MeasuredRound, Subject } from './mlflow.ts'
 
-/** Ends of chains that it has not reached. */
+/** Audit chains with entries that the integration has not reached. */
 const GROWN_CHAINS = sql`integrations i join audit_heads h
   on i.audit_cursor is not null and (i.org_id is null or h.org_id = i.org_id)
   and h.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)`
 
-/** How far jobs, and rounds without one, have come: ended ones by when they ended. */
+/** The progress of jobs, and of rounds without one; for ended ones, the time when they ended. */
 const SUBJECTS = sql`(
   select 'job' as kind, j.id, j.created_at, j.ended_at, j.org_id,
     coalesce(j.ended_at::text, (select j.status || count(*) || ' ' || count(evaluation) from rounds r
@@ -17,36 +17,36 @@ const SUBJECTS = sql`(
   select 'round', r.id, r.created_at, r.ended_at, r.org_id, coalesce(r.ended_at::text, r.status) from rounds r
   where r.job_id is null) as s`
 
-/** Those since an integration was made of which it has not delivered all. */
+/** Jobs and rounds since an integration's creation that it has not delivered completely. */
 const BEHIND = sql`integrations i
   join ${SUBJECTS} on (i.org_id is null or s.org_id = i.org_id) and (s.ended_at is null or s.ended_at >= i.created_at)
   left join integration_runs d on d.integration_id = i.id and d.subject_id = s.id
   where i.kind = 'training' and d.sent is distinct from s.progress`
 
-/** What waits, a row each, and since when. */
+/** Everything that is pending, one row each, with its time. */
 const WAITING = sql`(
   select i.id, e.at from ${GROWN_CHAINS} join audit_entries e on e.org_id = h.org_id
     and e.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)
   union all
   select i.id, coalesce(s.ended_at, s.created_at) from ${BEHIND}) as w (id, at)`
 
-/** What other modules have written down that integrations bring to their receivers. */
+/** Records of other modules that integrations deliver. */
 export const createIntegrationWork = () => ({
-  /** Integrations that have entries of the audit log, or runs, to deliver. */
+  /** Returns the integrations that have audit log entries or runs to deliver. */
   async withWork(db: Executor): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select i.id from ${GROWN_CHAINS} union select i.id from ${BEHIND}`.execute(db)
     return rows.map(({ id }) => id)
   },
 
-  /** How much waits for one, and since when. */
+  /** Returns how much is pending for one, and since when. */
   async backlog(db: Executor, id: string): Promise<{ pending: number; oldest: Date | null }> {
     const { rows } = await sql<{ pending: number; oldest: Date | null }>`
       select count(*) as pending, min(at) as oldest from ${WAITING} where w.id = ${id}`.execute(db)
     return rows[0]!
   },
 
-  /** The oldest jobs and rounds that are behind. */
+  /** Returns the oldest jobs and rounds that are behind. */
   async due(db: Executor, id: string, limit: number): Promise<DueSubject[]> {
     const { rows } = await sql<DueSubject>`
       select s.kind, s.id, s.progress from ${BEHIND} and i.id = ${id} order by s.created_at, s.id limit ${limit}`.execute(
@@ -55,19 +55,19 @@ export const createIntegrationWork = () => ({
     return rows
   },
 
-  /** One of them, behind or not; null where it is gone. */
+  /** Returns a job or round, behind or not; null if it is gone. */
   async dueOf(db: Executor, id: string): Promise<DueSubject | null> {
     const { rows } = await sql<DueSubject>`select kind, id, progress from ${SUBJECTS} where id = ${id}`.execute(db)
     return rows[0] ?? null
   },
 
-  /** What is sent about it; null if it no longer exists. */
+  /** Returns what is sent about it; null if it no longer exists. */
   async subject(db: Executor, { kind, id }: Pick<DueSubject, 'kind' | 'id'>): Promise<Subject | null> {
     const { rows } = await sql<Subject>`${kind === 'job' ? JOB : ROUND} where s.id = ${id}`.execute(db)
     return rows[0] ?? null
   },
 
-  /** Its completed rounds after a number, in order. */
+  /** Returns its completed rounds after a number, in order. */
   async rounds(db: Executor, { kind, id }: DueSubject, after: number, limit: number): Promise<MeasuredRound[]> {
     const { rows } = await sql<MeasuredRound>`
       select id, round_number as number, loss, accuracy, metrics, evaluation, completed_at as at,

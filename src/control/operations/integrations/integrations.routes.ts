@@ -27,7 +27,6 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
         operationId: 'createIntegration',
         summary: 'Create an integration',
         description: "Send the organization's events (logs), metrics, or training runs to a receiver, starting now.",
-        'x-extension': true,
         body: NewIntegration,
         response: { 201: CreatedIntegration },
       },
@@ -47,7 +46,6 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
       schema: {
         operationId: 'listIntegrations',
         summary: 'List integrations',
-        'x-extension': true,
         querystring: IntegrationQuery,
         response: { 200: IntegrationList },
       },
@@ -64,7 +62,6 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
       schema: {
         operationId: 'getIntegration',
         summary: 'Get an integration',
-        'x-extension': true,
         params: IntegrationParams,
         response: { 200: Integration },
       },
@@ -80,7 +77,6 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
         operationId: 'deleteIntegration',
         summary: 'Delete an integration',
         description: 'Also deletes its queued events and dead letters.',
-        'x-extension': true,
         params: IntegrationParams,
         body: optionalBody(IntegrationKindBody),
         response: { 200: Integration },
@@ -94,7 +90,7 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
   )
 }
 
-/** What is done with one of them. */
+/** Routes for actions on one of them. */
 export const integrationActionsRoutes = (app: App, integrations: Integrations): void => {
   for (const [action, summary, isPaused] of [
     ['pause', 'Pause an integration', true],
@@ -108,7 +104,6 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
           summary,
           description:
             'While an integration is paused, events are kept for up to 24 hours; audit entries and training runs are sent from where they stopped.',
-          'x-extension': true,
           params: IntegrationParams,
           response: { 200: Integration },
         },
@@ -127,7 +122,6 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
         summary: 'Send a sample to an integration',
         description:
           "Returns the receiver's response, or an error after 10 seconds (25 for MLflow, which takes several requests).",
-        'x-extension': true,
         params: IntegrationParams,
         body: optionalBody(IntegrationKindBody),
         response: { 200: IntegrationTest },
@@ -149,7 +143,6 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
         operationId: 'listDeadLetters',
         summary: 'List the dead letters of an integration',
         description: 'Events that the receiver rejected permanently, oldest first, at most 1,000.',
-        'x-extension': true,
         params: IntegrationParams,
         response: { 200: DeadLetterList },
       },
@@ -169,7 +162,6 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
         operationId: 'replayDeadLetters',
         summary: 'Send dead letters again',
         description: 'Up to 100 of them, oldest first, until one is rejected again.',
-        'x-extension': true,
         params: IntegrationParams,
         response: { 200: Redelivery },
       },

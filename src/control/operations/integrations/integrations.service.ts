@@ -30,7 +30,7 @@ const MAX_INTEGRATIONS = 50
 const MAX_SHOWN_LETTERS = 1000
 
 export interface RequestedIntegration {
-  /** The type's when absent. */
+  /** If absent, that of the type. */
   readonly kind: IntegrationKind | undefined
   readonly type: IntegrationType
   readonly name: string | undefined
@@ -40,21 +40,21 @@ export interface RequestedIntegration {
   readonly config: Readonly<Record<string, unknown>>
 }
 
-/** An integration as it is shown. */
+/** An integration as the API shows it. */
 export interface IntegrationView extends StoredIntegration {
   readonly shownConfig: Readonly<Record<string, string>>
   readonly backlog: Backlog
 }
 
-/** Receivers outside the service that an organization's events and figures go to. */
+/** External receivers of an organization's events and metrics. */
 export const createIntegrations = (parts: {
   readonly database: Database
   readonly store: IntegrationsStore
   readonly deliveryStore: Pick<DeliveriesStore, 'backlog' | 'deadLetters'>
   readonly work: Pick<IntegrationWork, 'backlog'>
-  /** Where the audit log's chains end now. */
+  /** Returns the current ends of the audit log's chains. */
   readonly auditEnds: (orgId: string | null) => Promise<Readonly<Record<string, number>>>
-  /** Where the events end now. */
+  /** Returns the position of the newest event. */
   readonly lastEvent: () => Promise<Position | null>
   readonly deliveries: Deliveries
   readonly secrets: Secrets
@@ -104,7 +104,7 @@ export const createIntegrations = (parts: {
   }
 
   return {
-    /** With a new secret, of a webhook that was given none: it is shown this once. */
+    /** Creates an integration. A webhook without a given secret gets a new one, which is shown only this once. */
     async create(caller: Caller, requested: RequestedIntegration) {
       const { type, topics = null } = requested
       const { kind = rulesOf(type).kind } = requested
@@ -138,7 +138,7 @@ export const createIntegrations = (parts: {
         config: await secrets.seal(config, id),
         isPaused: false,
         topics,
-        // What happened before is not sent.
+        // Earlier events are not sent.
         cursor: kind === 'logs' ? await lastEvent() : null,
         auditCursor: topics?.includes('audit') ? await auditEnds(orgId) : null,
         failures: 0,
@@ -159,7 +159,7 @@ export const createIntegrations = (parts: {
 
     show: async (caller: Caller, id: string): Promise<IntegrationView> => view(await get(caller, id)),
 
-    /** Events during a pause are delivered when it is resumed, those of the last 24 hours. */
+    /** Events during a pause are delivered when it is resumed, if they are from the last 24 hours. */
     async setPaused(caller: Caller, id: string, isPaused: boolean): Promise<IntegrationView> {
       const before = await get(caller, id)
       await database.transaction(async (tx) => {
@@ -196,7 +196,7 @@ export const createIntegrations = (parts: {
   }
 }
 
-/** What the audit log says of an integration: of its address where it is, as the rest of it may be a secret. */
+/** Returns the fields of an integration in the audit log: of its address only the host, because the rest may be a secret. */
 const auditedOf = ({ kind, type, name, endpoint, format, topics }: StoredIntegration) => ({
   kind,
   type,

@@ -15,13 +15,13 @@ export interface StoredIntegration {
   /** Encrypted. */
   readonly config: string
   readonly isPaused: boolean
-  /** Null: all of the event stream. */
+  /** Null for the whole event stream. */
   readonly topics: readonly IntegrationTopic[] | null
-  /** Of logs: the last event that was delivered. */
+  /** For logs: the last event that was delivered. */
   readonly cursor: Position | null
-  /** The last entry of each organization's audit log that was delivered; null: they are not sent. */
+  /** The last delivered entry of each organization's audit log; null if they are not sent. */
   readonly auditCursor: Readonly<Record<string, number>> | null
-  /** Times in a row that nothing could be delivered. */
+  /** The number of consecutive failed deliveries. */
   readonly failures: number
   readonly lastError: string | null
   readonly lastErrorAt: Date | null
@@ -51,7 +51,7 @@ export const createIntegrationsStore = () => ({
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
-  /** In the order in which they were made. A null organization: of all. */
+  /** In order of creation; of all organizations if `orgId` is null. */
   async list(db: Executor, orgId: string | null, kind: IntegrationKind | null): Promise<StoredIntegration[]> {
     const { rows } = await sql<IntegrationRecord>`
       select *, cursor_tx::text as cursor_tx from integrations
@@ -75,7 +75,7 @@ export const createIntegrationsStore = () => ({
   },
 })
 
-/** A row, with the number of the transaction of its cursor as text. */
+/** A row, with the transaction number of its cursor as text. */
 export type IntegrationRecord = Selectable<IntegrationRow>
 
 export const fromRow = (row: IntegrationRecord): StoredIntegration => ({

@@ -31,12 +31,12 @@ const start = async (database: 'embedded' | 'postgres' = 'embedded') => {
   }
   const create = (body: object) => ask<Integration>('POST', AT, body)
   const show = (id: string) => ask<Integration>('GET', `${AT}/${id}`)
-  /** Something happens: a group is created. */
+  /** Causes an event by creating a group. */
   const happen = (name: string) => ask('POST', '/api/v1/device-groups', { org_id: 'o', name })
   return { world, key, ask, create, show, happen }
 }
 
-it('a delivery that the end of the service interrupts is no failure of the receiver, and is made by the next one', async () => {
+it('a delivery that a shutdown interrupts is not a failure of the receiver, and is made by the next process', async () => {
   const world = await startWorld({ durable: true })
   const { key } = await world.register('d')
   const call = async (method: string, path: string, body?: object) =>
@@ -54,7 +54,7 @@ it('a delivery that the end of the service interrupts is no failure of the recei
   await deliverUntil(world, async () => (await call('GET', `${AT}/${id}`)).pending === 0)
 })
 
-/** Runs the deliveries until the condition holds, minute by minute of the service's clock. */
+/** Runs the deliveries until the condition holds, minute by minute on the service's clock. */
 const deliverUntil = async (world: World, isDone: () => boolean | Promise<boolean>): Promise<void> => {
   for (let minute = 0; minute < 60; minute++) {
     await world.advance(60)
@@ -63,7 +63,7 @@ const deliverUntil = async (world: World, isDone: () => boolean | Promise<boolea
   throw new Error('It was not delivered within an hour.')
 }
 
-it.each(databases)('events go to a webhook once it answers again, in order, each signed (%s)', async (database) => {
+it.each(databases)('events go to a webhook once it responds again, in order, each signed (%s)', async (database) => {
   const { world, create, show, happen } = await start(database)
   const receiver = await startReceiver()
   const { id, secret } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
@@ -89,12 +89,12 @@ it.each(databases)('events go to a webhook once it answers again, in order, each
   })
 })
 
-it('an event that a receiver refuses for good is set aside, the others go on, and it can be sent again', async () => {
+it('an event that a receiver rejects permanently is set aside, the others continue, and it can be sent again', async () => {
   const { world, ask, create, show, happen } = await start()
   const receiver = await startReceiver()
   const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
   let isPicky = true
-  // Away until it is known which one it refuses: a delivery may begin at any moment.
+  // Unavailable until the rejected event is known, because a delivery may begin at any moment.
   let bad: string | null = null
   receiver.answer = ({ body }, response) => {
     const status = bad === null ? 503 : isPicky && body.includes(bad) ? 422 : 200
@@ -118,7 +118,7 @@ it('an event that a receiver refuses for good is set aside, the others go on, an
   expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })
 })
 
-it('a receiver that says when to come again is left alone until then', async () => {
+it('a receiver that sends Retry-After gets no request until then', async () => {
   const { world, create, show, happen } = await start()
   const receiver = await startReceiver()
   receiver.answer = (_request, response) => void response.writeHead(429, { 'retry-after': '3000' }).end()
@@ -136,7 +136,7 @@ it('a receiver that says when to come again is left alone until then', async () 
   expect(receiver.received).toHaveLength(2)
 })
 
-it('a paused integration sends nothing, and what has happened meanwhile when it goes on', async () => {
+it('a paused integration sends nothing, and sends what has happened meanwhile when it is resumed', async () => {
   const { world, ask, create, show, happen } = await start()
   const receiver = await startReceiver()
   const of = { kind: 'logs', type: 'elasticsearch', topics: ['group'], config: { index: 'log' } }
@@ -153,7 +153,7 @@ it('a paused integration sends nothing, and what has happened meanwhile when it 
 })
 
 it.each(databases)(
-  'entries of the audit log follow where they are asked for, each of the own organization (%s)',
+  'entries of the audit log are sent if requested, only those of the own organization (%s)',
   async (database) => {
     const { world, ask, create, show, happen } = await start(database)
     const receiver = await startReceiver()
@@ -186,19 +186,19 @@ it.each(databases)(
 it.each([
   ['otlp', {}, '/v1/logs', (text: string) => JSON.parse(text).resourceLogs[0].scopeLogs[0].logRecords[0].body],
   ['splunk', { token: 't' }, '/services/collector/event', (text: string) => JSON.parse(text).event.payload],
-] as const)('a sample for %s has its form', async (type, config, path, payloadOf) => {
+] as const)('a sample for %s has its format', async (type, config, path, payloadOf) => {
   const { ask, create } = await start()
   const receiver = await startReceiver()
   const { id } = await create({ kind: 'logs', type, endpoint: receiver.url, config })
   expect(await ask('POST', `${AT}/${id}/test`)).toMatchObject({ ok: true, status: 204, response: '' })
-  // The registration of the device may have come before.
+  // The event of the device's registration may have come first.
   const sample = receiver.received.find(({ body }) => body.includes('This is a test.'))!
   expect(sample.path).toBe(path)
   expect(JSON.stringify(payloadOf(sample.body.toString()))).toContain('This is a test.')
   if (type === 'splunk') expect(sample.headers.authorization).toBe('Splunk t')
 })
 
-it('figures go to StatsD and to OTLP, of the own organization only', async () => {
+it('metrics go to StatsD and to OTLP, of the own organization only', async () => {
   const { world, create } = await start()
   const socket = createSocket('udp4')
   const datagrams: string[] = []
@@ -216,7 +216,7 @@ it('figures go to StatsD and to OTLP, of the own organization only', async () =>
   expect(devices.gauge.dataPoints).toMatchObject([{ asDouble: 1 }])
 })
 
-it('what an OTLP receiver rejects of what it accepts is logged once for each cause, and not sent again', async () => {
+it('what an OTLP receiver rejects of an accepted request is logged once for each cause, and not sent again', async () => {
   const service = await runService(await freshDataDir())
   const ask = async (path: string, body?: object, key?: string) => {
     const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
@@ -261,7 +261,7 @@ it('what an OTLP receiver rejects of what it accepts is logged once for each cau
   expect(ids.length).toBe(new Set(ids.map(([, event]) => event)).size)
 })
 
-it('an integration that cannot be is refused, naming the field', async () => {
+it('an invalid integration is refused, naming the field', async () => {
   const { world, key } = await start()
   const refused: [body: object, message: string][] = [
     [{ kind: 'logs', type: 'statsd', endpoint: 'udp://h:1' }, 'type: there is no logs integration of type statsd'],
@@ -288,7 +288,7 @@ it('an integration that cannot be is refused, naming the field', async () => {
   }
 })
 
-it('a name that leads to a forbidden address is not connected to, and a redirect is not followed', async () => {
+it('a name of a forbidden address is not connected to, and a redirect is not followed', async () => {
   const { ask, create } = await start()
   const elsewhere = await startReceiver()
   const receiver = await startReceiver()
@@ -298,7 +298,7 @@ it('a name that leads to a forbidden address is not connected to, and a redirect
   expect(elsewhere.received).toEqual([])
 })
 
-it('an organization sees, tests and deletes only its own, and gets only its own events', async () => {
+it('an organization sees, tests, and deletes only its own, and gets only its own events', async () => {
   const { world, key } = await start()
   const keyOf = async (org_id: string) => {
     const body = { name: org_id, scopes: ['admin', 'devices:write', 'devices:read'], org_id }

@@ -6,7 +6,7 @@ import type { LogEvent } from './log-messages.ts'
 
 const AT_ONCE = 100
 
-/** What integrations of logs have not got yet: the event stream, and entries of the audit log where they ask for them. */
+/** What log integrations have not received yet: the event stream and, if requested, entries of the audit log. */
 export const createLogEvents = (parts: {
   readonly database: Database
   readonly deliveryStore: Pick<DeliveriesStore, 'pendingEvents'>
@@ -27,7 +27,7 @@ export const createLogEvents = (parts: {
   })
 
   return {
-    /** The next ones: events, then entries of each chain in its order. */
+    /** Returns the next ones: events, then entries of each chain in order. */
     async pending({ id, orgId, auditCursor }: StoredIntegration): Promise<readonly PlacedEvent[]> {
       const found = await deliveryStore.pendingEvents(database.sql, id, AT_ONCE)
       if (auditCursor === null) return found

@@ -26,7 +26,7 @@ const textOf = (config: IntegrationConfig, field: string): string | undefined =>
   return typeof value === 'string' ? value : undefined
 }
 
-/** Headers of settings that name and secret are given in. */
+/** Returns the headers of the settings, including the credentials. */
 export const signIn = (config: IntegrationConfig): Record<string, string> => {
   const username = textOf(config, 'username')
   const bearer = textOf(config, 'bearer_token')
@@ -37,7 +37,7 @@ export const signIn = (config: IntegrationConfig): Record<string, string> => {
   return { authorization: `Basic ${basic}`, ...headers }
 }
 
-/** The address, with a path if it has none. */
+/** Returns the address, with this path if it has none. */
 export const withPath = (endpoint: string, path: string): string => {
   const url = new URL(endpoint)
   if (url.pathname === '/' || url.pathname === '') url.pathname = path
@@ -76,7 +76,7 @@ const otlp = (events: readonly LogEvent[]): string =>
 
 const quoted = (value: string): string => `"${value.replace(/["\\\]]/g, '\\$&')}"`
 
-/** RFC 5424: facility local0, severity informational, the event's fields as structured data of a private enterprise's example number. */
+/** RFC 5424: facility local0, severity informational; the event's fields are structured data of an example enterprise. */
 const syslogLine = (event: LogEvent): string => {
   const fields = [`id=${quoted(event.id)}`, `kind=${quoted(event.subject.kind)}`]
   if (event.subject.id !== null) fields.push(`subject=${quoted(event.subject.id)}`)
@@ -99,7 +99,7 @@ const BODY: Record<LogFormat, { readonly type: string; readonly write: (events: 
   syslog: { type: 'text/plain; charset=utf-8', write: (events) => `${events.map(syslogLine).join('\n')}\n` },
 }
 
-/** Standard Webhooks 1.0 (standardwebhooks.com): what the receiver checks is id, time and body. */
+/** Standard Webhooks 1.0 (standardwebhooks.com): the signature covers id, time, and body. */
 const webhookHeaders = (secret: string | undefined, id: string, body: string, now: Date): Record<string, string> => {
   const timestamp = String(Math.floor(now.getTime() / 1000))
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp }
@@ -119,12 +119,12 @@ const syslogMessages = (endpoint: string, events: readonly LogEvent[]): readonly
 }
 
 /**
- * What is delivered twice is stored once. Other installations write into the same index, and count their events as this one
- * does; a restored backup counts again from where it was made.
+ * The id under which an event that is delivered twice is stored once. Other installations write into the same index, and
+ * number their events alike; a restored backup repeats numbers.
  */
 const documentId = ({ id }: Receiver, event: LogEvent): string => `${id}-${event.id}-${Date.parse(event.time)}`
 
-/** What brings these events to a receiver, in order. */
+/** Returns the messages that bring these events to a receiver, in order. */
 export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now: Date): readonly Message[] => {
   const { type, endpoint, config } = receiver
   const format = receiver.format ?? 'json'
@@ -152,7 +152,7 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
       refusalIn: refusalInBulk(refusesBody),
     }))
   }
-  // The same events have the same id, however often they are sent.
+  // The same events have the same id, no matter how often they are sent.
   const id = `${receiver.id}-${events.at(-1)?.id ?? 'test'}`
   return post(endpoint, { ...signIn(config), ...webhookHeaders(textOf(config, 'secret'), id, text, now) })
 }

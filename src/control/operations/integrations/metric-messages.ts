@@ -23,7 +23,7 @@ const field = (number: number, bytes: Uint8Array): Buffer =>
 const label = (name: string, value: string): Buffer =>
   field(1, Buffer.concat([field(1, Buffer.from(name)), field(2, Buffer.from(value))]))
 
-/** One series of prometheus.WriteRequest (remote write 1.0): labels in the order of their names, one sample. */
+/** One series of prometheus.WriteRequest (remote write 1.0): labels sorted by name, one sample. */
 const series = ({ name, labels, value }: MetricSample, now: Date): Buffer => {
   const named = Object.entries({ ...labels, __name__: name }).sort(([a], [b]) => (a < b ? -1 : 1))
   const number = Buffer.alloc(9, 9)
@@ -34,7 +34,7 @@ const series = ({ name, labels, value }: MetricSample, now: Date): Buffer => {
 
 const MAX_LITERAL = 65_536
 
-/** Snappy's block format (google/snappy, format_description.txt), of literals alone: receivers only want to decompress it. */
+/** Snappy's block format (google/snappy, format_description.txt), with literals only: receivers only decompress it. */
 const snappy = (bytes: Uint8Array): Buffer => {
   const parts: Uint8Array[] = [Uint8Array.from(varint(bytes.length))]
   for (let at = 0; at < bytes.length; at += MAX_LITERAL) {
@@ -50,7 +50,7 @@ const json = (url: string, headers: Record<string, string>, body: unknown): Mess
   body: Buffer.from(JSON.stringify(body)),
 })
 
-/** Gauges by name, as OTLP/HTTP has them in JSON (ExportMetricsServiceRequest). */
+/** Gauges by name, in the JSON of OTLP/HTTP (ExportMetricsServiceRequest). */
 const otlp = (samples: readonly MetricSample[], now: Date): unknown => {
   const timeUnixNano = `${BigInt(now.getTime()) * 1_000_000n}`
   const names = [...new Set(samples.map(({ name }) => name))]
@@ -72,7 +72,7 @@ const tagsOf = (labels: MetricSample['labels']): string[] =>
 
 const DATAGRAM_BYTES = 1400
 
-/** StatsD's gauges with DogStatsD's tags, as many lines in a datagram as fit. */
+/** StatsD's gauges with DogStatsD's tags, as many lines per datagram as fit. */
 const statsd = (endpoint: string, config: IntegrationConfig, samples: readonly MetricSample[]): Message[] => {
   const prefix = typeof config.prefix === 'string' ? config.prefix : ''
   const datagrams: string[] = ['']
@@ -86,7 +86,7 @@ const statsd = (endpoint: string, config: IntegrationConfig, samples: readonly M
   return datagrams.map((text) => ({ url: endpoint, headers: {}, body: Buffer.from(text) }))
 }
 
-/** What brings these figures to a receiver. */
+/** Returns the messages that bring these metrics to a receiver. */
 export const metricMessages = (receiver: Receiver, samples: readonly MetricSample[], now: Date): readonly Message[] => {
   const { type, endpoint, config } = receiver
   if (type === 'statsd') return statsd(endpoint, config, samples)

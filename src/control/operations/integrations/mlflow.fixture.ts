@@ -9,7 +9,7 @@ export interface KeptRun {
   status: string
   end_time: number | null
   lifecycle_stage: 'active' | 'deleted'
-  /** All that were ever logged, in order: a file store keeps what comes twice. */
+  /** All that were ever logged, in order: a file store keeps duplicates. */
   readonly metrics: { key: string; value: number; timestamp: number; step: number }[]
   readonly params: Map<string, string>
   readonly tags: Map<string, string>
@@ -64,7 +64,7 @@ const requireShape = (path: string, body: Readonly<Partial<Fields>>): void => {
   }
 }
 
-/** mlflow/utils/validation.py. */
+/** As in mlflow/utils/validation.py. */
 const requireName = (name: unknown): void => {
   if (typeof name !== 'string' || name === '' || name.length > 250 || !/^[/\w.\- ]*$/.test(name)) {
     throw invalid(`Invalid name: ${name}`)
@@ -75,8 +75,8 @@ const requireName = (name: unknown): void => {
 }
 
 /**
- * A tracking server after MLflow's published definitions, as MLflow itself cannot be installed here: it takes only what those
- * allow. `fault` may answer a request in its place, before or after it was done.
+ * A tracking server based on MLflow's published definitions, because MLflow itself cannot be installed here: it accepts only
+ * what those allow. `fault` may respond to a request instead, before or after it was done.
  */
 export const startMlflow = async () => {
   const receiver = await startReceiver()
@@ -87,7 +87,7 @@ export const startMlflow = async () => {
     experiments,
     runs,
     paths: [] as string[],
-    /** Returns true where it has answered. */
+    /** Returns true if it has responded. */
     fault: (_path: string, _response: ServerResponse, _act: () => object, _body: Fields): boolean => false,
   }
 
@@ -156,7 +156,7 @@ export const startMlflow = async () => {
       const found = [...runs].filter(
         ([, run]) => body.experiment_ids.includes(run.experiment) && run.tags.get(key) === value,
       )
-      // An answer without runs has no such field: protobuf's JSON leaves empty lists out.
+      // A response without runs has no such field: protobuf's JSON omits empty lists.
       return found.length === 0 ? {} : { runs: found.slice(0, body.max_results).map(([id]) => shown(id)) }
     }
     if (path === 'runs/create') {

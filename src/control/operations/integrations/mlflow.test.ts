@@ -21,7 +21,7 @@ const start = async () => {
     config: { experiment: 'e' },
   })
   const at = `/integrations/${id}`
-  /** The next round of the job, in which its only device delivers. */
+  /** Runs the next round of the job, in which its only device delivers. */
   const round = async (job: string, local_loss: number, metrics: object = {}): Promise<void> => {
     await ask('PUT', `/devices/${deviceId}/heartbeat`, {})
     await world.service.runDueTasks()
@@ -41,13 +41,13 @@ const start = async () => {
   return { world, ask, at, mlflow, round, deliver, runBy }
 }
 
-it('a job is one run with each round once, though answers are lost and batches written in part', async () => {
+it('a job is one run with each round once, even if responses are lost and batches are written in part', async () => {
   const { world, ask, at, mlflow, round, deliver, runBy } = await start()
   expect(await ask('POST', `${at}/test`)).toMatchObject({
     ok: true,
     response: expect.stringContaining("experiment 'e'"),
   })
-  // The run is created, and nobody hears of it; half of a batch is written before the server dies; then it is busy.
+  // The run is created, but the response is lost; half of a batch is written before the server dies; then it is busy.
   const faults = ['runs/create', 'runs/log-batch', 'runs/log-batch']
   mlflow.fault = (path, response, act, { run_id }) => {
     if (path !== faults[0]) return false
@@ -105,7 +105,7 @@ it('a job is one run with each round once, though answers are lost and batches w
     'tributary.receipt': `/api/v1/training/rounds/${last}/receipt`,
   })
 
-  // A job that goes on: its run does, too, with parameters that may not change.
+  // An extended job continues its run, with parameters that may not change.
   await ask('POST', `/training/jobs/${job}/extend`, { rounds: 1 })
   await world.advance(60)
   expect(run.status).toBe('RUNNING')
@@ -116,7 +116,7 @@ it('a job is one run with each round once, though answers are lost and batches w
   expect(await ask('GET', at)).toMatchObject({ status: 'active', dead_letters: 0 })
 })
 
-it('what is stopped is killed, a round of its own is a run, and a run that MLflow refuses keeps no other back', async () => {
+it('a stopped job is killed, a round without a job is a run, and a run that MLflow refuses does not block others', async () => {
   const { world, ask, at, mlflow, deliver, runBy } = await start()
   mlflow.fault = (path, response, _act, { run_id }) => {
     if (path !== 'runs/log-batch' || !mlflow.runs.get(run_id)!.tags.has('tributary.job_id')) return false

@@ -1,18 +1,18 @@
 import { type Receiver, signIn } from './log-messages.ts'
 import { failed, type Message, type Outcome, Unsuccessful } from './send.ts'
 
-/** Of one log-batch: at most 1000 in all, of these 100 parameters and 100 tags (mlflow/protos/service.proto, LogBatch). */
+/** Limits of one log-batch: 1000 entries, among them 100 parameters and 100 tags (mlflow/protos/service.proto, LogBatch). */
 const METRICS_AT_ONCE = 1000
 const MAX_PARAMETERS = 100
 const MAX_PARAMETER_CHARS = 500
 const MAX_TAG_CHARS = 5000
 const DEFAULT_EXPERIMENT = 'tributary'
 
-/** A training job, or a round without one, of which a run is behind. */
+/** A training job, or a round without one, that is ahead of its run. */
 export interface DueSubject {
   readonly kind: 'job' | 'round'
   readonly id: string
-  /** How far it has come: of an ended one, when it ended. */
+  /** Its progress; if it has ended, when it ended. */
   readonly progress: string
 }
 
@@ -57,13 +57,13 @@ interface Metric {
 interface Run {
   readonly info: { readonly run_id: string; readonly status: string; readonly lifecycle_stage?: string }
   readonly data?: {
-    /** Of each key the one with the highest step. */
+    /** For each key, the one with the highest step. */
     readonly metrics?: readonly { readonly key: string; readonly step?: number | string }[]
     readonly params?: readonly KeyValue[]
   }
 }
 
-/** MLflow takes letters, digits and _ . - / and space, and no path that another one is equal to. */
+/** MLflow accepts letters, digits and _ . - / and space, and no path that is equal to another one. */
 const keyOf = (name: string): string =>
   name
     .replace(/[^\w.\-/ ]/g, '_')
@@ -72,7 +72,7 @@ const keyOf = (name: string): string =>
     .join('/')
     .slice(0, 250)
 
-/** One level of objects is written out: `strategy.name`. */
+/** Flattens one level of objects: `strategy.name`. */
 const parametersOf = (settings: Subject['settings']): KeyValue[] => {
   const named = Object.entries(settings).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -89,7 +89,7 @@ const parametersOf = (settings: Subject['settings']): KeyValue[] => {
     .slice(0, MAX_PARAMETERS)
 }
 
-/** By the names that `svc train export --format tensorboard` writes: `train/…` on the devices' data, `eval/…` held out. */
+/** Uses the names of `svc train export --format tensorboard`: `train/…` for the devices' data, `eval/…` for held-out data. */
 const metricsOf = ({ number: step, at, ...round }: MeasuredRound): Metric[] => {
   const values = new Map<string, number | null>([
     ['train/loss', round.loss],
@@ -106,7 +106,7 @@ const metricsOf = ({ number: step, at, ...round }: MeasuredRound): Metric[] => {
 interface Described {
   readonly due: DueSubject
   readonly last: MeasuredRound | undefined
-  /** Versions of a model that it made. */
+  /** The versions of a model that it made. */
   readonly published: string
 }
 
@@ -125,7 +125,7 @@ const tagsOf = (subject: Subject, { due, last, published }: Described): KeyValue
 
 const STATUS: Readonly<Record<string, string>> = { completed: 'FINISHED', failed: 'FAILED', stopped: 'KILLED' }
 
-/** MLflow's tracking REST API (mlflow.org/docs/latest/rest-api.html), by `send`, which sends once. */
+/** MLflow's tracking REST API (mlflow.org/docs/latest/rest-api.html), over `send`, which sends once. */
 export const createMlflow = (receiver: Receiver, send: (message: Message) => Promise<Outcome>) => {
   const experiment = String(receiver.config.experiment ?? DEFAULT_EXPERIMENT)
 
@@ -169,7 +169,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
     return known.experiment.experiment_id
   }
 
-  /** By its tag: a run that was created, but not written down, before the process was killed. */
+  /** Finds the run by its tag, or creates it: a killed process may have created it without recording it. */
   const ensureRun = async (tag: KeyValue, name: string, startedAt: Date): Promise<string> => {
     const experimentId = await ensureExperiment()
     const { runs = [] } = await post<{ runs?: readonly Run[] }>('runs/search', {
@@ -188,14 +188,14 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
     return run.info.run_id
   }
 
-  /** The run as MLflow has it; null if it no longer exists. */
+  /** Returns the run in MLflow, or null if it no longer exists. */
   const find = async (runId: string): Promise<Run | null> => {
     const outcome = await attempt('GET', 'runs/get', { run_id: runId })
     return outcome.status === 404 ? null : parsed<{ run: Run }>(outcome).run
   }
 
   return {
-    /** The run of a job or round, found or made. */
+    /** Returns the run of a job or round, found or created. */
     runOf: (due: DueSubject, subject: Subject): Promise<string> =>
       ensureRun({ key: `tributary.${due.kind}_id`, value: due.id }, subject.name, subject.startedAt),
 
@@ -210,10 +210,10 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
       }
     },
 
-    /** Parameters, where it comes from and what it made, and its status. */
+    /** Sends parameters, tags (its origin and results), and its status. */
     async describe({ info, data }: Run, subject: Subject, of: Described): Promise<void> {
       const known = new Set(data?.params?.map(({ key }) => key))
-      // A parameter is written once: one that is other now (a job was extended) would be refused.
+      // A parameter can be written once: one that has changed (because a job was extended) would be refused.
       const params = parametersOf(subject.settings).filter(({ key }) => !known.has(key))
       await post('runs/log-batch', { run_id: info.run_id, params, tags: tagsOf(subject, of) })
       const status = STATUS[subject.status] ?? 'RUNNING'
@@ -222,7 +222,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
       await post('runs/update', { run_id: info.run_id, status, ...end })
     },
 
-    /** A run for tests, the same each time. */
+    /** Finds or creates a run for tests, the same each time. */
     async test(now: Date): Promise<Outcome> {
       const run_id = await ensureRun({ key: 'tributary.test', value: 'true' }, 'test of the integration', now)
       await post('runs/set-tag', { run_id, key: 'tributary.tested_at', value: now.toISOString() })

@@ -2,23 +2,23 @@ import { isObject, parsed } from './bulk-answers.ts'
 import type { Receiver } from './log-messages.ts'
 import { MAX_REASON, type Message, type Outcome, withoutSecrets } from './send.ts'
 
-/** How much of what it accepted an OTLP receiver has rejected, and why; null: it says nothing of it. */
+/** How much of an accepted request an OTLP receiver has rejected, and why; null if it does not report any. */
 const partialSuccessIn = (body: string): { readonly rejected: number; readonly reason: string } | null => {
   const answer = parsed(body)
   const partial = isObject(answer) ? answer.partialSuccess : null
   if (!isObject(partial)) return null
-  // JSON has numbers of 64 bits as text.
+  // OTLP's JSON has 64-bit numbers as text.
   const rejected = Number(partial.rejectedLogRecords ?? partial.rejectedDataPoints ?? 0)
   const reason = String(partial.errorMessage ?? '')
   return rejected > 0 || reason !== '' ? { rejected, reason } : null
 }
 
 /**
- * Logs what OTLP receivers reject of what they accept, once for each cause. It may not be sent again
+ * Logs what OTLP receivers reject of accepted requests, once for each cause. It must not be sent again
  * (opentelemetry.io/docs/specs/otlp, "Partial Success").
  */
 export const createPartialSuccesses = (log: { warn(fields: object, message: string): void }) => {
-  /** What was last logged of each integration. */
+  /** What was last logged for each integration. */
   const told = new Map<string, string>()
   return ({ id, type, format }: Receiver, { headers }: Message, { body }: Outcome): void => {
     const partial = format === 'otlp' || type === 'opentelemetry' ? partialSuccessIn(body) : null

@@ -10,7 +10,7 @@ import { formOf, startWorld, type World } from '../../../../test/world.ts'
 
 const RSYSLOG = '/usr/sbin/rsyslogd'
 
-/** Whether the program is there; says so where it is not. */
+/** True if the program is installed; warns if it is not. */
 const has = (program: string): boolean => {
   const isThere = program.startsWith('/') ? existsSync(program) : spawnSync(program, ['--version']).error === undefined
   if (!isThere) console.warn(`\nSKIPPED: the tests with ${program}, which is not installed.\n`)
@@ -40,7 +40,7 @@ const answers = (url: string): Promise<boolean> =>
     () => false,
   )
 
-/** Tests a new integration until the receiver, which is just starting, takes the sample. */
+/** Tests a new integration until the receiver, which is just starting, accepts the sample. */
 const connect = async (ask: Awaited<ReturnType<typeof start>>['ask'], integration: object): Promise<void> => {
   const { id } = await ask('/integrations', integration)
   await until(
@@ -49,7 +49,7 @@ const connect = async (ask: Awaited<ReturnType<typeof start>>['ask'], integratio
   )
 }
 
-/** Minute by minute of the service's clock, until it shows. */
+/** Advances the service's clock minute by minute, until the condition holds. */
 const advanceUntil = <Seen>(world: World, look: () => Promise<Seen>, wanted: (seen: Seen) => boolean): Promise<Seen> =>
   until(async () => {
     await world.advance(60)
@@ -88,7 +88,7 @@ template(name="fields" type="list") {
   },
 )
 
-/** As Grafana puts them in. */
+/** The dashboard's queries, with variables replaced as in Grafana. */
 const dashboardQueries = (): readonly string[] => {
   const text = readFileSync('deploy/grafana/tributary.json', 'utf8')
   return [...text.matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(([, expr]) =>
@@ -118,7 +118,7 @@ const STORES = {
 } as const
 
 it.each(Object.keys(STORES) as (keyof typeof STORES)[])(
-  'figures come to %s by remote write, and the dashboard asks it nothing that it does not understand (skipped without it)',
+  'metrics reach %s by remote write, and it understands every query of the dashboard (skipped without it)',
   async (program) => {
     if (!has(program)) return
     const { world, ask } = await start()
@@ -132,7 +132,7 @@ it.each(Object.keys(STORES) as (keyof typeof STORES)[])(
     await connect(ask, { type: 'prometheus', endpoint: url })
     await ask('/models', { name: 'm' })
     await ask('/models/m/versions/upload', formOf(new Uint8Array(8)))
-    // The service's clock goes on for hours while the receiver makes up its mind: no step of the rollout comes between.
+    // The service's clock advances for hours until the receiver is ready: no step of the rollout comes in between.
     await ask('/models/m/rollouts', { version: '1', rollout_percentage: 30, step_interval_minutes: 10_080 })
     const query = async (expr: string) => {
       const time = world.now().getTime() / 1000

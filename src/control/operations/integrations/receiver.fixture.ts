@@ -8,7 +8,7 @@ export interface Received {
   readonly body: Buffer
 }
 
-/** A receiver on this machine; `answer` says what becomes of each request. `down` closes its port until `up`. Closed when the test ends. */
+/** A receiver on this machine, closed when the test ends. `answer` handles each request. `down` closes its port until `up`. */
 export const startReceiver = async () => {
   const received: Received[] = []
   const receiver = {

@@ -14,16 +14,16 @@ export const MAX_REASON = 500
 const MIN_SECRET_CHARACTERS = 8
 
 export interface Message {
-  /** POST when absent. */
+  /** POST if absent. */
   readonly method?: 'GET'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** For a receiver that answers with success, and tells in its response what it has not taken. */
+  /** For a receiver that reports success, and in its response what it has not stored. */
   readonly refusalIn?: (response: string) => Refusal | null
 }
 
-/** What came of it. `isFinal`: sending the same again cannot help. */
+/** The outcome of a message. `isFinal`: sending the same again cannot help. */
 export interface Outcome {
   readonly ok: boolean
   readonly status: number | null
@@ -44,11 +44,11 @@ export const failed = (response: string): Outcome => ({
   retryAfterMs: null,
 })
 
-/** A message for people about an outcome that is not ok. */
+/** Returns a message for people about an outcome that is not ok. */
 export const reasonOf = ({ status, response }: Outcome): string =>
   (status === null ? response : `The receiver answered ${status}: ${response.trim() || 'nothing'}`).slice(0, MAX_REASON)
 
-/** Nothing came of it; `outcome` says why. */
+/** A failed attempt; `outcome` says why. */
 export class Unsuccessful extends Error {
   override readonly name = 'Unsuccessful'
   readonly outcome: Outcome
@@ -58,7 +58,7 @@ export class Unsuccessful extends Error {
   }
 }
 
-/** For what may be expected to go wrong; throws all else. */
+/** Returns the outcome of an expected error; throws all others. */
 export const outcomeOf = (error: unknown): Outcome => {
   if (error instanceof Unsuccessful) return error.outcome
   throw error
@@ -73,7 +73,7 @@ const faultOf = (error: unknown): string => {
   return message || String(code ?? error)
 }
 
-/** The receiver will never accept this event: its address, its key, and the time are not the reason. */
+/** The receiver will never accept this event: the cause is not the address, the key, or the time. */
 const REFUSES_BODY = new Set([400, 413, 415, 422])
 export const refusesBody = (status: number): boolean => REFUSES_BODY.has(status)
 
@@ -88,7 +88,7 @@ const waitOf = (headers: IncomingHttpHeaders): number | null => {
   return seconds > 0 ? Math.min(seconds, MAX_WAIT_S) * 1000 : null
 }
 
-/** A receiver may repeat what it was sent: what it says is shown. */
+/** Removes secrets from a response that is shown: a receiver may repeat what it was sent. */
 export const withoutSecrets = (text: string, headers: Message['headers']): string =>
   Object.entries(headers)
     .filter(([name]) => !name.startsWith('content-'))
@@ -150,7 +150,7 @@ const sendTcp = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
     const host = hostname.replace(/^\[|\]$/g, '')
     const socket = connect({ host, port: Number(port || 514), lookup: guardedLookup(allowPrivate), signal })
     socket.once('error', reject)
-    // The receiver says nothing of its own: what it has taken is known when it has closed its side too.
+    // The receiver sends no response: it has received everything when it has closed its side too.
     socket.once('connect', () => socket.end(message.body))
     socket.once('close', () => resolve({ ...failed('Sent; this protocol has no responses.'), ok: true }))
     socket.resume()
@@ -160,7 +160,7 @@ const sendUdp = async (message: Message, allowPrivate: boolean): Promise<Outcome
   const { hostname, port } = new URL(message.url)
   requireAllowedHost(hostname, allowPrivate)
   const find = guardedLookup(allowPrivate)
-  // The socket would look up the address that it binds to, too.
+  // The socket would also look up the address that it binds to.
   const { address, family } = await new Promise<{ address: string; family: number }>((resolve, reject) => {
     find(hostname.replace(/^\[|\]$/g, ''), { all: false }, (error, found, foundFamily) =>
       error === null ? resolve({ address: String(found), family: Number(foundFamily) }) : reject(error),
@@ -178,7 +178,7 @@ const sendUdp = async (message: Message, allowPrivate: boolean): Promise<Outcome
   return { ...failed('Sent; this protocol has no responses.'), ok: true }
 }
 
-/** Sends once. Never throws: what went wrong is in the outcome. */
+/** Sends once. Never throws: the outcome contains the error. */
 export const send = async (message: Message, allowPrivate: boolean, stopped: AbortSignal): Promise<Outcome> => {
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(TIMEOUT_MS)])
   try {

@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { ShownRounds } from '../../training/rounds/shown-rounds.service.ts'
 import type { DeliveriesStore, LeasedIntegration } from './deliveries.store.ts'
 import type { IntegrationWork } from './integration-work.report.ts'
 import type { StoredIntegration } from './integrations.store.ts'
@@ -9,22 +10,35 @@ import { failed, type Message, type Outcome, outcomeOf, reasonOf, Unsuccessful }
 
 const RUNS_AT_ONCE = 10
 const ROUNDS_AT_ONCE = 100
-/** A round is evaluated by the updates of later ones: so many are looked at again. */
+/** Updates of later rounds evaluate a round, so this many rounds are read again. */
 const EVALUATED_LATER = 10
 
 const TAKEN: Outcome = { ...failed(''), ok: true }
 
 type Send = (message: Message) => Promise<Outcome>
 
-/** Training jobs, and rounds without one, as runs of a tracking server: what it has is continued, wherever a process was killed. */
+/** Training jobs, and rounds without one, as runs of a tracking server. Continues a run, wherever a process was killed. */
 export const createTrainingRuns = (parts: {
   readonly database: Database
   readonly deliveryStore: Pick<DeliveriesStore, 'run' | 'setRun' | 'setAside'>
   readonly work: Pick<IntegrationWork, 'due' | 'dueOf' | 'subject' | 'rounds'>
   readonly models: Pick<ModelsService, 'publishedBy'>
+  readonly shownRounds: Pick<ShownRounds, 'ofOrg'>
   readonly now: () => Date
 }) => {
-  const { database, deliveryStore, work, models, now } = parts
+  const { database, deliveryStore, work, models, shownRounds, now } = parts
+
+  /** The page without what the organization may not see of the devices of others in a federation. */
+  const shownTo = async (orgId: string | null, page: readonly MeasuredRound[]): Promise<MeasuredRound[]> => {
+    const shown = await shownRounds.ofOrg(
+      orgId,
+      page.map(({ id }) => id),
+    )
+    return page.map((round) => {
+      const { loss = null, accuracy = null, metrics = null, evaluation = null } = shown.get(round.id) ?? {}
+      return { ...round, loss, accuracy, metrics, evaluation }
+    })
+  }
 
   const bring = async (receiver: Receiver, due: DueSubject, send: Send): Promise<void> => {
     const subject = await work.subject(database.sql, due)
@@ -43,7 +57,7 @@ export const createTrainingRuns = (parts: {
       for (let page: MeasuredRound[]; ; ) {
         const from = last?.number ?? reached - EVALUATED_LATER
         page = await work.rounds(database.sql, due, from, ROUNDS_AT_ONCE)
-        await mlflow.logMetrics(run, page)
+        await mlflow.logMetrics(run, await shownTo(subject.orgId, page))
         last = page.at(-1) ?? last
         if (page.length < ROUNDS_AT_ONCE) break
       }
@@ -59,8 +73,8 @@ export const createTrainingRuns = (parts: {
 
   return {
     /**
-     * Brings the jobs and rounds that are behind to their runs. One that the receiver refuses for good is set aside, so that the
-     * others get theirs; any other failure ends it.
+     * Updates the runs of the jobs and rounds that are behind. One that the receiver rejects permanently is set aside, so
+     * that the others continue; any other failure ends it.
      */
     async deliverDue(integration: LeasedIntegration, receiver: Receiver, send: Send): Promise<Outcome> {
       const { id } = integration
@@ -73,13 +87,13 @@ export const createTrainingRuns = (parts: {
           if (await deliveryStore.setAside(tx, integration, letter))
             await deliveryStore.setRun(tx, id, due.id, { sent: due.progress })
         })
-        // That gave the lease back.
+        // Setting it aside released the lease.
         return TAKEN
       }
       return TAKEN
     },
 
-    /** One of them, behind or not. */
+    /** Updates the run of one job or round, behind or not. */
     async deliver(receiver: Receiver, subjectId: string, send: Send): Promise<Outcome> {
       const due = await work.dueOf(database.sql, subjectId)
       return due === null ? TAKEN : deliver(receiver, due, send)

@@ -142,7 +142,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
 ]
 
-/** The metric's rows now, at most `MAX_SERIES`. */
+/** Returns the metric's current rows, at most `MAX_SERIES`. */
 export const readStateMetric = async (
   db: Executor,
   metric: StateMetric,

@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client'
 import type { DatabaseLoad } from '../../../platform/db/open.ts'
 import { REFUSALS, type UpdateMetrics } from '../../training/rounds/update-metrics.service.ts'
 
-/** Counters of `GET /metrics` that each process keeps for itself. */
+/** Counters of `GET /metrics` that each process keeps separately. */
 export const PROCESS_METRICS = [
   {
     name: 'tributary_updates_accepted_total',
@@ -30,7 +30,7 @@ export const PROCESS_METRICS = [
 ] as const
 type Name = (typeof PROCESS_METRICS)[number]['name']
 
-/** Adds them to `registry`, which asks for their values whenever it is read. */
+/** Adds them to `registry`, which requests their values whenever it is read. */
 export const registerProcessMetrics = (
   registry: Registry,
   { load, updates }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateMetrics },

@@ -1,10 +1,10 @@
 import type { Database } from '../../../platform/db/open.ts'
 import { readStateMetric, STATE_METRICS } from './metrics.report.ts'
 
-/** Scrapes within this time of each other read the database once. */
+/** Scrapes within this time read the database only once. */
 const FRESH_MS = 15_000
 
-/** Metrics in the Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
+/** Escapes a label for the Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */
 const escaped = (value: unknown): string =>
   String(value).replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')
 
@@ -12,7 +12,7 @@ const UP = `# HELP tributary_database_up Whether the database answered when thes
 # TYPE tributary_database_up gauge
 `
 
-/** The figures of rounds, devices, rollouts, ... that the database knows, for `GET /metrics`. */
+/** Metrics of the database about rounds, devices, rollouts, and so on, for `GET /metrics`. */
 export const createStateMetrics = (parts: { readonly database: Database; readonly now: () => Date }) => {
   const { database, now } = parts
   let readAt = Number.NEGATIVE_INFINITY
@@ -38,7 +38,7 @@ export const createStateMetrics = (parts: { readonly database: Database; readonl
   }
 
   return {
-    /** Of one organization (null: of all), now. */
+    /** Returns the current metrics of one organization, or of all if it is null. */
     async samples(orgId: string | null) {
       const metrics = STATE_METRICS.filter(({ isShared }) => orgId === null || isShared !== true)
       const samples = []
@@ -52,7 +52,7 @@ export const createStateMetrics = (parts: { readonly database: Database; readonl
       return samples
     },
 
-    /** As of at most 15 seconds ago; of a database that does not respond, that alone. */
+    /** Returns metrics that are at most 15 seconds old; if the database does not respond, only that. */
     async text(): Promise<string> {
       if (performance.now() - readAt > FRESH_MS) {
         readAt = performance.now()

@@ -13,7 +13,7 @@ const weights = (...values: number[]) =>
   )
 
 it.each(databases)(
-  'GET /metrics shows what the database knows of devices, rounds and rollouts (%s)',
+  'GET /metrics shows what the database has about devices, rounds, and rollouts (%s)',
   async (database) => {
     const world = await startWorld({ database })
     const [first] = await Promise.all([world.register('a'), world.register('b')])
@@ -39,7 +39,7 @@ it.each(databases)(
     const integration = await post('/integrations', receiver)
     await post('/device-groups', { org_id: 'o', name: 'g' })
     await world.advance(60)
-    // Under way in the background, where an event began it.
+    // May already be running in the background because of an event.
     const shown = async () => (await world.request('GET', `/api/v1/integrations/${integration.id}`, { key })).body
     await expect.poll(shown).not.toMatchObject({ failures: 0 })
     const text = String((await world.request('GET', '/metrics', { key })).body)
@@ -76,7 +76,7 @@ it.each(databases)(
       )
     expect(ofIntegration('tributary_integration_lag_seconds')).toBeGreaterThanOrEqual(60)
     expect(ofIntegration('tributary_integration_failures')).toBeGreaterThan(0)
-    // What the dashboard and the alerts ask for is there; a gauge without rows has its head only.
+    // The metrics of the dashboard and the alerts exist; a gauge without rows has only its head.
     const names = new Set(lines.map((line) => /^(?:# TYPE )?([a-z_:0-9]+)/.exec(line)?.[1]))
     for (const file of ['grafana/tributary.json', 'prometheus/alerts.yml']) {
       const named = readFileSync(`deploy/${file}`, 'utf8').match(/\b(tributary|http|nodejs|process)_[a-z0-9_]+/g) ?? []

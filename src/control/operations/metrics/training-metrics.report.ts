@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { ALL_REPORTED, TIMED_OUT } from '../../../domain/round.ts'
 import { isOf, MAX_SERIES, type Row, type StateMetric } from './state-metric.report.ts'
 
-/** Rounds that durations and failures are taken from. */
+/** The number of latest rounds that durations and failures are taken from. */
 const LATEST = 200
 
-/** Why a round failed, in few words: reasons are text for people. */
+/** The kind of a round's failure: reasons are text for people. */
 const failureKind = sql`case
   when failure_reason like ${sql.lit(`${TIMED_OUT}%`)} then 'timed_out'
   when failure_reason like ${sql.lit(`${ALL_REPORTED}%`)} or failure_reason like '% failed: %' then 'devices'

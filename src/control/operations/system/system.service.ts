@@ -3,7 +3,7 @@ import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { RoundsService } from '../../training/rounds/rounds.service.ts'
 
-/** The service as a whole, as one caller may see it. */
+/** The service as a whole, as a caller may see it. */
 export const createSystemService = (parts: {
   readonly devices: DevicesService
   readonly models: ModelsService

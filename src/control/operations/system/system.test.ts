@@ -4,7 +4,7 @@ import { startWorld } from '../../../../test/world.ts'
 const at = '2026-01-01T00:00:00.000Z'
 
 describe('the service as a whole', () => {
-  it('tells its health to anybody', async () => {
+  it('reports its health without a key', async () => {
     const world = await startWorld()
     expect(await world.request('GET', '/api/v1/health')).toMatchObject({
       status: 200,
@@ -42,18 +42,18 @@ describe('the service as a whole', () => {
     expect(await status()).toMatchObject({ active_devices: 0, total_devices: 2, current_round_status: 'failed' })
   })
 
-  it('offers its metrics and its document to anybody', async () => {
+  it('serves its metrics and its OpenAPI document without a key', async () => {
     const world = await startWorld()
     const { body } = await world.request('GET', '/metrics')
     expect(body).toContain('http_requests_total')
-    // Without the dashboard its pages lead to the document.
+    // Without the dashboard, its pages return the document.
     for (const path of ['/openapi.json', '/docs', '/'])
       expect((await world.request('GET', path)).body).toMatchObject({ openapi: '3.1.0' })
   })
 })
 
 describe('every path of the API', () => {
-  it('wants a key, except the public ones', async () => {
+  it('requires a key unless it is public', async () => {
     const world = await startWorld()
     const { body } = await world.request('GET', '/openapi.json')
     const { paths } = body as { paths: Record<string, Record<string, { security?: unknown[] }>> }
@@ -63,7 +63,7 @@ describe('every path of the API', () => {
         const url = path.replaceAll(/\{\w+\}/g, 'x')
         const { status, body: answer } = await world.request(method.toUpperCase(), url)
         if (operation.security?.length === 0) open.push(`${method} ${path}`)
-        // An answer to HEAD has no body.
+        // A response to HEAD has no body.
         else if (method === 'head') expect([path, status]).toEqual([path, 401])
         else expect([path, status, answer]).toMatchObject([path, 401, { error: 'unauthorized', status_code: 401 }])
       }
@@ -73,17 +73,17 @@ describe('every path of the API', () => {
       'get /api/v1/health',
       'get /api/v1/session',
       'post /api/v1/devices/register',
-      // Its token is what opens it.
+      // Authorized by its token.
       'post /api/v1/invitations/accept',
       'post /api/v1/invitations/read',
       'post /api/v1/login/authorize',
       'post /api/v1/login/device',
-      // By a session or a key of the request.
+      // Authorized by a session or a key of the request.
       'post /api/v1/login/device/decision',
       'post /api/v1/login/device/request',
       'post /api/v1/login/device/token',
       'post /api/v1/login/token',
-      // Its code is what opens it.
+      // Authorized by its code.
       'post /api/v1/pairings/claim',
       'post /api/v1/session',
       'post /api/v1/session/oidc',
@@ -94,7 +94,7 @@ describe('every path of the API', () => {
     ])
   })
 
-  it('answers what does not exist with 404', async () => {
+  it('that does not exist is 404', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
     for (const call of ['GET /api/v1/nothing', 'GET /nothing', 'PATCH /api/v1/status', 'DELETE /api/v1/devices/a']) {
@@ -129,7 +129,7 @@ describe('every path of the API', () => {
     }
   })
 
-  it('is limited to so many requests a minute for each key', async () => {
+  it('is limited to a number of requests a minute for each key', async () => {
     const world = await startWorld({ config: { rateLimitPerMinute: 100 } })
     const [a, b] = [await world.register('a'), await world.register('b')]
     const statuses: number[] = []

@@ -2,6 +2,7 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict, forbidden, ServiceError } from '../../../domain/errors.ts'
 import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { continuedSettings, type JobPrivacy, type JobSettings, nextJobStatus } from '../../../domain/training-job.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
@@ -12,6 +13,7 @@ import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-
 import type { RoundPrices } from '../rounds/round-prices.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
+import { beginningGone, createBeginnings } from './next-round.service.ts'
 
 /** Ended jobs that go on from their last completed round, with what their strategy has carried there. */
 export const createJobContinuations = (parts: {
@@ -23,10 +25,12 @@ export const createJobContinuations = (parts: {
   readonly prices: Pick<RoundPrices, 'roundsLeft'>
   readonly ledger: Pick<Ledger, 'quote'>
   readonly models: Pick<ModelsService, 'versionFor'>
+  readonly blobs: Pick<BlobStore, 'has'>
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly now: () => Date
 }) => {
-  const { database, store, progress, scopes, draws, prices, ledger, models, heartbeats, now } = parts
+  const { database, store, progress, scopes, draws, prices, ledger, heartbeats, now } = parts
+  const beginningOf = createBeginnings(parts)
 
   /** Throws conflict where what the next round would begin from is gone. */
   const requireBeginning = async (job: StoredJob): Promise<void> => {
@@ -37,9 +41,7 @@ export const createJobContinuations = (parts: {
           `Start another job from its result, model ${job.latestModelId}; it begins with a new state.`,
       )
     }
-    const modelId = job.roundsCompleted === 0 ? job.modelId : job.latestModelId
-    if (modelId !== null && (await models.versionFor(modelId)) !== null) return
-    throw conflict('The model that the job would continue from is no longer in the catalog. Start another job.')
+    if ((await beginningOf(job)) === null) throw conflict(beginningGone(job))
   }
 
   /** Its federation and its group, as they are now. */

@@ -1,6 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
-import { DEFAULT_METRIC, requireMetric } from '../../../domain/job-metric.ts'
 import { leastTarget, requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { DEFAULT_DELTA, MAX_ROUND_NOISE, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
@@ -18,7 +17,6 @@ import {
   OVER_SELECTION,
   type Publish,
   roundSizes,
-  type StopRule,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -27,49 +25,17 @@ import type { Ledger } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { ModelLayouts } from '../rounds/model-layouts.service.ts'
 import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
-import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
-
-/** A job as it is asked for. */
-export interface NewJob {
-  readonly model: string
-  readonly name: string | undefined
-  readonly orgId: string | undefined
-  readonly strategy: string | undefined
-  readonly strategyOptions: Readonly<Record<string, unknown>> | undefined
-  readonly rounds: number | undefined
-  readonly minDevices: number | undefined
-  readonly targetDevices: number | undefined
-  readonly overSelection: number | undefined
-  readonly timeoutSeconds: number | undefined
-  readonly reportWindowSeconds: number | undefined
-  readonly evaluationSeconds: number | undefined
-  readonly waitForDevicesSeconds: number | undefined
-  readonly group: string | undefined
-  readonly federation: string | undefined
-  readonly hyperparameters: Readonly<Record<string, unknown>> | undefined
-  readonly privacy:
-    | {
-        readonly noiseMultiplier: number | undefined
-        readonly targetEpsilon: number | undefined
-        readonly targetDelta: number | undefined
-        readonly clipNorm: number
-        readonly adaptiveClip: boolean
-      }
-    | undefined
-  readonly secureAggregation: SecureWish | null
-  readonly stopWhen: StopRule | undefined
-  readonly metric: string | undefined
-  readonly publish: Publish | undefined
-  readonly rawVector: boolean
-}
+import { requireNoNoise, type SecureSteps } from '../secure-rounds/secure-steps.service.ts'
+import { closesEarlyWith, objectiveIn, requireMeasured, requireNothingAtOdds } from './job-checks.ts'
+import type { NewJob } from './new-job.ts'
 
 /** A job that may be created. */
 export interface PlannedJob {
   readonly settings: JobSettings
   readonly modelId: string
   readonly participantScope: ParticipantScope
-  /** What was assumed because the request did not say it. */
-  readonly warning: string | null
+  /** What was assumed because the request did not say it, and what may not be what was meant. */
+  readonly warnings: readonly string[]
 }
 
 /** Checks what is asked of a job before there is one: names, sizes, strategy, and what its noise would cost. */
@@ -164,6 +130,10 @@ export const createJobPlans = (parts: {
       if (requested.secureAggregation !== null) {
         await secure.prepare(requested.secureAggregation, { ...sizes, rawVector, modelSha256: version.sha256 })
       }
+      const closesEarly =
+        isAsynchronous && minDevices < sizes.requested
+          ? closesEarlyWith(await draws.countEligible(database.sql, participantScope.scope), sizes)
+          : null
       const count = requested.rounds ?? JOB_ROUNDS.default
       const sampleRate = population === null ? 1 : samplingOf(targetDevices, population).sampleRate
       const privacy =
@@ -176,7 +146,7 @@ export const createJobPlans = (parts: {
       }
       return {
         modelId: version.modelId,
-        warning,
+        warnings: [warning, closesEarly].filter((one) => one !== null),
         participantScope,
         settings: {
           strategy,
@@ -191,9 +161,7 @@ export const createJobPlans = (parts: {
           privacy,
           secureAggregation: requested.secureAggregation,
           stopWhen: requested.stopWhen ?? null,
-          ...(requested.metric === undefined || requested.metric === DEFAULT_METRIC
-            ? {}
-            : { metric: requested.metric }),
+          ...objectiveIn(requested),
           modelVersion: version.version,
           publish,
           ...(requested.evaluationSeconds === undefined ? {} : { evaluationSeconds: requested.evaluationSeconds }),
@@ -201,42 +169,5 @@ export const createJobPlans = (parts: {
         },
       }
     },
-  }
-}
-
-/** @throws bad_request for a metric that no round of such a job has */
-const requireMeasured = ({ metric, secureAggregation, stopWhen, publish }: NewJob): void => {
-  if (metric === undefined) return
-  requireMetric(metric)
-  if (stopWhen === undefined && publish !== 'best') {
-    throw badRequest(
-      'metric is used only by stop_when and publish: best, and this job has neither. Leave metric out, or add one of them.',
-    )
-  }
-  if (secureAggregation !== null && metric !== 'loss' && metric !== 'accuracy') {
-    throw badRequest(
-      `metric: '${metric}' is not available with secure_aggregation, whose sum contains only loss and accuracy. Use one of these.`,
-    )
-  }
-}
-
-/** What a private round must not do, because one device's part in it would then depend on another's. */
-const requireNothingAtOdds = ({ overSelection, stopWhen, publish }: NewJob): void => {
-  if (publish === 'best') {
-    throw badRequest(
-      'publish: best cannot be combined with privacy: it compares losses, and private rounds show none. Use last or every.',
-    )
-  }
-  if (overSelection !== undefined && overSelection !== 1) {
-    throw badRequest(
-      'over_selection cannot be combined with privacy: a private round draws each device independently, and never ' +
-        'closes early. Set target_devices to the expected number of drawn devices.',
-    )
-  }
-  if (stopWhen !== undefined) {
-    throw badRequest(
-      'stop_when cannot be combined with privacy: it depends on the loss, whose release the privacy budget does not cover in private ' +
-        'rounds. Set rounds instead.',
-    )
   }
 }

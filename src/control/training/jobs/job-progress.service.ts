@@ -1,11 +1,14 @@
 import { afterCompletedRound, afterFailedRound, type Ending, neverReported } from '../../../domain/job-endings.ts'
-import { asLosses, DEFAULT_METRIC, isBest, isMeasuredLater } from '../../../domain/job-metric.ts'
+import { asLosses, isBest, isMeasuredLater, objectiveOf } from '../../../domain/job-metric.ts'
+import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
+import type { ShownSummaries } from '../../../domain/withheld-figures.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import type { RoundsReport } from '../rounds/rounds.service.ts'
+import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
 interface Parts {
@@ -13,27 +16,40 @@ interface Parts {
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
   /** What the rounds of jobs measured, and made. */
   readonly roundsReport: Pick<RoundsReport, 'valuesOf' | 'metricsOf' | 'thatMade'>
+  readonly shownRounds: Pick<ShownRounds, 'catalogued'>
   readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
   readonly evaluationSteps: Pick<EvaluationSteps, 'ask'>
   readonly now: () => Date
 }
 
+/** A round's metrics as its version has them: loss, accuracy, and the means of all others. */
+const metricsOf = ({ loss, accuracy, metrics, evaluation }: ShownRound): Readonly<Record<string, number>> => ({
+  ...(loss !== null && { loss }),
+  ...(accuracy !== null && { accuracy }),
+  ...meansOf(metrics, ''),
+  ...meansOf(evaluation?.metrics ?? null, EVALUATION_PREFIX),
+})
+
+const meansOf = (summaries: ShownSummaries | null, prefix: string): Record<string, number> =>
+  Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
+
 /** What becomes a version of the model that a job trains, in the transaction that ends the round or the job. */
-const createPublications = ({ models, roundsReport }: Parts) => {
+const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
     const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
     if (modelId === null || resultId === null || round === null) return
-    const { id: roundId, roundNumber, metrics } = round
+    const { id: roundId, roundNumber } = round
+    const metrics = metricsOf(await shownRounds.catalogued(tx, round))
     await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
   }
 
   /** The newest round whose value is known, if it is the best so far. */
   const publishBest = async (tx: Executor, job: StoredJob, isLastMeasured: boolean): Promise<void> => {
-    const { metric = DEFAULT_METRIC } = job.settings
+    const { metric, goal } = objectiveOf(job.settings)
     const rounds = await roundsReport.valuesOf(tx, job.id, metric)
     const measured = isLastMeasured || !isMeasuredLater(metric) ? rounds : rounds.slice(0, -1)
     const losses = asLosses(
-      metric,
+      goal,
       measured.map(({ value }) => value),
     )
     if (isBest(losses)) await publish(tx, job, measured.at(-1)!.modelId)
@@ -122,10 +138,10 @@ export const createJobProgress = (parts: Parts) => {
     })
     const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
     await publications.roundCompleted(tx, after)
-    const { stopWhen, metric = DEFAULT_METRIC } = job.settings
-    const values = stopWhen === null ? [] : await roundsReport.valuesOf(tx, job.id, metric)
+    const { metric, goal } = objectiveOf(job.settings)
+    const values = job.settings.stopWhen === null ? [] : await roundsReport.valuesOf(tx, job.id, metric)
     const losses = asLosses(
-      metric,
+      goal,
       values.map(({ value }) => value),
     )
     const ending = afterCompletedRound({ settings: job.settings, roundsCompleted, losses })

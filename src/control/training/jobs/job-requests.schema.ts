@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { GOALS } from '../../../domain/metric-goal.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
   EVALUATION_SECONDS,
@@ -47,8 +48,7 @@ const StopWhen = Type.Object(
 )
 export const METRIC =
   'The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the ' +
-  'held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and ' +
-  'latencies are minimized, all others maximized'
+  'held-out evaluation (evaluation.f1)'
 
 export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
   model: Type.String({
@@ -127,6 +127,12 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   secure_aggregation: Type.Optional(SecureAggregation),
   stop_when: Type.Optional(StopWhen),
   metric: Type.Optional(Type.String({ minLength: 1, maxLength: 80, description: METRIC })),
+  goal: Type.Optional(
+    OneOf(GOALS, {
+      description:
+        'Which values of metric are better. Default: by its name; losses, errors, costs, and times are minimized, all others maximized',
+    }),
+  ),
   publish: Type.Optional(
     OneOf(PUBLISH, {
       description:

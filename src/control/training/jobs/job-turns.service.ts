@@ -1,7 +1,8 @@
 import { ServiceError } from '../../../domain/errors.ts'
-import { noDevices } from '../../../domain/job-endings.ts'
+import { type Ending, noDevices } from '../../../domain/job-endings.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
 import { nextJobStatus, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'
@@ -12,7 +13,7 @@ import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
-import { createToPrice, distributedBy, nextRound } from './next-round.service.ts'
+import { beginningGone, createBeginnings, createToPrice, nextRound } from './next-round.service.ts'
 
 interface Parts {
   readonly database: Database
@@ -24,14 +25,16 @@ interface Parts {
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly models: Pick<ModelsService, 'versionFor'>
+  readonly blobs: Pick<BlobStore, 'has'>
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
 }
 
 /** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
 export const createJobTurns = (parts: Parts) => {
-  const { database, store, progress, rounds, starts, prices, secure, models, log, now } = parts
+  const { database, store, progress, rounds, starts, prices, secure, log, now } = parts
   const toPrice = createToPrice(parts)
+  const beginningOf = createBeginnings(parts)
 
   /** Starts the job's next round in this transaction, or says why there is none yet. */
   const openRound = async (
@@ -107,15 +110,24 @@ export const createJobTurns = (parts: Parts) => {
     return job === null || hasMoved(job, seen) || (await rounds.isInProgress(tx, job.orgId)) ? null : job
   }
 
+  const endWith = (seen: StoredJob, isAwaited: boolean, ending: Ending): Promise<void> =>
+    database.transaction(async (tx) => {
+      const job = await lockAsSeen(tx, seen, isAwaited)
+      if (job !== null) await progress.end(tx, job, ending)
+    })
+
   /** Starts the job's next round if it is the job's turn; where somebody else does so at this moment, that may be awaited. */
   const advance = async (seen: StoredJob, isAwaited: boolean): Promise<void> => {
-    const version = await models.versionFor(...distributedBy(seen))
+    const version = await beginningOf(seen)
+    if (version === null) {
+      return endWith(seen, isAwaited, { event: 'give_up', endedBy: 'cannot_start', reason: beginningGone(seen) })
+    }
     try {
-      const secured = await securePlanOf(seen, version!)
+      const secured = await securePlanOf(seen, version)
       await priced(seen, (price) =>
         database.transaction(async (tx) => {
           const job = await lockAsSeen(tx, seen, isAwaited)
-          if (job !== null) await openRound(tx, job, version!, secured, price)
+          if (job !== null) await openRound(tx, job, version, secured, price)
         }),
       )
     } catch (error) {
@@ -127,10 +139,7 @@ export const createJobTurns = (parts: Parts) => {
         error instanceof BudgetRefused
           ? ({ event: 'finish', endedBy: 'budget_spent', reason: error.message } as const)
           : ({ event: 'give_up', endedBy: 'cannot_start', reason: error.message } as const)
-      await database.transaction(async (tx) => {
-        const job = await lockAsSeen(tx, seen, isAwaited)
-        if (job !== null) await progress.end(tx, job, ending)
-      })
+      await endWith(seen, isAwaited, ending)
     }
   }
 

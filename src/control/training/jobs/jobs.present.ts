@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { DEFAULT_METRIC } from '../../../domain/job-metric.ts'
+import { objectiveOf } from '../../../domain/job-metric.ts'
 import { labelOf } from '../../../domain/model.ts'
 import { DEFAULT_DELTA } from '../../../domain/privacy/mechanism.ts'
 import { roundSizes } from '../../../domain/training-job.ts'
@@ -8,7 +8,7 @@ import { secureSettings } from '../../../secure-aggregation/settings.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { JobSpending } from '../rounds/round-prices.service.ts'
 import { presentMetrics } from '../rounds/rounds.present.ts'
-import type { StoredRound } from '../rounds/rounds.service.ts'
+import type { ShownRound } from '../rounds/shown-rounds.service.ts'
 import { wishIn } from '../secure-rounds/secure-rounds.schema.ts'
 import type { OptimizerState } from './jobs.schema.ts'
 import type { StoredJob } from './jobs.service.ts'
@@ -58,7 +58,7 @@ export const present = (job: StoredJob) => {
             loss_improvement_below: settings.stopWhen.lossImprovementBelow,
             patience: settings.stopWhen.patience,
           },
-    metric: settings.metric ?? DEFAULT_METRIC,
+    ...objectiveOf(settings),
     ...(settings.rawVector ? { raw_vector: true } : {}),
     ended_by: job.endedBy,
     reason: job.reason,
@@ -89,7 +89,7 @@ export const presentSpending = ({ epsilon, delta, accountant, rounds }: JobSpend
   rounds,
 })
 
-export const presentInHistory = (round: StoredRound) => ({
+export const presentInHistory = (round: ShownRound) => ({
   round_id: round.id,
   round_number: round.roundNumber,
   status: round.status,

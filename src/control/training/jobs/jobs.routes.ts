@@ -21,7 +21,6 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'startTrainingJob',
         summary: 'Start a training job',
         description: 'Train a model for a number of rounds, one after another.',
-        'x-extension': true,
         body: StartJobBody,
         response: { 201: Job },
       },
@@ -44,7 +43,6 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'listTrainingJobs',
         summary: 'List training jobs',
         description: 'Newest first.',
-        'x-extension': true,
         querystring: ListJobsQuery,
         response: { 200: JobList },
       },
@@ -64,7 +62,6 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'getTrainingJob',
         summary: 'Get a training job',
         description: 'A training job, with loss and accuracy by round.',
-        'x-extension': true,
         params: JobParams,
         response: { 200: JobDetail },
       },
@@ -88,7 +85,6 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'listTrainingJobRounds',
         summary: 'List the rounds of a training job',
         description: 'Newest first.',
-        'x-extension': true,
         params: JobParams,
         querystring: JobRoundsQuery,
         response: { 200: JobRounds },
@@ -109,7 +105,6 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'stopTrainingJob',
         summary: 'Stop a training job',
         description: 'End a job at once, and its round with it.',
-        'x-extension': true,
         params: JobParams,
         response: { 200: Job },
       },
@@ -132,7 +127,6 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
           'Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was ' +
           "deleted, the federation's privacy budget does not allow the rounds, or the job's target_epsilon allows fewer than the " +
           'requested number, or none.',
-        'x-extension': true,
         params: JobParams,
         body: ResumeJobBody,
         response: { 200: Job },
@@ -151,7 +145,6 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
         summary: 'Extend a training job',
         description:
           'Give a completed job more rounds; it continues with the state of its strategy. Its stop_when considers only the new rounds.',
-        'x-extension': true,
         params: JobParams,
         body: ExtendJobBody,
         response: { 200: Job },
@@ -199,6 +192,7 @@ const wantedOf = (body: Static<typeof StartJobBody>) => {
     secureAggregation: settingsOf(body.secure_aggregation),
     stopWhen: stop && { lossImprovementBelow: improvementIn(stop, body.metric), patience: stop.patience },
     metric: body.metric,
+    goal: body.goal,
     publish: body.publish,
     rawVector: body.raw_vector ?? false,
   }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { GOALS } from '../../../domain/metric-goal.ts'
 import { PUBLISH } from '../../../domain/training-job.ts'
 import {
   Body,
@@ -89,6 +90,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
   secure_aggregation: Nullable(SecureAggregation),
   stop_when: Nullable(StopCondition),
   metric: Type.String({ description: METRIC }),
+  goal: OneOf(GOALS, { description: 'Which values of metric are better: as requested, otherwise by its name' }),
   raw_vector: Type.Optional(RawVector),
   ended_by: Nullable(
     OneOf(['rounds_done', 'converged', 'budget_spent', 'rounds_failed', 'no_devices', 'cannot_start', 'stopped']),

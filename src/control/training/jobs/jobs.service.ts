@@ -1,6 +1,7 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
+import { IN_PROGRESS } from '../../../domain/round.ts'
 import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -8,16 +9,19 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { catchUp } from '../../module.ts'
 import type { DueRounds } from '../rounds/due-rounds.service.ts'
+import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
-import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
+import type { RoundsService } from '../rounds/rounds.service.ts'
+import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
 import type { JobContinuations } from './job-continuations.service.ts'
-import type { NewJob, PlannedJob } from './job-plans.service.ts'
+import type { PlannedJob } from './job-plans.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobTurns } from './job-turns.service.ts'
 import type { JobsReport } from './jobs.report.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
+import type { NewJob } from './new-job.ts'
 
 export type { StoredJob } from './jobs.store.ts'
 
@@ -32,18 +36,20 @@ export const createJobsService = (parts: {
   readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
   readonly turns: JobTurns
   readonly continueJob: JobContinuations
-  readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockActiveOf' | 'hasActive'>
+  readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockLatestOf' | 'hasActive'>
   readonly scopes: Pick<ParticipantScopes, 'maySee'>
   readonly due: Pick<DueRounds, 'tick'>
   readonly prices: Pick<RoundPrices, 'spentBy'>
   readonly endings: RoundEndings
+  readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
+  readonly shownRounds: Pick<ShownRounds, 'shown'>
   readonly models: Pick<ModelsService, 'find' | 'publishedBy'>
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
   const { database, store, jobsReport, progress, plan, turns, continueJob } = parts
-  const { rounds, scopes, due, prices, endings, models, heartbeats, now, newId } = parts
+  const { rounds, scopes, due, prices, endings, evaluationSteps, shownRounds, models, heartbeats, now, newId } = parts
 
   /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
@@ -58,7 +64,7 @@ export const createJobsService = (parts: {
     /** `warn` is called with what was assumed because the request did not say it. */
     async create(caller: Caller, requested: NewJob, warn: (warning: string) => void): Promise<StoredJob> {
       const planned = await plan(caller, requested)
-      if (planned.warning !== null) warn(planned.warning)
+      for (const warning of planned.warnings) warn(warning)
       const { settings, modelId } = planned
       const job = newJob(requested, planned, { id: newId(), createdAt: now() })
       await database.transaction(async (tx) => {
@@ -90,7 +96,7 @@ export const createJobsService = (parts: {
       id: string,
     ): Promise<{
       job: StoredJob
-      history: StoredRound[]
+      history: ShownRound[]
       spent: JobSpending | null
       published: readonly StoredVersion[]
     }> {
@@ -99,12 +105,14 @@ export const createJobsService = (parts: {
       const { privacy } = job.settings
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)
       const published = await models.publishedBy(job.id)
-      return { job, published, history: (await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })).reverse(), spent }
+      const history = await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })
+      return { job, published, history: await shownRounds.shown(caller, history.reverse()), spent }
     },
 
     async rounds(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const job = await get(caller, id)
-      return { rounds: await rounds.ofJob(job.id, page), total: await rounds.countOfJob(job.id) }
+      const found = await shownRounds.shown(caller, await rounds.ofJob(job.id, page))
+      return { rounds: found, total: await rounds.countOfJob(job.id) }
     },
 
     /** Ends the job at once, and its round with it. */
@@ -114,11 +122,14 @@ export const createJobsService = (parts: {
       if (!sees(caller, visible.orgId)) throw forbidden(`Only '${visible.orgId}', which started the job, can stop it.`)
       // Round before job, as everything that ends rounds has it: one that was begun between the two is left for another try.
       const attempt = async (tx: Database['sql']): Promise<boolean> => {
-        const active = await rounds.lockActiveOf(tx, id)
+        const latest = await rounds.lockLatestOf(tx, id)
+        const active = latest !== null && IN_PROGRESS.includes(latest.status) ? latest : null
         const job = (await store.lock(tx, id))!
         if (active === null && (await rounds.hasActive(tx, id))) return false
         const reason = 'The training job was stopped.'
         auditNote({ kind: 'job', ...job, before: { status: job.status }, after: { status: 'stopped' } })
+        // What devices have found of the last model counts for the job's reason and result.
+        if (latest !== null) await evaluationSteps.closeNow(tx, latest)
         await progress.end(tx, job, { event: 'stop', endedBy: 'stopped', reason })
         if (active !== null) await endings.fail(tx, active, { event: 'fail', reason, reported: reason })
         return true

@@ -114,6 +114,7 @@ describe('a training job', () => {
       secure_aggregation: null,
       stop_when: null,
       metric: 'loss',
+      goal: 'minimize',
       ended_by: null,
       reason: null,
       waiting_for: 'Waits for 2 active devices that train; 1 is active.',

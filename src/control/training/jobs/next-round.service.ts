@@ -1,7 +1,9 @@
+import { objectiveOf } from '../../../domain/job-metric.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { roundSizes } from '../../../domain/training-job.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { ToPrice } from '../rounds/round-prices.service.ts'
 import type { RoundRequest } from '../rounds/round-starts.service.ts'
@@ -9,10 +11,30 @@ import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { StoredJob } from './jobs.store.ts'
 
 /** What the job's next round distributes: its latest result, and before the first what it began from. */
-export const distributedBy = ({ modelId, latestModelId, settings }: StoredJob): [modelId: string, version?: number] =>
-  latestModelId === null && settings.modelVersion !== undefined
-    ? [modelId!, settings.modelVersion]
-    : [(latestModelId ?? modelId)!]
+const distributedBy = ({
+  modelId,
+  latestModelId,
+  settings,
+}: StoredJob): [modelId: string | null, version?: number | undefined] =>
+  latestModelId === null ? [modelId, settings.modelVersion] : [latestModelId]
+
+/** The version that the job's next round distributes; null if it or its file is gone. */
+export const createBeginnings =
+  ({ models, blobs }: { readonly models: Pick<ModelsService, 'versionFor'>; readonly blobs: Pick<BlobStore, 'has'> }) =>
+  async (job: StoredJob): Promise<StoredVersion | null> => {
+    const [modelId, number] = distributedBy(job)
+    const version = modelId === null ? null : await models.versionFor(modelId, number)
+    return version !== null && (await blobs.has(version.sha256)) ? version : null
+  }
+
+/** Why a job has no next round, whose version or its file is gone. */
+export const beginningGone = (job: StoredJob): string => {
+  const [modelId, number] = distributedBy(job)
+  return (
+    `${number === undefined ? 'The model' : `Version ${number} of the model`} that the job's next round would distribute ` +
+    `(${modelId}) is no longer stored. Restore its file from a backup and resume the job, or start another job.`
+  )
+}
 
 /** What the price of the job's next round depends on: the same outside the transaction that starts the round, and inside. @throws forbidden */
 export const createToPrice =
@@ -65,6 +87,7 @@ export const nextRound = (
     job: {
       id: job.id,
       step: job.roundsCompleted,
+      goal: settings.goal === undefined ? null : objectiveOf(settings),
       stateSha256: job.stateSha256,
       controlSha256: job.controlSha256,
       previousRoundId,

@@ -246,6 +246,23 @@ describe('the metric that a job goes by', () => {
     ])
   })
 
+  it('is minimized or maximized as the job states it, else by its name, and says which', async () => {
+    const { start, jobOf, round, versions } = await setUp()
+    const drift = (value: number) => ({ metrics: JSON.stringify({ drift: value }) })
+    const minimized = await start({ rounds: 3, metric: 'drift', goal: 'minimize', publish: 'best' })
+    for (const value of [0.5, 0.7, 0.4]) await round(minimized, 1, drift(value))
+    expect(await jobOf(minimized)).toMatchObject({ metric: 'drift', goal: 'minimize' })
+    expect(shown(await versions())).toEqual([
+      [1, { drift: 0.5 }],
+      [3, { drift: 0.4 }],
+    ])
+    const inferred = await start({ rounds: 1, metric: 'evaluation.valLoss', publish: 'best' })
+    expect(await jobOf(inferred)).toMatchObject({ metric: 'evaluation.valLoss', goal: 'minimize' })
+    await round(inferred, 1)
+    const maximized = await start({ rounds: 1, metric: 'valAccuracy', publish: 'best' })
+    expect(await jobOf(maximized)).toMatchObject({ goal: 'maximize' })
+  })
+
   it('is named at the end when no round reported it, and the last result is there', async () => {
     const { start, jobOf, round, versions } = await setUp()
     const id = await start({ rounds: 1, metric: 'f2', publish: 'best' })
@@ -265,6 +282,10 @@ describe('the metric that a job goes by', () => {
         body: { message: expect.stringContaining(message) },
       })
     await refused({ metric: 'f1' }, 'metric is used only by stop_when and publish: best')
+    await refused(
+      { goal: 'minimize', publish: 'best' },
+      "goal says which values of the job's metric are better. Name the metric",
+    )
     await refused({ metric: 'f 1', publish: 'best' }, 'metric must be loss, accuracy')
     await refused(
       { metric: 'f1', publish: 'best', secure_aggregation: {} },

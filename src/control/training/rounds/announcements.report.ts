@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Announced, JoinableRound, Wanting } from '../../fleet/heartbeats/heartbeats.service.ts'
+import { HAS_FREE_PLACE } from './places.store.ts'
 
 /** After a round the next one may be about to begin. */
 const NEXT_ROUND_MS = 60_000
@@ -23,7 +24,7 @@ export const createAnnouncementsReport = () => ({
       with announced as materialized (
         select id, org_id, group_id, federation_id, started_at, status, ended_at,
           privacy is not null as is_private, status = 'active' and timeout_at > ${now} as is_running,
-          taking_part < target_devices as has_places, plan ? 'asynchronous' as goes_on, updates_deleted_at
+          ${HAS_FREE_PLACE} as has_places, plan ? 'asynchronous' as goes_on, updates_deleted_at
         from rounds where id in (select subject_id from announcements)
       ), pending as (
         select distinct on (p.device_id) p.device_id, coalesce(p.base_round_id, p.round_id) as round_id,

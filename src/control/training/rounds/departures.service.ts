@@ -1,3 +1,4 @@
+import { departed } from '../../../domain/failure-reasons.ts'
 import { IN_PROGRESS } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
@@ -33,8 +34,7 @@ export const endDepartures = (parts: {
     const deviceIds = await participantsReport.devicesOf(tx, round.id, orgId)
     await evaluations.excuse(tx, round.id, deviceIds)
     if (round.status !== 'active' && !(round.status === 'aggregating' && round.plan.asynchronous)) return
-    const reason = `'${orgId}' is no longer a member of the federation.`
-    const left = await participants.failAll(tx, round.id, { deviceIds, reason }, now())
+    const left = await participants.failAll(tx, round.id, { deviceIds, reason: departed(orgId) }, now())
     if (left.failed === 0) return
     await store.update(tx, round.id, {
       taking_part: round.takingPart - left.places,

@@ -1,9 +1,17 @@
-import { ALL_REPORTED, describeFailures, dueEvent, neededUpdates, TIMED_OUT } from '../../../domain/round.ts'
+import { countedForOthers, NOT_DELIVERED_IN_TIME, notCompleted } from '../../../domain/failure-reasons.ts'
+import {
+  ALL_REPORTED,
+  describeFailures,
+  dueEvent,
+  lacksDevices,
+  neededUpdates,
+  TIMED_OUT,
+} from '../../../domain/round.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
-import { type AbsentDevicesStore, mayYetJoin } from './absent-devices.store.ts'
+import { type AbsentDevicesStore, type Failures, mayYetJoin } from './absent-devices.store.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
@@ -25,6 +33,14 @@ interface Parts {
   readonly now: () => Date
 }
 
+/** A federation's round is seen by all members, whom what other organizations' devices wrote of their failures does not concern. */
+const createFailuresOf =
+  (absent: Pick<AbsentDevicesStore, 'failures'>) =>
+  async (tx: Executor, { id, federationId }: StoredRound): Promise<Failures> => {
+    const failures = await absent.failures(tx, id)
+    return federationId === null ? failures : { ...failures, reasons: countedForOthers(failures.reasons) }
+  }
+
 /**
  * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer
  * reach min_devices. What a review decides on is in rows, so any process may do it, at any time, more than once. Private
@@ -38,20 +54,26 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
     if (!(await takesNewcomers(tx, round))) return true
     const needed = round.minDevices - round.takingPart
-    const scope = await scopes.scopeOf(tx, round)
-    const coming = await selection.countExpected(tx, scope, {
-      condition: mayYetJoin(round.id),
-      now: now(),
-      enough: needed,
-    })
-    return coming < needed
+    return (await countComing(tx, round, needed)) < needed
   }
 
+  /** How many devices may yet join the round; counting stops at `enough`. */
+  const countComing = async (tx: Executor, round: StoredRound, enough: number): Promise<number> => {
+    const scope = await scopes.scopeOf(tx, round)
+    return selection.countExpected(tx, scope, { condition: mayYetJoin(round.id), now: now(), enough })
+  }
+
+  /** False where every active device has delivered to the round or failed in it. */
+  const mayGetAnother = async (tx: Executor, round: StoredRound): Promise<boolean> =>
+    (await countComing(tx, round, 1)) > 0
+
+  const failuresOf = createFailuresOf(absent)
+
   const giveUp = async (tx: Executor, round: StoredRound): Promise<void> => {
-    const failures = await absent.failures(tx, round.id)
+    const failures = await failuresOf(tx, round)
     const reason = describeFailures(failures)
     const enough = failures.failed === failures.selected ? '' : `. At least ${neededUpdates(round)} updates were needed`
-    const reported = `The round could no longer be completed: ${reason}.`
+    const reported = notCompleted(reason)
     await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, reported })
   }
 
@@ -64,11 +86,13 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
     if (dueEvent(reviewed, now()) === 'collect') {
       return endings.collect(tx, reviewed)
     }
+    const lacksOthers = lacksDevices(reviewed)
+    if (lacksOthers && !(await mayGetAnother(tx, reviewed))) return endings.collect(tx, reviewed)
     // A round that never had enough devices may still get them.
     const lacks = reviewed.takingPart < round.minDevices && (await absent.countLive(tx, round.id)) >= round.minDevices
     if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
     const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
-    const next = Math.min(turnEnds, lacks ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
+    const next = Math.min(turnEnds, lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
     await store.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
     if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })
   }
@@ -78,6 +102,7 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
 export const createDueRounds = (parts: Parts) => {
   const { database, store, endings, absent, now } = parts
   const review = createReview(parts)
+  const failuresOf = createFailuresOf(absent)
 
   const isAny = (): Promise<boolean> => store.isAnyDue(database.sql, now())
 
@@ -115,15 +140,15 @@ export const createDueRounds = (parts: Parts) => {
   }
 
   const timeOut = async (tx: Executor, round: StoredRound): Promise<void> => {
-    const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
+    const failures = round.privacy === null ? await failuresOf(tx, round) : null
     const parts = [
       `${endedEarly(round) ? ALL_REPORTED : `${TIMED_OUT} after ${lasted(round)} s`}: ` +
         `${round.completedDevices} of at least ${neededUpdates(round)} updates had arrived.`,
       ...(round.plan.secure === undefined ? [] : ['No update was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
     ]
-    const reported = 'Had not submitted an update when the round timed out.'
-    await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), reported })
+    const reason = parts.join(' ')
+    await endings.fail(tx, round, { event: 'time_out', reason, reported: NOT_DELIVERED_IN_TIME })
   }
 
   return { isAny, tick, review }

@@ -125,3 +125,71 @@ it('ends at once with a job that is stopped', async () => {
   await world.service.runDueTasks()
   expect(await jobOf(world, key, id)).toMatchObject({ status: 'stopped', published: [{ version: 2 }] })
 })
+
+it('counts what was reported when its job is stopped, and takes no more', async () => {
+  const metric = { metric: 'evaluation.accuracy', publish: 'best' }
+  const { world, fleet, key, id } = await opened(2, metric)
+  await train(world, fleet)
+  const { pendingEvaluationId } = await fleet[1]!.device.heartbeat()
+  expect(await evaluate(fleet[0]!)).toBe(true)
+  await world.request('POST', `/api/v1/training/jobs/${id}/stop`, { key })
+  const stopped = await jobOf(world, key, id)
+  expect(stopped).toMatchObject({
+    status: 'stopped',
+    reason: 'The training job was stopped.',
+    published: [{ version: 2 }],
+    history: [{ evaluation: { devices: 1 } }],
+  })
+  expect(stopped.history[0]).not.toHaveProperty('evaluation_until')
+  const late = await world.request('POST', `/api/v1/training/rounds/${pendingEvaluationId}/evaluation`, {
+    key: fleet[1]!.key,
+    body: { num_samples: 1, metrics: { accuracy: 1 } },
+  })
+  expect([late.status, late.body]).toMatchObject([409, { message: 'The evaluation is over.' }])
+  expect((await jobOf(world, key, id)).history).toEqual(stopped.history)
+})
+
+it('is not replaced by what later rounds find of the model', async () => {
+  const { world, fleet, key, id } = await opened(2, { rounds: 2 })
+  await train(world, fleet)
+  await train(world, fleet)
+  for (const device of fleet) await evaluate(device)
+  const { history, latest_model_id: modelId } = await jobOf(world, key, id)
+  expect(history).toMatchObject([{ evaluation: { devices: 2 } }, { evaluation: { devices: 2 } }])
+  const report = JSON.stringify({ num_samples: 1, metrics: { loss: 999 } })
+  const deliver = async ({ device, trainer }: FleetDevice, roundId: string): Promise<void> => {
+    const plan = await device.plan(roundId)
+    const { weights, report: of } = await trainer(await device.model(plan), plan, undefined, { control: null })
+    await device.submit(roundId, weights, {
+      ...of,
+      evaluation: JSON.parse(report.replace('num_samples', 'numSamples')),
+    })
+  }
+  // A round without a job, another job, and more rounds of the same job: all begin with the last model.
+  const alone = await world.request('POST', '/api/v1/training/rounds/start', {
+    key,
+    body: { target_devices: 1, min_devices: 1, global_model_id: modelId },
+  })
+  const standalone = (alone.body as { id: string }).id
+  await deliver(fleet[0]!, standalone)
+  await world.service.runDueTasks()
+  const begin = await startJob(world, key, { model: modelId, rounds: 1, min_devices: 1, target_devices: 1 })
+  const other = (begin.body as { id: string }).id
+  await world.service.runDueTasks()
+  for (const one of fleet) {
+    const { pendingRoundId } = await one.device.heartbeat()
+    if (pendingRoundId !== null) await deliver(one, pendingRoundId)
+  }
+  await world.service.runDueTasks()
+  await world.request('POST', `/api/v1/training/jobs/${id}/extend`, { key, body: { rounds: 1 } })
+  for (const one of fleet) await deliver(one, (await one.device.heartbeat()).pendingRoundId!)
+  await world.service.runDueTasks()
+  const evaluated = { global_evaluation: { metrics: { loss: { mean: 999 } } } }
+  expect((await jobOf(world, key, other)).history).toMatchObject([{ status: 'completed' }])
+  const after = await jobOf(world, key, id)
+  expect(after.history.slice(0, 2)).toEqual(history)
+  for (const roundId of [standalone, after.history[2]!.round_id]) {
+    const round = await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })
+    expect(round.body).toMatchObject(evaluated)
+  }
+})

@@ -30,8 +30,11 @@ export const createEvaluationSteps = (parts: {
   // All of its devices request the same version at once.
   const handedOut = singleFlight<StoredVersion>(16)
 
+  const keepReported = async (tx: Executor, { id, plan }: StoredRound): Promise<void> =>
+    evaluations.close(tx, id, summarizeEvaluation(await evaluations.reports(tx, id), plan.goal))
+
   const close = async (tx: Executor, round: StoredRound): Promise<void> => {
-    await evaluations.close(tx, round.id, summarizeEvaluation(await evaluations.reports(tx, round.id)))
+    await keepReported(tx, round)
     await events.publish(tx, 'round.evaluated', factsOf(round))
   }
 
@@ -86,6 +89,14 @@ export const createEvaluationSteps = (parts: {
       if (devices === 0) return null
       await events.publish(tx, 'evaluation.opened', { roundId })
       return { devices, until }
+    },
+
+    /**
+     * Ends the evaluation of the locked round, if one is open, in the transaction that ends its job for another reason; what was
+     * reported counts.
+     */
+    async closeNow(tx: Executor, round: StoredRound): Promise<void> {
+      if (round.evaluationUntil !== null) await keepReported(tx, round)
     },
 
     /** What the device found, or why it found nothing. */

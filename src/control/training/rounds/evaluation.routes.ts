@@ -18,7 +18,6 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
         operationId: 'getEvaluationPlan',
         summary: "Get a device's evaluation plan",
         description: 'For devices that received pending_evaluation_round_id in a heartbeat.',
-        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         response: { 200: EvaluationPlan },
@@ -51,7 +50,6 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
       schema: {
         operationId: 'downloadEvaluationModel',
         summary: 'Download the model to evaluate',
-        'x-extension': true,
         tags: ['training'],
         produces: ['application/octet-stream'],
         params: RoundParams,
@@ -73,7 +71,6 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
         operationId: 'submitEvaluation',
         summary: "Report an evaluation of a round's model",
         description: 'Metrics of the new model on held-out data; counts for the device that owns the key, once.',
-        'x-extension': true,
         tags: ['training'],
         params: RoundParams,
         body: NewEvaluation,

@@ -5,6 +5,7 @@ import {
   Body,
   Count,
   FreeObject,
+  Nullable,
   Part,
   RefWith,
   ReportedValues,
@@ -14,12 +15,16 @@ import {
 import { examples } from '../training.examples.ts'
 import { RawVector } from './round-settings.schema.ts'
 
+const WITHHELD = "Null in a federation's round if it would tell too much of other organizations' devices"
+
 export const MetricSummary = Part('MetricSummary', 'Distribution of a metric over the devices that reported it', {
   mean: Type.Number({ description: 'Weighted by samples' }),
-  median: Type.Number(),
-  worst_tenth: Type.Number({ description: 'Mean over the worst tenth of the devices (at least one device)' }),
-  min: Type.Number(),
-  max: Type.Number(),
+  median: Nullable(Type.Number({ description: WITHHELD })),
+  worst_tenth: Nullable(
+    Type.Number({ description: `Mean over the worst tenth of the devices (at least one device). ${WITHHELD}` }),
+  ),
+  min: Nullable(Type.Number({ description: WITHHELD })),
+  max: Nullable(Type.Number({ description: WITHHELD })),
   devices: Type.Integer({ minimum: 1 }),
 })
 

@@ -17,7 +17,10 @@ export const createEvaluationsStore = () => ({
     return rows.map(({ evaluation }) => evaluation)
   },
 
-  /** The devices' evaluation of the model that this round distributed; also shown for the round that made it. */
+  /**
+   * The devices' evaluation of the model that this round distributed. It is also that of the round that made the model, if both
+   * are of one job, and the job has no final evaluation of it; if both are of none, the first such evaluation counts.
+   */
   async keep(tx: Executor, round: StoredRound, evaluation: Evaluation): Promise<void> {
     const found = JSON.stringify(evaluation)
     await tx.updateTable('rounds').set({ global_evaluation: found }).where('id', '=', round.id).execute()
@@ -27,7 +30,10 @@ export const createEvaluationsStore = () => ({
       .set({ evaluation: found })
       .where('aggregated_model_id', '=', round.globalModelId)
       .where('org_id', 'is not distinct from', round.orgId)
+      .where('job_id', 'is not distinct from', round.jobId)
+      .where(sql<boolean>`(job_id is not null or evaluation is null)`)
       .where('privacy', 'is', null)
+      .where(sql<boolean>`not exists (select from evaluations e where e.round_id = rounds.id and e.state = 'reported')`)
       .execute()
   },
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { StatedGoal } from '../../../domain/metrics.ts'
 import { stragglerGraceSeconds } from '../../../domain/round.ts'
 import { DEFAULT_STRATEGY, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StrategySettings } from '../../../domain/strategy-settings.ts'
@@ -35,6 +36,8 @@ export interface RoundRequest {
   readonly job: {
     readonly id: string
     readonly step: number
+    /** The direction of its metric, where it is kept. */
+    readonly goal: StatedGoal | null
     readonly stateSha256: string | null
     readonly controlSha256: string | null
     /** The round before, of an asynchronous job. */
@@ -54,9 +57,11 @@ export const planOf = (requested: RoundRequest, population: number | null): Roun
     hyperparameters: { ...hyperparameters, ...onDevice },
     options: strategy.options,
     ...(job === null ? {} : { step: job.step }),
+    ...(job === null || job.goal === null ? {} : { goal: job.goal }),
     ...(rules.asynchronous ? { asynchronous: true } : {}),
     ...(population === null ? {} : { population }),
     ...(requested.secure === null ? {} : { secure: requested.secure.settings }),
+    ...(requested.secure !== null && rules.needsModel ? { exactMean: true } : {}),
     ...vector,
   }
 }

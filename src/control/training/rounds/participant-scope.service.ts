@@ -1,4 +1,4 @@
-import { type Caller, homeOf, sees } from '../../../domain/access.ts'
+import { type Caller, homeOf, requireOwnOrg, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
@@ -56,9 +56,7 @@ export const createParticipantScopes = (parts: {
     },
     orgOfModel: () => Promise<string | null | undefined> = async () => null,
   ): Promise<ParticipantScope> => {
-    if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
-      throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
-    }
+    if (requested.orgId !== undefined) requireOwnOrg(caller, requested.orgId)
     const group = requested.group === undefined ? null : await groups.locate(caller, requested.group)
     if (requested.group !== undefined && group === null) {
       throw badRequest(`group_id: there is no device group '${requested.group}'. Name one by its id or its name.`)

@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { TOO_OLD } from '../../../domain/failure-reasons.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundParticipantRow } from '../../../platform/db/training-rows.ts'
 import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
@@ -27,8 +28,6 @@ export interface ParticipantKey {
 }
 
 /** Who takes part in a round. */
-/** Why an asynchronous job lets go of a device whose update would be too stale. */
-export const TOO_OLD = 'The job continued without this device: its model is too old.'
 
 export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing' | 'isInGroup'>) => ({
   async insertAll(
@@ -140,6 +139,28 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       update rounds r set participated_devices = participated_devices + counted.devices
       from (select round_id, count(*) as devices from marked group by round_id) as counted
       where r.id = counted.round_id`.execute(db)
+  },
+
+  /**
+   * Devices that an asynchronous job has taken along into these rounds, and that now fetch their plan or model, train from these
+   * rounds instead of those that they began in. Those that have delivered stay as they are. Rounds are locked before their
+   * participants, as everywhere.
+   */
+  async rebase(db: Executor, fetched: readonly ParticipantKey[]): Promise<void> {
+    const moves = sql`p.base_round_id is not null and p.state in ('selected', 'absent')`
+    await sql`
+      with asked as (
+        select distinct round_id, device_id
+        from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
+          as asked (round_id, device_id)
+      ), moving as (
+        select p.round_id, p.device_id from asked join round_participants p using (round_id, device_id) where ${moves}
+      ), held as materialized (
+        select id from rounds where id in (select round_id from moving) order by id for no key update
+      )
+      update round_participants p set base_round_id = null
+      from held join moving on moving.round_id = held.id
+      where p.round_id = moving.round_id and p.device_id = moving.device_id and ${moves}`.execute(db)
   },
 
   /** Ends one device's part in a round. */

@@ -24,8 +24,9 @@ export const participationRoutes = (
       schema: {
         operationId: 'getRoundPlan',
         summary: "Get a round's training plan",
-        description: 'What a device needs to take part in a round.',
-        'x-extension': true,
+        description:
+          'What a device needs to take part in a round. A device that an asynchronous job has taken along to this round trains from ' +
+          "this round's model once it fetches the plan or the model; until then, from the round that it began with.",
         params: RoundParams,
         response: { 200: Plan },
       },
@@ -87,7 +88,6 @@ export const participationRoutes = (
         operationId: 'explainSelection',
         summary: 'Explain whether a device was selected',
         description: 'Whether a device was selected, and why or why not.',
-        'x-extension': true,
         params: RoundParams,
         querystring: SelectionQuery,
         response: { 200: Participation },
@@ -109,7 +109,6 @@ export const participationRoutes = (
         operationId: 'listRoundParticipants',
         summary: 'List the participants of a round',
         description: 'In order of `device_identifier`.',
-        'x-extension': true,
         params: RoundParams,
         querystring: ListRoundsQuery,
         response: { 200: ParticipantList },
@@ -140,7 +139,6 @@ const fileOf = (operationId: string, summary: string) => ({
   schema: {
     operationId,
     summary,
-    'x-extension': true,
     produces: ['application/octet-stream'],
     params: RoundParams,
     response: DOWNLOADED,

@@ -1,6 +1,7 @@
 import type { Caller } from '../../../domain/access.ts'
 import { notFound } from '../../../domain/errors.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
+import { hasFreePlace } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -59,6 +60,18 @@ export const createParticipation = (parts: {
     },
   })
 
+  /** A device that fetches the plan or model of its asynchronous job's present round goes on from that model. */
+  const rebase = createBatcher<ParticipantKey, void>({
+    maxBatch: 1000,
+    run: async (fetched) => {
+      await participants.rebase(database.sql, fetched)
+      return fetched.map(() => undefined)
+    },
+  })
+  const begins = async ({ id: roundId, plan }: RoundBeginning, deviceId: string): Promise<void> => {
+    if (plan.asynchronous) await rebase({ roundId, deviceId })
+  }
+
   /** It goes with the updates, when they have been kept long enough. */
   const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
     const sha256 = STRATEGY_RULES[plan.strategy].controlVariates ? (await rounds.get(caller, id)).controlSha256 : null
@@ -73,7 +86,10 @@ export const createParticipation = (parts: {
     /** The round's training plan: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {
       const round = await rounds.beginning(caller, id)
-      if (caller.deviceId !== null) await acknowledge({ roundId: round.id, deviceId: caller.deviceId })
+      if (caller.deviceId !== null) {
+        await acknowledge({ roundId: round.id, deviceId: caller.deviceId })
+        await begins(round, caller.deviceId)
+      }
       return { round, version: await versionOf(round), control: await controlOf(caller, round) }
     },
 
@@ -90,7 +106,10 @@ export const createParticipation = (parts: {
       const version = await versionOf(round)
       if (version === null) throw notFound('Global model of round', id)
       const deviceId = caller.deviceId
-      if (fetches && deviceId !== null) await markFetched({ roundId: round.id, deviceId })
+      if (fetches && deviceId !== null) {
+        await markFetched({ roundId: round.id, deviceId })
+        await begins(round, deviceId)
+      }
       return version
     },
 
@@ -128,7 +147,7 @@ export const explainSelection = (round: StoredRound, part: Participant | null, i
   }
   if (part !== null) return CHOSEN[part.chosen]
   if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
-  return round.takingPart < round.targetDevices
+  return hasFreePlace(round)
     ? 'Not selected yet: the round has free places. It joins with its next heartbeat, unless other devices fill them first.'
     : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
 }

@@ -8,8 +8,12 @@ const OTHERS_FIRST_MS = 10_000
 /** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
 const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
 
-/** Round `rounds` has a free place. */
-const hasFreePlace = (now: Date) => sql`status = 'active' and taking_part < target_devices and timeout_at > ${now}
+/** `hasFreePlace` of `domain/round.ts` in SQL. */
+export const HAS_FREE_PLACE = sql<boolean>`
+  taking_part - case when plan ? 'asynchronous' then completed_devices else 0 end < target_devices`
+
+/** Round `rounds` is open and has a free place. */
+const hasFreePlace = (now: Date) => sql`status = 'active' and ${HAS_FREE_PLACE} and timeout_at > ${now}
   and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')`
 
 /** For a device that has never had a place in the round. */

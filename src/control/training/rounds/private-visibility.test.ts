@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { formOf } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
+import { encodeElements } from '../../../tensors/elements.ts'
+import { writeSafetensors } from '../../../tensors/write-safetensors.ts'
 import { openLeague } from '../../federations/federation.fixture.ts'
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
@@ -115,4 +117,33 @@ it("in a federation's round, what a device reported of its data is shown to its 
       { device_identifier: 'device-of-beta', ...ofBeta },
     ])
   }
+})
+
+it('an update whose norm is out of range fails no private round, whose reason would name it: it is clipped like all others', async () => {
+  const { world, send, keyOf } = await openLeague()
+  const writer = await keyOf('acme')
+  const devices: string[] = []
+  for (const device_id of ['secret-a', 'secret-b']) {
+    devices.push((await send(writer, 'POST', '/devices/register', { device_id })).body.api_key as string)
+  }
+  const file = (values: readonly number[]) =>
+    new Uint8Array(writeSafetensors([{ name: 'w', dtype: 'f64', shape: [2], data: encodeElements(values, 'f64') }]))
+  const modelId = (await send(writer, 'POST', '/models', { name: 'scanner' })).body.id as string
+  await send(writer, 'POST', `/models/${modelId}/versions/upload`, formOf(file([0, 0]), {}, 'model.safetensors'))
+  const started = await send(writer, 'POST', '/training/rounds/start', {
+    target_devices: 2,
+    min_devices: 2,
+    global_model_id: 'scanner',
+    privacy: { noise_multiplier: 2, clip_norm: 1 },
+  })
+  const path = `/training/rounds/${started.body.id}`
+  const submit = (key: string, value: number) =>
+    send(key, 'POST', `${path}/updates`, formOf(file([value, 0]), { num_samples: 1 }, 'model.safetensors'))
+  const [first, second] = devices as [string, string]
+  expect(await submit(first, Number.NaN)).toMatchObject({ status: 400 })
+  expect(await submit(first, 1e200)).toMatchObject({ status: 201 })
+  expect(await submit(second, -1.5e308)).toMatchObject({ status: 201 })
+  await world.service.runDueTasks()
+  const { body } = await send(writer, 'GET', `${path}/status`)
+  expect(body).toMatchObject({ status: 'completed', failure_reason: null })
 })

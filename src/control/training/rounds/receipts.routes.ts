@@ -12,7 +12,6 @@ export const receiptsRoutes = (app: App, records: RoundRecords): void => {
       schema: {
         operationId: 'getReceipt',
         summary: 'Get the receipt of a completed round',
-        'x-extension': true,
         params: RoundParams,
         response: { 200: Receipt },
       },
@@ -31,7 +30,6 @@ export const receiptsRoutes = (app: App, records: RoundRecords): void => {
         operationId: 'replayReceipt',
         summary: 'Replay a receipt and compare the bytes',
         description: 'Aggregate the stored updates again and compare the bytes with the receipt.',
-        'x-extension': true,
         params: RoundParams,
         response: { 200: Replay },
       },

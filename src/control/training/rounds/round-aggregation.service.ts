@@ -31,6 +31,32 @@ export const discardUnkept = async ({ output, state, control }: RoundAggregate):
   for (const file of [output, state, control]) await file?.discard()
 }
 
+/**
+ * A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. A strategy that uses
+ * the mean change gets that alone, and the global model as the update.
+ */
+const createUncovering =
+  ({ blobs, sums }: { readonly blobs: BlobStore; readonly sums: SecureSums }) =>
+  async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string, pathOf: PathOf) => {
+    const scratchPath = await blobs.scratchPath()
+    const masked = await Promise.all(
+      delivered.map(async ({ update }) => ({
+        deviceId: update.deviceId,
+        path: await pathOf(fileOf(update)),
+      })),
+    )
+    const global = { path: globalPath, rawVector: round.plan.rawVector === true }
+    const id = 'mean of masked updates'
+    if (!round.plan.exactMean) {
+      const totals = await sums.uncover(round.id, masked, global, scratchPath)
+      const mean = { id, path: scratchPath, numSamples: totals.weight }
+      return { scratchPath, totals, inputs: { updates: [mean] } }
+    }
+    const totals = await sums.uncoverChange(round.id, masked, global, scratchPath)
+    const mean = { id, ...global, numSamples: totals.weight }
+    return { scratchPath, totals, inputs: { updates: [mean], meanChangePath: scratchPath } }
+  }
+
 /** The aggregate of a round's updates, and how they compare with each other. */
 export const createRoundAggregation = (parts: {
   readonly blobs: BlobStore
@@ -38,7 +64,7 @@ export const createRoundAggregation = (parts: {
   readonly layouts: Pick<ModelLayouts, 'layoutOf'>
   readonly sums: SecureSums
 }) => {
-  const { blobs, workers, layouts, sums } = parts
+  const { blobs, workers, layouts } = parts
 
   const inputsOf = (delivered: readonly DeliveredUpdate[], pathOf: PathOf) =>
     Promise.all(
@@ -53,23 +79,7 @@ export const createRoundAggregation = (parts: {
       })),
     )
 
-  /** A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. */
-  const uncover = async (
-    round: StoredRound,
-    delivered: readonly DeliveredUpdate[],
-    globalPath: string,
-    pathOf: PathOf,
-  ) => {
-    const path = await blobs.scratchPath()
-    const masked = await Promise.all(
-      delivered.map(async ({ update }) => ({
-        deviceId: update.deviceId,
-        path: await pathOf(fileOf(update)),
-      })),
-    )
-    const totals = await sums.uncover(round.id, masked, globalPath, path, round.plan.rawVector === true)
-    return { mean: { id: 'mean of masked updates', path, numSamples: totals.weight }, totals }
-  }
+  const uncover = createUncovering(parts)
 
   const aggregate = async (
     round: StoredRound,
@@ -87,7 +97,7 @@ export const createRoundAggregation = (parts: {
       strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
       globalPath,
       rawVector: round.plan.rawVector === true,
-      updates: uncovered === null ? await inputsOf(delivered, pathOf) : [uncovered.mean],
+      ...(uncovered === null ? { updates: await inputsOf(delivered, pathOf) } : uncovered.inputs),
       statePath: round.stateSha256 === null ? null : await pathOf(round.stateSha256),
       stateOutputPath,
       controlOutputPath,
@@ -95,7 +105,7 @@ export const createRoundAggregation = (parts: {
       privacy: privacyOf(round),
       outputPath,
     })
-    if (uncovered !== null) await rm(uncovered.mean.path, { force: true })
+    if (uncovered !== null) await rm(uncovered.scratchPath, { force: true })
     const output = await blobs.adopt(outputPath)
     const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
     const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null

@@ -1,5 +1,6 @@
 import { compareIds } from '../../../aggregation/receipt.ts'
-import { type MetricReport, summarizeEvaluation, summarizeMetrics } from '../../../domain/metrics.ts'
+import { NOT_DELIVERED } from '../../../domain/failure-reasons.ts'
+import { type MetricReport, summarizeEvaluation, summarizeMetrics, weightedMean } from '../../../domain/metrics.ts'
 import { nextStatus } from '../../../domain/round.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/detect.ts'
@@ -10,6 +11,7 @@ import type { EvaluationsStore } from './evaluations.store.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundAggregate } from './round-aggregation.service.ts'
 import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { ShownRounds } from './shown-rounds.service.ts'
 import type { DeliveredUpdate } from './updates.report.ts'
 import type { StoredUpdate } from './updates.store.ts'
 
@@ -22,8 +24,6 @@ interface Aggregated {
   readonly screened: readonly ScreenedUpdate[] | null
 }
 
-const NOT_DELIVERED = { reason: 'Had not submitted an update when the round closed.', missed: true } as const
-
 interface Parts {
   readonly database: Database
   readonly store: RoundsStore
@@ -31,17 +31,18 @@ interface Parts {
   readonly evaluations: EvaluationsStore
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
+  readonly shownRounds: Pick<ShownRounds, 'catalogued'>
   readonly events: Pick<ControlEventBus, 'publish' | 'inTransaction'>
   readonly now: () => Date
 }
 
-const createCompletion = ({ database, store, evaluations, models, files, events, now }: Parts) => {
+const createCompletion = ({ database, store, evaluations, models, files, shownRounds, events, now }: Parts) => {
   /** Updates evaluate the model that they began from: in an asynchronous job perhaps that of an earlier round. */
   const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
     const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
     const ids = [...new Set(evaluating.map(({ update }) => update.baseRoundId ?? round.id))]
     for (const base of await store.findAll(tx, ids)) {
-      const evaluation = summarizeEvaluation(await evaluations.broughtTo(tx, base.id))
+      const evaluation = summarizeEvaluation(await evaluations.broughtTo(tx, base.id), base.plan.goal)
       if (evaluation !== null) await evaluations.keep(tx, base, evaluation)
     }
   }
@@ -60,18 +61,20 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
     }
     const { accuracy, loss } = reportedBy(round, delivered, aggregate)
     const isPublic = round.privacy === null && aggregate.totals === null
-    const metrics = isPublic ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
+    const metrics = isPublic ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf), round.plan.goal) : {}
     return database.transaction(async (tx) => {
       const held = await store.lockHeld(tx, round.id, owner)
       if (held === null) return false
+      const figures = { accuracy, loss, metrics, completedDevices: delivered.length }
+      const catalogued = await shownRounds.catalogued(tx, { ...held, ...figures })
       const model = await models.addAggregate(tx, {
         roundId: round.id,
         roundNumber: round.roundNumber,
         origin,
         format: formatIn(aggregate.result.format),
         orgId: round.orgId,
-        accuracy,
-        loss,
+        accuracy: catalogued.accuracy,
+        loss: catalogued.loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
         file: {
           sha256: aggregate.output.sha256,
@@ -97,7 +100,7 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
       await events.publish(tx, 'round.completed', {
         ...factsOf(held),
         modelId: model.id,
-        loss,
+        loss: catalogued.loss,
         stateSha256: aggregate.state?.sha256 ?? null,
         controlSha256: aggregate.control?.sha256 ?? null,
         nextClipNorm: aggregate.result.privacy?.nextClipNorm ?? null,
@@ -127,7 +130,7 @@ export const createRoundEndings = (parts: Parts) => {
     async collect(tx: Executor, round: StoredRound): Promise<void> {
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, { ...NOT_DELIVERED, missed: round.privacy === null }, now())
+        : await participants.failTheRest(tx, round.id, { reason: NOT_DELIVERED, missed: round.privacy === null }, now())
       await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
       await events.publish(tx, 'round.collected', factsOf(round))
     },
@@ -185,8 +188,8 @@ const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: RoundA
   if (round.privacy !== null) return { accuracy: null, loss: null }
   if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
   return {
-    accuracy: weightedMean(delivered, (update) => update.localAccuracy),
-    loss: weightedMean(delivered, (update) => update.localLoss),
+    accuracy: meanOf(delivered, (update) => update.localAccuracy),
+    loss: meanOf(delivered, (update) => update.localLoss),
   }
 }
 
@@ -205,17 +208,13 @@ const byDevice = (a: Delivered[number], b: Delivered[number]): number =>
   compareIds(a.deviceName, b.deviceName) || compareIds(a.update.deviceId, b.update.deviceId)
 
 /** Mean over the updates that reported the figure, weighted by their samples; null if none did. */
-const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {
-  let sum = 0
-  let samples = 0
-  for (const { update } of [...delivered].sort(byDevice)) {
-    const value = figure(update)
-    if (value === null) continue
-    sum += value * update.numSamples
-    samples += update.numSamples
-  }
-  return samples === 0 ? null : sum / samples
-}
+const meanOf = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null =>
+  weightedMean(
+    [...delivered].sort(byDevice).flatMap(({ update }) => {
+      const value = figure(update)
+      return value === null ? [] : [{ value, numSamples: update.numSamples }]
+    }),
+  )
 
 export const factsOf = (round: StoredRound): RoundFacts => ({
   id: round.id,

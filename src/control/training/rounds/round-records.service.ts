@@ -1,6 +1,7 @@
 import type { Receipt } from '../../../aggregation/receipt.ts'
 import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict } from '../../../domain/errors.ts'
+import { reasonForOthers } from '../../../domain/failure-reasons.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ParticipantsReport } from './participants.report.ts'
@@ -21,11 +22,20 @@ export const createRoundRecords = (parts: {
   const { database, store, participantsReport, updatesReport, aggregation, rounds } = parts
 
   return {
-    /** Every device that was selected for the round, and what became of it; who took part in a private one is for admins. */
+    /**
+     * Every device that was selected for the round, and what became of it; who took part in a private one is for admins. What a
+     * device wrote of its failure is for its own organization.
+     */
     async participants(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
       requireMayInspect(caller, round)
-      return participantsReport.page(database.sql, round.id, page)
+      const found = await participantsReport.page(database.sql, round.id, page)
+      const participants = found.participants.map((one) => {
+        const { failureReason: reason } = one
+        if (reason === null || sees(caller, one.orgId)) return one
+        return { ...one, failureReason: reasonForOthers(reason, round.failureReason) }
+      })
+      return { ...found, participants }
     },
 
     /**

@@ -108,7 +108,6 @@ export const RoundPrivacy = Type.Object(
   },
   {
     title: 'NewRoundPrivacy',
-    'x-extension': true,
     description: 'Every update is clipped to clip_norm, and their sum gets Gaussian noise',
   },
 )

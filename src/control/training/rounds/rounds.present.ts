@@ -1,13 +1,14 @@
-import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
 import { neededUpdates } from '../../../domain/round.ts'
+import type { ShownEvaluation, ShownSummaries } from '../../../domain/withheld-figures.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import { coarsenessWarning } from '../../../secure-aggregation/fixed-point.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.present.ts'
 import { presentCost, presentSampling } from './round-settings.present.ts'
 import type { StoredRound } from './rounds.service.ts'
+import type { ShownRound } from './shown-rounds.service.ts'
 
 /** A round as it travels. */
-export const present = (round: StoredRound) => ({
+export const present = (round: ShownRound) => ({
   id: round.id,
   org_id: round.orgId,
   round_number: round.roundNumber,
@@ -37,18 +38,18 @@ export const present = (round: StoredRound) => ({
 })
 
 /** What its devices measured, where they did. */
-export const presentMetrics = ({ metrics, evaluation }: Pick<StoredRound, 'metrics' | 'evaluation'>) => ({
+export const presentMetrics = ({ metrics, evaluation }: Pick<ShownRound, 'metrics' | 'evaluation'>) => ({
   ...(metrics === null ? {} : { metrics: presentSummaries(metrics) }),
   ...(evaluation === null ? {} : { evaluation: presentEvaluation(evaluation) }),
 })
 
-const presentEvaluation = ({ devices, numSamples, metrics }: Evaluation) => ({
+const presentEvaluation = ({ devices, numSamples, metrics }: ShownEvaluation) => ({
   devices,
   num_samples: numSamples,
   metrics: presentSummaries(metrics),
 })
 
-const presentSummaries = (summaries: MetricSummaries) =>
+const presentSummaries = (summaries: ShownSummaries) =>
   Object.fromEntries(
     Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
   )
@@ -74,7 +75,7 @@ const fewDevices = (round: StoredRound): string | null => {
 }
 
 /** The additional fields of a round that names its strategy. */
-const presentTraining = (round: StoredRound) => ({
+const presentTraining = (round: ShownRound) => ({
   strategy: round.plan.strategy,
   strategy_options: round.plan.options ?? {},
   accuracy: round.accuracy,

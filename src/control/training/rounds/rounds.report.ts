@@ -1,15 +1,12 @@
 import { sql } from 'kysely'
 import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
-import { EVALUATION_PREFIX, type Evaluation, type MetricSummaries } from '../../../domain/metrics.ts'
+import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
 import type { Contribution } from '../../federations/members.service.ts'
 import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
-
-const meansOf = (summaries: MetricSummaries | null, prefix: string): Record<string, number> =>
-  Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
 const meanOf = (metric: string) => {
   if (metric === 'loss' || metric === 'accuracy') return sql<number | null>`${sql.ref(metric)}`
@@ -30,21 +27,13 @@ export const visibleTo = (orgId: string | null) =>
 /** What rounds are to others: jobs, the members of a federation, devices, and in files. */
 export const createRoundsReport = () => ({
   /** The completed round that made this model. */
-  async thatMade(db: Executor, modelId: string) {
+  async thatMade(db: Executor, modelId: string): Promise<StoredRound | null> {
     const row = await db
       .selectFrom('rounds')
-      .select(['id', 'round_number as roundNumber', 'loss', 'accuracy', 'metrics', 'evaluation'])
+      .select(ROUND_COLUMNS)
       .where('aggregated_model_id', '=', modelId)
       .executeTakeFirst()
-    if (row === undefined) return null
-    const { id, roundNumber, loss, accuracy, evaluation } = row
-    const metrics = {
-      ...(loss !== null && { loss }),
-      ...(accuracy !== null && { accuracy }),
-      ...meansOf(row.metrics as MetricSummaries | null, ''),
-      ...meansOf((evaluation as Evaluation | null)?.metrics ?? null, EVALUATION_PREFIX),
-    }
-    return { id, roundNumber, metrics }
+    return row === undefined ? null : fromRow(row)
   },
 
   /** Those that are visible to it, newest first; with `status`, only those in this state. */

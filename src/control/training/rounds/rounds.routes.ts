@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import type { Caller } from '../../../domain/access.ts'
 import { strategySettings } from '../../../domain/strategy-settings.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -9,10 +10,18 @@ import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { participantScopeOf } from './round-settings.schema.ts'
 import { present, warningsOf } from './rounds.present.ts'
 import { CancelRoundBody, FindRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
-import type { RoundsService } from './rounds.service.ts'
+import type { RoundsService, StoredRound } from './rounds.service.ts'
+import type { ShownRounds } from './shown-rounds.service.ts'
 import type { StandaloneRounds, StartRound } from './standalone-rounds.service.ts'
 
-export const roundsRoutes = (app: App, rounds: RoundsService, standalone: StandaloneRounds): void => {
+export const roundsRoutes = (
+  app: App,
+  rounds: RoundsService,
+  standalone: StandaloneRounds,
+  shownRounds: Pick<ShownRounds, 'one' | 'shown'>,
+): void => {
+  const presentTo = async (caller: Caller, round: StoredRound) => present(await shownRounds.one(caller, round))
+
   app.post(
     '/api/v1/training/rounds/start',
     {
@@ -46,7 +55,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       },
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
-    async (request) => present(await rounds.current(callerOf(request))),
+    async (request) => presentTo(callerOf(request), await rounds.current(callerOf(request))),
   )
 
   app.get(
@@ -56,7 +65,6 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
         operationId: 'listRounds',
         summary: 'List rounds',
         description: 'Newest first; with status, only those in this state.',
-        'x-extension': true,
         querystring: FindRoundsQuery,
         response: { 200: RoundList },
       },
@@ -65,7 +73,8 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
     async (request) => {
       const { status, limit, offset } = request.query
       const found = await rounds.list(callerOf(request), status, { limit, offset })
-      return { rounds: found.rounds.map(present), total: found.total, limit, offset }
+      const shown = await shownRounds.shown(callerOf(request), found.rounds)
+      return { rounds: shown.map(present), total: found.total, limit, offset }
     },
   )
 
@@ -80,7 +89,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       },
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
-    async (request) => present(await rounds.get(callerOf(request), request.params.round_id)),
+    async (request) => presentTo(callerOf(request), await rounds.get(callerOf(request), request.params.round_id)),
   )
 
   app.post(
@@ -89,7 +98,6 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       schema: {
         operationId: 'cancelRound',
         summary: 'Cancel a round',
-        'x-extension': true,
         description: 'End the round at once, as failed. Its job, if it has one, continues with another round.',
         params: RoundParams,
         body: optionalBody(CancelRoundBody),
@@ -101,7 +109,10 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       } satisfies RouteConfig,
     },
     async (request) =>
-      present(await rounds.cancel(callerOf(request), request.params.round_id, request.body?.reason ?? null)),
+      presentTo(
+        callerOf(request),
+        await rounds.cancel(callerOf(request), request.params.round_id, request.body?.reason ?? null),
+      ),
   )
 }
 

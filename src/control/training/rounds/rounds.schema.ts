@@ -51,7 +51,6 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
     Type.String({
       minLength: 1,
       maxLength: 128,
-      'x-extension': true,
       description:
         'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
     }),
@@ -59,7 +58,6 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   hyperparameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       ...FreeObject,
-      'x-extension': true,
       description: 'Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate',
     }),
   ),
@@ -93,7 +91,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
   completed_at: Nullable(Timestamp),
   timeout_at: Nullable(Timestamp),
   created_at: Timestamp,
-  strategy: Type.Optional(RefWith(StrategyName, { 'x-extension': true })),
+  strategy: Type.Optional(StrategyName),
   strategy_options: Type.Optional(FreeObject),
   job_id: Type.Optional(Uuid),
   group_id: Type.Optional(Uuid),

@@ -1,5 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import { conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { IN_PROGRESS, isDue, type RoundStatus } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -140,7 +140,11 @@ export const createRoundsService = (parts: {
 
     async current(caller: Caller): Promise<StoredRound> {
       const round = await store.latest(database.sql, caller.orgId)
-      if (round === null) throw notFound('Round', 'current')
+      if (round === null)
+        throw new ServiceError(
+          'not_found',
+          'There are no rounds yet. Start one with POST /api/v1/training/rounds/start.',
+        )
       return isDue(round, now()) ? get(caller, round.id) : round
     },
 
@@ -155,11 +159,10 @@ export const createRoundsService = (parts: {
       return roundsReport.list(database.sql, caller.orgId, status, page)
     },
 
-    /** The latest round of a job, locked, while it is in progress; null otherwise. */
-    async lockActiveOf(tx: Database['sql'], jobId: string): Promise<StoredRound | null> {
+    /** The latest round of a job, locked; null before its first. */
+    async lockLatestOf(tx: Database['sql'], jobId: string): Promise<StoredRound | null> {
       const latest = await store.latestOfJob(tx, jobId)
-      const round = latest === null ? null : await store.lock(tx, latest.id)
-      return round !== null && IN_PROGRESS.includes(round.status) ? round : null
+      return latest === null ? null : store.lock(tx, latest.id)
     },
 
     /** Whether the latest round of a job is in progress, at this moment. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
+import type { Evaluation, MetricSummaries, StatedGoal } from '../../../domain/metrics.ts'
 import type { Accountant } from '../../../domain/privacy/accountant.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { StrategyOptions } from '../../../domain/strategy-options.ts'
@@ -75,12 +75,19 @@ export interface RoundPlan {
   readonly options?: StrategyOptions
   /** Rounds that its job had completed when it began. */
   readonly step?: number
+  /** The direction of the metric that its job optimizes; absent where the metric's name tells it. */
+  readonly goal?: StatedGoal
   /** Devices may deliver to later rounds of the job. */
   readonly asynchronous?: true
   /** Active devices that could have been selected. */
   readonly population?: number
   /** Its updates are masked; the service learns only their sum. */
   readonly secure?: SecureSettings
+  /**
+   * A secure round of a strategy that uses the mean change: it gets that in f64. Absent in rounds from before this, whose mean
+   * change was rounded to the model's types first.
+   */
+  readonly exactMean?: true
   /** Its updates, and its model if it has one, are raw float32 vectors. */
   readonly rawVector?: true
 }
@@ -136,7 +143,8 @@ export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
   status = 'active' and (timeout_at <= ${now}
     or (closes_at is not null and (closes_at <= ${now} or completed_devices >= taking_part))
     or (closes_at is null and quorum_at is not null and (
-      completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
+      completed_devices >= least(case when plan ? 'asynchronous' then wanted_updates else taking_part end,
+        coalesce(wanted_updates, taking_part))
       or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
 
 /** An active round that is due: for its next status, or for a review of absent devices. */

@@ -1,4 +1,4 @@
-import { dueEvent } from '../../../domain/round.ts'
+import { dueEvent, lacksDevices } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ObservationsService } from '../../delivery/experiments/observations.service.ts'
@@ -17,13 +17,19 @@ export type UpdateReport = Pick<
 
 /** An update whose files are checked and kept. */
 interface Arrival extends UpdateReport {
-  /** The round whose model it was trained from. */
+  /** The round that it was submitted to. The round whose model it was trained from may be an earlier one of the same job. */
   readonly admitted: StoredRound
   readonly deviceId: string
   readonly sha256: string
   readonly size: number
   readonly rawVector: boolean
   readonly controlSha256: string | null
+}
+
+interface Accepted {
+  readonly update: StoredUpdate
+  /** The round whose model it was trained from. */
+  readonly base: StoredRound
 }
 
 /** A locked round as it is while updates are counted for it. */
@@ -62,10 +68,21 @@ export const createUpdateAcceptance = (parts: {
     return new Map(locked.map((round) => [round.id, { round, closed: false }]))
   }
 
+  /** The earlier rounds whose models devices train from. */
+  const basesOf = async (
+    tx: Executor,
+    found: readonly (Participant | null)[],
+  ): Promise<ReadonlyMap<string, StoredRound>> => {
+    const ids = new Set(found.flatMap((part) => part?.baseRoundId ?? []))
+    const rounds = ids.size === 0 ? [] : await store.findAll(tx, [...ids])
+    return new Map(rounds.map((round) => [round.id, round]))
+  }
+
   const acceptAll = async (tx: Executor, arrivals: readonly Arrival[]): Promise<(StoredUpdate | null)[]> => {
     const tallies = await lockRounds(tx, arrivals)
-    const accepted = new Map<string, { arrival: Arrival; update: StoredUpdate }>()
+    const accepted = new Map<string, Accepted>()
     const found = await participants.findAll(tx, arrivals.map(keyOf))
+    const bases = await basesOf(tx, found)
     const acceptances: (StoredUpdate | null)[] = []
     for (const [index, arrival] of arrivals.entries()) {
       const part = found[index]!
@@ -79,8 +96,9 @@ export const createUpdateAcceptance = (parts: {
       }
       const { round } = tally
       if (round.plan.secure !== undefined) await secure.acceptMasked(tx, round.id, arrival.deviceId)
-      const update = updateOf(arrival, round, part.baseRoundId)
-      accepted.set(key, { arrival, update })
+      const base = part.baseRoundId === null ? round : bases.get(part.baseRoundId)!
+      const update = updateOf(arrival, round, base)
+      accepted.set(key, { base, update })
       tally.round = withOneMore(round, part, now())
       tally.closed = dueEvent(tally.round, now()) === 'collect'
       acceptances.push(update)
@@ -89,11 +107,7 @@ export const createUpdateAcceptance = (parts: {
     return acceptances
   }
 
-  const write = async (
-    tx: Executor,
-    accepted: readonly { readonly arrival: Arrival; readonly update: StoredUpdate }[],
-    tallies: readonly Tally[],
-  ): Promise<void> => {
+  const write = async (tx: Executor, accepted: readonly Accepted[], tallies: readonly Tally[]): Promise<void> => {
     const kept = accepted.map(({ update }) => update)
     const counting = new Set(kept.map(({ roundId }) => roundId))
     const counted = tallies.filter(({ round }) => counting.has(round.id))
@@ -102,13 +116,22 @@ export const createUpdateAcceptance = (parts: {
       kept,
       counted.map(({ round }) => round),
     )
-    for (const { arrival, update } of accepted) await observe(tx, arrival, update)
+    for (const one of accepted) await observe(tx, one)
     await events.publish(tx, 'updates.accepted', { rounds: counted.map(({ round }) => factsOf(round)) })
-    for (const { round, closed } of counted) if (closed) await endings.collect(tx, round)
+    for (const { round, closed } of counted) {
+      if (closed) await endings.collect(tx, round)
+      else if (round.plan.asynchronous) await freePlaces(tx, round)
+    }
   }
 
-  const updateOf = (arrival: Arrival, round: StoredRound, baseRoundId: string | null): StoredUpdate => {
-    const { admitted, sha256, ...reported } = arrival
+  /** Other devices may take the places of those that have delivered; a review sees whether there are any. */
+  const freePlaces = async (tx: Executor, round: StoredRound): Promise<void> => {
+    await events.publish(tx, 'round.places_freed', { id: round.id })
+    if (lacksDevices(round)) await store.update(tx, round.id, { review_at: now() })
+  }
+
+  const updateOf = (arrival: Arrival, round: StoredRound, base: StoredRound): StoredUpdate => {
+    const { admitted: _, sha256, ...reported } = arrival
     return {
       ...reported,
       id: newId(),
@@ -116,18 +139,18 @@ export const createUpdateAcceptance = (parts: {
       sha256,
       fileHash: sha256,
       createdAt: now(),
-      baseRoundId,
-      staleness: round.plan.asynchronous ? (round.plan.step ?? 0) - (admitted.plan.step ?? 0) : null,
+      baseRoundId: base.id === round.id ? null : base.id,
+      staleness: round.plan.asynchronous ? (round.plan.step ?? 0) - (base.plan.step ?? 0) : null,
     }
   }
 
-  const observe = async (tx: Executor, { admitted }: Arrival, update: StoredUpdate): Promise<void> => {
+  const observe = async (tx: Executor, { base, update }: Accepted): Promise<void> => {
     // What experiments show of a device's model is covered by no budget.
-    if (admitted.privacy !== null || admitted.globalModelId === null || admitted.globalModelVersion === null) return
+    if (base.privacy !== null || base.globalModelId === null || base.globalModelVersion === null) return
     await observations.observeUpdate(tx, {
       deviceId: update.deviceId,
-      modelId: admitted.globalModelId,
-      version: admitted.globalModelVersion,
+      modelId: base.globalModelId,
+      version: base.globalModelVersion,
       accuracy: update.localAccuracy,
       loss: update.localLoss,
     })

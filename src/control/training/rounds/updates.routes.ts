@@ -10,6 +10,7 @@ import type { RoundRecords } from './round-records.service.ts'
 import { present as presentRound } from './rounds.present.ts'
 import { FailureBody, ListRoundsQuery, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
+import type { ShownRounds } from './shown-rounds.service.ts'
 import type { UpdateMetrics } from './update-metrics.service.ts'
 import { ModelUpdate, readReport, UpdateFields } from './updates.schema.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
@@ -21,11 +22,13 @@ export const updatesRoutes = (
     rounds,
     records,
     updateMetrics: counts,
+    shownRounds,
   }: {
     readonly updates: UpdatesService
     readonly rounds: Pick<RoundsService, 'get'>
     readonly records: Pick<RoundRecords, 'updates'>
     readonly updateMetrics: UpdateMetrics
+    readonly shownRounds: Pick<ShownRounds, 'one'>
   },
   storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
 ): void => {
@@ -81,7 +84,6 @@ export const updatesRoutes = (
         operationId: 'listUpdates',
         summary: 'List the updates of a round',
         description: 'The submitted updates in order of device id, and how each compares with the others.',
-        'x-extension': true,
         params: RoundParams,
         querystring: ListRoundsQuery,
         response: { 200: RoundUpdates },
@@ -107,7 +109,6 @@ export const updatesRoutes = (
         operationId: 'reportFailure',
         summary: 'Report a failed participation',
         description: 'Report that the device failed, with a reason. The round no longer waits for it.',
-        'x-extension': true,
         params: RoundParams,
         body: FailureBody,
         response: { 200: Round },
@@ -120,8 +121,10 @@ export const updatesRoutes = (
         },
       } satisfies RouteConfig,
     },
-    async (request) =>
-      presentRound(await updates.fail(callerOf(request), request.params.round_id, request.body.reason)),
+    async (request) => {
+      const round = await updates.fail(callerOf(request), request.params.round_id, request.body.reason)
+      return presentRound(await shownRounds.one(callerOf(request), round))
+    },
   )
 }
 

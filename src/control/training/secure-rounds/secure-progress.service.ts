@@ -1,6 +1,13 @@
 import type { Caller } from '../../../domain/access.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import { closeStep, failRound, isOpen, isStepOver, type OpenStatus } from '../../../secure-aggregation/server-round.ts'
+import {
+  closeStep,
+  failRound,
+  isOpen,
+  isStepOver,
+  type Missing,
+  type OpenStatus,
+} from '../../../secure-aggregation/server-round.ts'
 import type { Changes } from '../../events.ts'
 import type { SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
 import { deadlineOf } from './secure-steps.service.ts'
@@ -42,15 +49,23 @@ export const createSecureProgress = <R extends Round>(parts: {
 }) => {
   const { database, store, roundControl, changes, now } = parts
 
-  /** How many devices can still send a message in the current step. */
-  const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round): Promise<number> => {
-    if (secure.cohort === null) return Math.max(secure.settings.threshold, round.takingPart)
+  /** How many devices can still send a message in the current step, and how many of its devices have failed. */
+  const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round) => {
     const failed = await store.failed(tx, secure.roundId)
-    return secure.cohort.filter((device) => !failed.has(device)).length
+    if (secure.cohort === null) {
+      return { expected: Math.max(secure.settings.threshold, round.takingPart), failed: failed.size }
+    }
+    const expected = secure.cohort.filter((device) => !failed.has(device)).length
+    return { expected, failed: secure.cohort.length - expected }
   }
 
-  const closed = (secure: StoredSecureRound, answered: readonly string[], round: Round): StoredSecureRound => {
-    const next = closeStep(secure, answered)
+  const closed = (
+    secure: StoredSecureRound,
+    answered: readonly string[],
+    missing: Missing,
+    round: Round,
+  ): StoredSecureRound => {
+    const next = closeStep(secure, answered, missing)
     return { ...secure, ...next, deadlineAt: isOpen(next.status) ? deadlineIn(next.status, round) : secure.deadlineAt }
   }
 
@@ -67,8 +82,9 @@ export const createSecureProgress = <R extends Round>(parts: {
       }
       const answered = [...(await store.answered(tx, roundId, STEP_OF[secure.status]))]
       const past = now().getTime() >= secure.deadlineAt.getTime()
-      if (!isStepOver(secure, answered.length, await expectedIn(tx, secure, round), past)) return false
-      const next = closed(secure, answered, round)
+      const { expected, failed } = await expectedIn(tx, secure, round)
+      if (!isStepOver(secure, answered.length, expected, past)) return false
+      const next = closed(secure, answered, { failed, late: answered.length < expected }, round)
       await store.update(tx, next)
       if (next.status === 'failed') {
         await roundControl.fail(tx, round, next.reason!)

@@ -66,7 +66,6 @@ export const SecureAggregation = Type.Object(
   },
   {
     title: 'SecureAggregation',
-    'x-extension': true,
     description: 'The service learns the sum of the updates and nothing about any single one',
   },
 )

@@ -122,10 +122,10 @@ describe('a secure round', () => {
   )
 
   it.each([
-    ['keys', 'nothing', 'sent its public keys'],
-    ['shares', 'keys', 'sent its shares'],
-    ['masked', 'shares', 'delivered its masked update'],
-    ['unmask', 'masked', 'sent its shares for unmasking'],
+    ['keys', 'nothing', 'sent their public keys'],
+    ['shares', 'keys', 'sent their shares'],
+    ['masked', 'shares', 'delivered their masked updates'],
+    ['unmask', 'masked', 'sent their shares for unmasking'],
   ] as const)('fails and reveals nothing when too few are left in the step of %s', async (_step, last, deed) => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
@@ -139,7 +139,7 @@ describe('a secure round', () => {
     expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
       status: 'failed',
       aggregated_model_id: null,
-      failure_reason: `Secure aggregation needs 3 devices; only 2 ${deed} in time. Nothing of any update was revealed.`,
+      failure_reason: `Secure aggregation needs 3 devices; only 2 devices ${deed} in time. Nothing of any update was revealed.`,
     })
     const state = await members[0]!.device.secure.state(round.id)
     expect(state).toMatchObject({ status: 'failed', roster: null, shares: null, delivered: null })
@@ -154,6 +154,25 @@ describe('a secure round', () => {
     for (const member of members.slice(0, 3)) await steps.shares(member)
     expect(await members[0]!.device.secure.state(round.id)).toMatchObject({ status: 'masking', counted: true })
     expect(await members[3]!.device.secure.state(round.id)).toMatchObject({ counted: false, shares: null })
+  })
+
+  it('says of devices that reported a failure that they failed, not that they are late', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
+    for (const deed of ['keys', 'shares'] as const) {
+      for (const member of members) await steps[deed](member)
+      await world.service.runDueTasks()
+    }
+    for (const member of members.slice(0, 2)) await steps.masked(member)
+    for (const member of members.slice(2)) await member.device.reportFailure(round.id, 'no memory')
+    await world.service.runDueTasks()
+    expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
+      status: 'failed',
+      failure_reason:
+        'Secure aggregation needs 3 devices; only 2 devices delivered their masked updates, and 2 devices failed. Nothing of any ' +
+        'update was revealed.',
+    })
   })
 
   it('takes the weights of samples into the sum, and tells nobody', async () => {

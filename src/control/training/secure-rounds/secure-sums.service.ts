@@ -1,6 +1,7 @@
 import { ftruncateSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { FilePool, type OpenFile, openFile } from '../../../aggregation/files.ts'
+import { StateFile } from '../../../aggregation/state-file.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { summedTensors } from '../../../secure-aggregation/coordinates.ts'
@@ -8,9 +9,11 @@ import { decodeMeans, readTotals, type SumTotals, TRAILER } from '../../../secur
 import { addMasks, addWords, type MaskStream } from '../../../secure-aggregation/mask.ts'
 import { requireNames } from '../../../secure-aggregation/messages.ts'
 import { platformExpandMask } from '../../../secure-aggregation/platform-mask.ts'
+import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
 import { unmaskingStreams } from '../../../secure-aggregation/unmask.ts'
 import { writePieces } from '../../../tensors/container-plan.ts'
 import { decodeElements, encodeElements, readTensorBytes, readTensorFloats } from '../../../tensors/elements.ts'
+import type { WeightFile } from '../../../tensors/formats.ts'
 import { layoutOf } from '../../../tensors/layout.ts'
 import { writeTensorBytes } from '../../../tensors/patch.ts'
 import { readWeights } from '../../../tensors/read-weights.ts'
@@ -25,6 +28,18 @@ export interface MaskedFile {
   /** The device's internal id. */
   readonly deviceId: string
   readonly path: string
+}
+
+interface GlobalModel {
+  readonly path: string
+  readonly rawVector: boolean
+}
+
+/** The mean change of a tensor's elements from `start` on. */
+interface PartOfMean {
+  readonly tensor: Tensor
+  readonly start: number
+  readonly means: Float64Array<ArrayBuffer>
 }
 
 /** Turns the masked updates of a round into the one update that is their mean: all that the service ever learns. */
@@ -44,57 +59,100 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
     return { round, streams: await unmaskingStreams(round, { keys, shares, answers }) }
   }
 
+  /** Runs `write` with the opened global model and the parts of the mean change; returns the totals of the sum. */
+  const withMeans = async (
+    roundId: string,
+    delivered: readonly MaskedFile[],
+    global: GlobalModel,
+    write: (source: OpenFile, file: WeightFile, parts: AsyncIterable<PartOfMean>) => Promise<void>,
+  ): Promise<SumTotals> => {
+    const { round, streams } = await streamsOf(roundId, delivered)
+    const sums = sumOf(delivered, streams)
+    const source = openFile(global.path, 'r')
+    try {
+      const totals = readTotals(sums.read(round.words - TRAILER, TRAILER), round.settings)
+      const file = readWeights(source, { rawVector: global.rawVector })
+      await write(source, file, partsOf(sums, file, totals, round.settings))
+      return totals
+    } finally {
+      sums.close()
+      source.close()
+    }
+  }
+
   return {
     /**
      * Writes a .safetensors file with the global model plus the mean change of all that delivered; returns what they
      * weigh, and their mean loss and accuracy. The same messages give the same bytes. Memory: one chunk, and one tensor
      * where the global model's are not laid out plainly. Throws conflict when a share turns out to be wrong.
      */
-    async uncover(
+    uncover: (
       roundId: string,
       delivered: readonly MaskedFile[],
-      globalPath: string,
+      global: GlobalModel,
       outputPath: string,
-      rawVector: boolean,
-    ): Promise<SumTotals> {
-      const { round, streams } = await streamsOf(roundId, delivered)
-      const sums = sumOf(delivered, streams)
-      const global = openFile(globalPath, 'r')
-      const output = openFile(outputPath, 'w+')
-      try {
-        const totals = readTotals(sums.read(round.words - TRAILER, TRAILER), round.settings)
-        const file = readWeights(global, { rawVector })
-        const plan = planSafetensors(layoutOf(file))
-        ftruncateSync(output.fd, plan.size)
-        writePieces(output, plan)
-        const places = new Map(plan.file.tensors.map((tensor) => [tensor.name, tensor]))
-        const summed = summedTensors(file.tensors)
-        for (const tensor of file.tensors.filter((one) => !summed.includes(one))) {
-          writeTensorBytes(output, places.get(tensor.name)!, readTensorBytes(global, tensor))
-        }
-        let at = 0
-        for (const tensor of summed) {
-          const place = places.get(tensor.name)!
-          const valuesAt = chunksOf(global, tensor)
-          const count = elementCount(tensor.shape)
-          for (let start = 0; start < count; start += CHUNK_WORDS) {
-            const length = Math.min(CHUNK_WORDS, count - start)
-            const means = new Float64Array(length)
-            decodeMeans(sums.read(at + start, length), totals, round.settings, means)
-            const values = valuesAt(start, length)
-            for (let i = 0; i < length; i++) means[i] = means[i]! + values[i]!
-            output.write(place.byteOffset + start * BYTES_OF[tensor.dtype], encodeElements(means, tensor.dtype))
-            await setImmediate()
+    ): Promise<SumTotals> =>
+      withMeans(roundId, delivered, global, async (source, file, parts) => {
+        const output = openFile(outputPath, 'w+')
+        try {
+          const plan = planSafetensors(layoutOf(file))
+          ftruncateSync(output.fd, plan.size)
+          writePieces(output, plan)
+          const places = new Map(plan.file.tensors.map((tensor) => [tensor.name, tensor]))
+          const summed = summedTensors(file.tensors)
+          for (const tensor of file.tensors.filter((one) => !summed.includes(one))) {
+            writeTensorBytes(output, places.get(tensor.name)!, readTensorBytes(source, tensor))
           }
-          at += count
+          let valuesAt: ReturnType<typeof chunksOf> | undefined
+          for await (const { tensor, start, means } of parts) {
+            if (start === 0 || valuesAt === undefined) valuesAt = chunksOf(source, tensor)
+            const before = valuesAt(start, means.length)
+            for (let i = 0; i < means.length; i++) means[i] = means[i]! + before[i]!
+            const offset = places.get(tensor.name)!.byteOffset + start * BYTES_OF[tensor.dtype]
+            output.write(offset, encodeElements(means, tensor.dtype))
+          }
+        } finally {
+          output.close()
         }
-        return totals
-      } finally {
-        sums.close()
-        global.close()
-        output.close()
-      }
-    },
+      }),
+
+    /** The same for strategies that use the mean change: writes nothing but that, unrounded, as a `StateFile` with one vector. */
+    uncoverChange: (
+      roundId: string,
+      delivered: readonly MaskedFile[],
+      global: GlobalModel,
+      outputPath: string,
+    ): Promise<SumTotals> =>
+      withMeans(roundId, delivered, global, async (_, file, parts) => {
+        const output = new StateFile(file, [0], { before: null, after: outputPath })
+        try {
+          for await (const { tensor, start, means } of parts) {
+            output.save(0, file.tensors.indexOf(tensor), start, new Uint8Array(means.buffer))
+          }
+        } finally {
+          output.close()
+        }
+      }),
+  }
+}
+
+/** The mean change of all summed tensors, in the protocol's order. Between two parts, requests get their turn. */
+async function* partsOf(
+  sums: ReturnType<typeof sumOf>,
+  file: WeightFile,
+  totals: SumTotals,
+  settings: SecureSettings,
+): AsyncGenerator<PartOfMean> {
+  let at = 0
+  for (const tensor of summedTensors(file.tensors)) {
+    const count = elementCount(tensor.shape)
+    for (let start = 0; start < count; start += CHUNK_WORDS) {
+      const means = new Float64Array(Math.min(CHUNK_WORDS, count - start))
+      decodeMeans(sums.read(at + start, means.length), totals, settings, means)
+      yield { tensor, start, means }
+      await setImmediate()
+    }
+    at += count
   }
 }
 

@@ -10,7 +10,7 @@ const emitted =
   (call, x) =>
     call.emit(type, [x], attributes)
 
-/** Along an axis; the last one of Keras, the channels, may be the second one here. */
+/** Along an axis; Keras's last axis, the channels, may be the second one here. */
 const along =
   (type: string): Function =>
   (call, x, value) => {
@@ -28,7 +28,7 @@ const clip =
   (call: LayerCall, x: string): string =>
     call.emit('Clip', [x, call.scalar(low), call.scalar(high)])
 
-/** Keras 3 divides by 6; Keras 2 has a slope of 0.2. */
+/** Keras 3 divides by 6; Keras 2 uses a slope of 0.2. */
 const hardSigmoid: Function = (call, x) =>
   call.emit('HardSigmoid', [x], { alpha: float(call.scope.isKeras2 ? 0.2 : 1 / 6), beta: float(0.5) })
 
@@ -98,7 +98,7 @@ const FUNCTIONS: ReadonlyMap<string, Function> = new Map<string, Function>([
 
 export const activationNamed = (name: string): Function | undefined => FUNCTIONS.get(name)
 
-/** The value after an activation function of a config. */
+/** Applies an activation function from a config. */
 export const activated = (call: LayerCall, value: Value, setting: Json | undefined): Value => {
   if (setting === undefined || setting === null) return value
   const name = functionName(setting)
@@ -174,7 +174,7 @@ const ACTIVATIONS: Readonly<Record<string, (call: LayerCall, value: Value) => Va
   },
 }
 
-/** One slope for each element but those of shared axes. */
+/** One slope per element, except along shared axes. */
 const prelu: Layer = (call) => {
   const value = call.input()
   const alpha = call.weightOfRank('alpha', value.shape.length - 1)

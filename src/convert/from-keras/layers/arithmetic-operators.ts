@@ -1,4 +1,4 @@
-// Operators of keras.ops on each element, and reductions.
+// Elementwise operators and reductions of keras.ops.
 import type { DType } from '../../../tensors/weight-file.ts'
 import { type Attribute, int } from '../../onnx/model.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
@@ -7,7 +7,7 @@ type Emit = (call: LayerCall, names: readonly string[], type: DType) => string
 
 const isFloat = (type: DType): boolean => type === 'f32' || type === 'f64'
 
-/** The type that operands of several types are computed in. */
+/** The type in which operands of several types are computed. */
 const promoted = (inputs: readonly (Value | number)[]): DType => {
   const types = inputs.map((input) =>
     typeof input !== 'number' ? input.type : Number.isInteger(input) ? 'bool' : 'f32',
@@ -15,7 +15,7 @@ const promoted = (inputs: readonly (Value | number)[]): DType => {
   return (['f64', 'f32', 'i64', 'i32'] as const).find((type) => types.includes(type)) ?? 'i32'
 }
 
-/** As NumPy broadcasts: from the last axis. */
+/** Broadcasts like NumPy, from the last axis. */
 export const broadcast = (shapes: readonly (readonly Size[])[]): Size[] =>
   Array.from({ length: Math.max(...shapes.map(({ length }) => length)) }, (_, at) => at + 1)
     .map((fromEnd) => shapes.flatMap((shape) => shape.at(-fromEnd) ?? []))
@@ -50,7 +50,7 @@ const node =
   (call, names) =>
     call.emit(type, names, attributes)
 
-/** Nodes one after another, each on the result of the one before it. */
+/** A chain of nodes, each applied to the previous result. */
 const chain =
   (...emits: readonly Emit[]): Emit =>
   (call, names, type) =>

@@ -1,4 +1,4 @@
-// Operators of keras.ops that arrange elements: slices, axes, and what takes elements by their places.
+// Operators of keras.ops that rearrange elements: slices, axes, and selection by index.
 import { int, text } from '../../onnx/model.ts'
 import { isObject, type Json, numbersIn } from '../keras-config.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
@@ -25,7 +25,7 @@ const slice = (call: LayerCall, x: string, axis: number, start: number, stop: nu
 
 const END = 2 ** 31
 
-/** `x[:, 0]`, `x[..., ::2]`, `x[:, None]`: slices one axis after another, then lets axes go and come. */
+/** `x[:, 0]`, `x[..., ::2]`, `x[:, None]`: slices one axis after another, then removes and adds axes. */
 const getItem: Layer = (call) => {
   const value = plain(call)
   const written = call.written?.args[1] ?? null
@@ -70,7 +70,7 @@ const getItem: Layer = (call) => {
   return call.like(value, name, { shape })
 }
 
-/** Parts of one axis: [start, stop) each. */
+/** Parts of one axis, each [start, stop). */
 const parts = (call: LayerCall, value: Value, axis: number, bounds: readonly number[]): Value[] =>
   bounds.slice(1).map((stop, at) => {
     const shape = value.shape.map((size, each) => (each === axis ? stop - bounds[at]! : size))
@@ -105,7 +105,7 @@ const unstack: Layer = (call) => {
   return single.map((part) => squeezed(call, part, [axis]))
 }
 
-/** The inputs, each with a new axis, joined along it. */
+/** Adds a new axis to each input and joins them along it. */
 const stack: Layer = (call) => {
   const values = call.inputs.map((_, at) => plain(call, call.input(at)))
   const rank = values[0]!.shape.length + 1
@@ -132,7 +132,7 @@ const roll: Layer = (call) => {
   return call.like(value, call.emit('Concat', [tail!.name, head!.name], { axis: int(axis) }))
 }
 
-/** Each element of an axis several times. */
+/** Repeats each element of an axis. */
 const repeat: Layer = (call) => {
   const value = plain(call)
   const [axis, size] = axisOf(call, value, 0)
@@ -177,7 +177,7 @@ const reshape: Layer = (call) => {
   const target = numbersIn(call.config.newshape)
   const [first, ...rest] = target
   const elements = elementsOf(value.shape.slice(1))
-  // With the rest as before the first axis is the batch.
+  // The remaining size comes first because that axis is the batch.
   const known = elementsOf(rest)
   if (first === -1 && known === elements) {
     return call.like(value, call.reshape(value.name, [-1, ...rest]), { shape: [value.shape[0]!, ...rest] })

@@ -1,10 +1,10 @@
-// Attention, as Keras computes it: scores of queries and keys, a softmax over the values, and their weighted mean.
+// Attention as in Keras: scores of queries and keys, a softmax over the values, and their weighted mean.
 import { int, type OnnxTensor } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import { type Layer, LayerCall, type Size, type Value } from '../layer-call.ts'
 import { elementsOf } from './dense.ts'
 
-/** What Keras adds where a mask is false. */
+/** The number that Keras adds where a mask is false. */
 const HIDDEN = -1e9
 
 interface Projection {
@@ -12,7 +12,7 @@ interface Projection {
   readonly apply: (x: string, rows: number, columns: number) => string
 }
 
-/** One of the four products, whose weights Keras has in a layer of their own. */
+/** One of the four products, whose weights are in their own layer in Keras. */
 const projection = (call: LayerCall, name: string, nameInH5: string, number: number): Projection => {
   const { path, names, before } = call.place
   const hasBias = call.flag('use_bias', true)
@@ -34,7 +34,7 @@ const projection = (call: LayerCall, name: string, nameInH5: string, number: num
   }
 }
 
-/** Where the scores [batch, …, queries, values] count; null: everywhere. Masks have `added` axes between batch and queries. */
+/** The valid scores [batch, …, queries, values]; null for all. Masks get `added` axes between batch and queries. */
 const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly number[], key = value): string | null => {
   const wide = (mask: string, axes: readonly number[]) => call.unsqueeze(mask, axes)
   const behind = added.map((axis) => axis + 1)
@@ -55,14 +55,14 @@ const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly nu
   return parts.length === 0 ? null : parts.reduce((a, b) => call.emit('And', [a, b]))
 }
 
-/** The softmax of the scores where they count. */
+/** The softmax over the valid scores. */
 const softmaxOf = (call: LayerCall, scores: string, shown: string | null): string => {
   const hide = (mask: string) =>
     call.emit('Mul', [call.emit('Cast', [call.emit('Not', [mask])], { to: int(1) }), call.scalar(HIDDEN)])
   return call.emit('Softmax', [shown === null ? scores : call.emit('Add', [scores, hide(shown)])], { axis: int(-1) })
 }
 
-/** The value with the axes that are attended over as one, and those before as the batch. */
+/** Merges the attended axes into one, and the axes before them into the batch. */
 const flattened = (call: LayerCall, value: Value): Value => {
   const rank = value.shape.length
   if (rank < 3) throw call.refuse(`an input has ${rank} axes, not 3.`)
@@ -83,7 +83,7 @@ const flattened = (call: LayerCall, value: Value): Value => {
 const heads = (call: LayerCall, name: string) =>
   call.number(call.layer.className === 'MultiHeadAttention' ? 'num_heads' : name)
 
-/** MultiHeadAttention; in GroupQueryAttention several heads of the query share one of keys and values. */
+/** MultiHeadAttention. In GroupQueryAttention, several query heads share one head of keys and values. */
 const multiHeadAttention: Layer = (call) => {
   const inputs = [call.input(0), call.input(1), call.inputs[2] === undefined ? call.input(1) : call.input(2)]
   const [query, value, key] = inputs.map((input) => flattened(call, input)) as [Value, Value, Value]
@@ -119,7 +119,7 @@ const multiHeadAttention: Layer = (call) => {
   return [result, call.result(scores, [shape[0]!, count, query.shape[1]!, value.shape[1]!])]
 }
 
-/** Attention and AdditiveAttention: scores are products of queries and keys, or a scaled sum of what tanh makes of them. */
+/** Attention and AdditiveAttention: scores are products of queries and keys, or a scaled sum of tanh(query + key). */
 const attention: Layer = (call) => {
   const [query, value] = [call.inputOfRank(3), call.input(1)]
   const key = call.inputs[2] === undefined ? value : call.input(2)
@@ -150,7 +150,7 @@ const attention: Layer = (call) => {
 export const ATTENTION_LAYERS: Readonly<Record<string, Layer>> = {
   MultiHeadAttention: multiHeadAttention,
   GroupQueryAttention: multiHeadAttention,
-  // Its name in files in HDF5.
+  // Its name in HDF5 files.
   GroupedQueryAttention: multiHeadAttention,
   Attention: attention,
   AdditiveAttention: attention,

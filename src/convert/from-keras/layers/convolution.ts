@@ -20,18 +20,18 @@ const finished = (call: LayerCall, value: Value): Value => activated(call, value
 
 const range = (count: number): number[] => [...Array(count).keys()]
 
-/** Kernel [...window, channels, results] with the window last, as [results, channels, ...window]. */
+/** Transposes a kernel [...window, channels, results] to [results, channels, ...window]. */
 const turned = (kernel: OnnxTensor, axes: number): OnnxTensor =>
   transposeTensor(kernel, [axes + 1, axes, ...range(axes)])
 
-/** Kernel [...window, channels, multiplier] to [channels · multiplier, 1, ...window]. */
+/** Transposes a kernel [...window, channels, multiplier] to [channels · multiplier, 1, ...window]. */
 const depthwiseKernel = (kernel: OnnxTensor, axes: number): OnnxTensor => {
   const order = transposeTensor(kernel, [axes, axes + 1, ...range(axes)])
   const [channels = 1, multiplier = 1, ...sizes] = order.shape
   return { ...order, shape: [channels * multiplier, 1, ...sizes] }
 }
 
-/** A convolution of all channels (`plain`), of each by itself (`depthwise`), or both one after the other (`separable`). */
+/** A convolution of all channels (`plain`), of each separately (`depthwise`), or both in sequence (`separable`). */
 export const convolution =
   (kind: 'plain' | 'depthwise' | 'separable') =>
   (axes: number): Layer =>
@@ -51,7 +51,7 @@ export const convolution =
     return finished(call, spatialResult(call, value, all, sizes, points.shape[0]!))
   }
 
-/** Kernel [...window, results, channels] to [channels, results, ...window]. */
+/** Transposes a kernel [...window, results, channels] to [channels, results, ...window]. */
 export const transposedConvolution =
   (axes: number): Layer =>
   (call) => {
@@ -61,14 +61,14 @@ export const transposedConvolution =
     const asked = (call.config.output_padding ?? null) === null ? null : call.sizes('output_padding', axes)
     const isSame = call.text('padding', 'valid') === 'same'
     const spans = kernel.map((size, axis) => dilations[axis]! * (size - 1) + 1)
-    // Without output_padding the result has n · stride elements (same), or those that all windows cover.
+    // Without output_padding, the result has n · stride elements (same), or those that all windows cover.
     const lengths = spans.map((span, axis) => {
       const stride = strides[axis]!
       if (asked === null) return isSame ? stride : Math.max(span, stride)
       return span - (isSame ? 2 * Math.floor(span / 2) : 0) + asked[axis]!
     })
     const before = spans.map((span, axis) => (isSame ? Math.floor(Math.max(0, span - lengths[axis]!) / 2) : 0))
-    // The result has (n - 1) · stride + length elements; ONNX's is (n - 1) · stride + span - pads + output_padding.
+    // The result has (n - 1) · stride + length elements; in ONNX, (n - 1) · stride + span - pads + output_padding.
     const after = spans.map((span, axis) => span - before[axis]! - lengths[axis]!)
     const name = call.emit('ConvTranspose', [call.first(value), call.constant('kernel', weight), ...biasInputs(call)], {
       kernel_shape: ints(kernel),

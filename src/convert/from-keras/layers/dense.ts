@@ -1,4 +1,4 @@
-// Layers without spatial axes: products, embeddings and shapes.
+// Layers without spatial axes: products, embeddings, and shapes.
 import { int, text } from '../../onnx/model.ts'
 import { numbersOf, scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import { numbersIn } from '../keras-config.ts'
@@ -43,7 +43,7 @@ export const einsum = (call: LayerCall, equation: string, values: readonly Value
   )
 }
 
-/** 1 where the last axis's index is the class, else 0. */
+/** 1 where the index on the last axis is the class, otherwise 0. */
 export const oneHot = (call: LayerCall, value: Value, classes: number): Value => {
   const numbers = call.constant('classes', tensorOf('i64', [classes], [...Array(classes).keys()]))
   const wide = call.unsqueeze(call.cast({ ...value, name: call.last(value) }, 'i64').name, [-1])
@@ -51,7 +51,7 @@ export const oneHot = (call: LayerCall, value: Value, classes: number): Value =>
   return call.result(name, [...value.shape, classes])
 }
 
-/** A product along several axes, by its equation. */
+/** A product along several axes, given by its equation. */
 const einsumDense: Layer = (call) => {
   const value = call.cast(call.input(), 'f32')
   const kernel = call.weight('kernel')
@@ -75,7 +75,7 @@ const categories: Layer = (call) => {
   return call.result(name, [...value.shape.slice(0, -1), ones.shape.at(-1)!])
 }
 
-/** How many of the boundaries are not above the number. */
+/** The number of boundaries that are not above the value. */
 const discretization: Layer = (call) => {
   const value = call.cast(call.input(), 'f32')
   const bounds = numbersIn(call.config.bin_boundaries)
@@ -140,7 +140,7 @@ const repeatVector: Layer = (call) => {
   return call.result(name, [value.shape[0]!, count, value.shape[1]!])
 }
 
-/** Layers that change something in training only. */
+/** Layers that have an effect only in training. */
 const IDENTITIES = [
   ...['Dropout', 'SpatialDropout1D', 'SpatialDropout2D', 'SpatialDropout3D', 'GaussianNoise', 'GaussianDropout'],
   ...['AlphaDropout', 'ActivityRegularization', 'Identity'],

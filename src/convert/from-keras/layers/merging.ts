@@ -1,4 +1,4 @@
-// Layers and operators of several tensors.
+// Layers and operators with several inputs.
 import { int } from '../../onnx/model.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
 import { einsum } from './dense.ts'
@@ -9,7 +9,7 @@ const merged = (shapes: readonly (readonly Size[])[]): Size[] =>
     return sizes.find((size) => typeof size === 'number' && size !== 1) ?? sizes.find((size) => size !== 1) ?? 1
   })
 
-/** The value with as many axes, the new ones after the batch, as Keras merges. */
+/** Expands the value to this number of axes, inserting new ones after the batch, as Keras does for merges. */
 const expanded = (call: LayerCall, value: Value, rank: number): Value => {
   const more = Array.from({ length: rank - value.shape.length }, (_, at) => at + 1)
   if (more.length === 0) return value
@@ -17,7 +17,7 @@ const expanded = (call: LayerCall, value: Value, rank: number): Value => {
   return { ...value, name: call.unsqueeze(call.last(value), more), shape, channelsFirst: false }
 }
 
-/** The tensors of a merge in one layout: channels first where all have it. */
+/** The inputs of a merge in one layout: channels first if all have it. */
 const inputsOf = (call: LayerCall): { names: string[]; values: Value[]; channelsFirst: boolean } => {
   const given = call.inputs.map((_, at) => call.input(at))
   if (given.length === 0) throw call.refuse('it has no inputs.')
@@ -27,7 +27,7 @@ const inputsOf = (call: LayerCall): { names: string[]; values: Value[]; channels
   return { names: values.map((value) => (channelsFirst ? value.name : call.last(value))), values, channelsFirst }
 }
 
-/** Steps of all inputs that have a mask. */
+/** The common mask of all inputs that have one. */
 const maskOf = (call: LayerCall, values: readonly Value[]): string | null => {
   const masks = [...new Set(values.flatMap(({ mask }) => (mask === null ? [] : [mask])))]
   return masks.length === 0 ? null : masks.reduce((a, b) => call.emit('And', [a, b]))
@@ -71,7 +71,7 @@ const unit = (call: LayerCall, x: string, axis: number): string => {
   return call.emit('Div', [x, call.emit('Sqrt', [call.emit('Max', [squares, call.scalar(1e-12)])])])
 }
 
-/** Products over one axis of each input; what is left of the second follows what is left of the first. */
+/** Products over one axis of each input; the remaining axes of the first come before those of the second. */
 const dot: Layer = (call) => {
   const values = call.inputs.map((_, at) => call.input(at))
   const asked = call.sizes('axes', 2)
@@ -99,7 +99,7 @@ export const MERGING_LAYERS: Readonly<Record<string, Layer>> = {
   Average: merge((call, names) => call.emit('Mean', names)),
   Concatenate: concatenate,
   Dot: dot,
-  // Of keras.applications: the residual of InceptionResNetV2.
+  // From keras.applications: the residual of InceptionResNetV2.
   CustomScaleLayer: (call) => {
     const [x, residual] = [call.input(0), call.input(1)]
     const scaled = { ...residual, name: call.emit('Mul', [residual.name, call.scalar(call.number('scale'))]) }

@@ -1,10 +1,10 @@
-// Layers that scale what they are given by statistics or constants.
+// Layers that scale their input by statistics or constants.
 import { float, int } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import { numbersIn } from '../keras-config.ts'
 import type { Layer, LayerCall, Value } from '../layer-call.ts'
 
-/** The axis of the setting, which must be the last one. */
+/** The axis in the setting, which must be the last one. */
 const requireLastAxis = (call: LayerCall, value: Value): number => {
   const rank = value.shape.length
   const axes = call.axes('axis', rank, -1)
@@ -14,7 +14,7 @@ const requireLastAxis = (call: LayerCall, value: Value): number => {
 
 type Numbers = ArrayLike<number>
 
-/** x · scale + offset, each with numbers for every index of the axes, or one for all. */
+/** x · scale + offset, each with one number per index of the axes, or one for all. */
 const scaled = (call: LayerCall, given: Value, axes: readonly number[], scale: Numbers, offset: Numbers): Value => {
   const rank = given.shape.length
   const stays = given.channelsFirst && axes.every((axis) => axis === rank - 1)
@@ -32,7 +32,7 @@ const scaled = (call: LayerCall, given: Value, axes: readonly number[], scale: N
   return call.like(value, apply('Add', apply('Mul', value.name, 'scale', scale), 'offset', offset))
 }
 
-/** A weight's numbers, or one number for all. */
+/** The numbers of a weight, or a single number for all. */
 const numbersFor = (call: LayerCall, name: string, absent: number): Float32Array | Float64Array => {
   const weight = call.optionalWeight(name)
   return weight === undefined ? Float32Array.of(absent) : numbersOf(weight)
@@ -59,7 +59,7 @@ const batchNorm: Layer = (call) => {
   return scaled(call, value, axes, scale, offset)
 }
 
-/** x / √(variance + ε) over the axes, less the mean unless `rms_scaling`, then a scale and an offset. */
+/** x / √(variance + ε) over the axes, minus the mean unless `rms_scaling`, then a scale and an offset. */
 const layerNorm: Layer = (call) => {
   const value = call.input()
   const rank = value.shape.length
@@ -99,7 +99,7 @@ const layerNorm: Layer = (call) => {
   return scaled(call, even, axes, numbersFor(call, 'gamma', 1), numbersFor(call, 'beta', 0))
 }
 
-/** Over the channels of each group and all steps, then a scale and an offset for each channel. */
+/** Normalizes over the channels of each group and all steps, then applies a scale and an offset per channel. */
 const groupNorm: Layer = (call) => {
   const value = call.input()
   const channels = requireLastAxis(call, value)
@@ -115,7 +115,7 @@ const groupNorm: Layer = (call) => {
   return scaled(call, result, [value.shape.length - 1], numbersFor(call, 'gamma', 1), numbersFor(call, 'beta', 0))
 }
 
-/** x / √(mean of squares + ε), times a scale for each channel. */
+/** x / √(mean of squares + ε), times a scale per channel. */
 const rmsNorm: Layer = (call) => {
   const value = call.input()
   requireLastAxis(call, value)
@@ -127,7 +127,7 @@ const rmsNorm: Layer = (call) => {
   return call.result(call.emit('Mul', [even, scale]), value.shape, { mask: value.mask })
 }
 
-/** (x − mean) / max(√variance, 1e-7), with what was adapted or given. */
+/** (x − mean) / max(√variance, 1e-7), with adapted or given statistics. */
 const normalization: Layer = (call) => {
   const value = call.cast(call.input(), 'f32')
   const axes = call.config.axis === null ? [] : call.axes('axis', value.shape.length, -1)
@@ -162,7 +162,7 @@ export const NORMALIZATION_LAYERS: Readonly<Record<string, Layer>> = {
   RMSNormalization: rmsNorm,
   Normalization: normalization,
   Rescaling: rescaling,
-  // Of keras.applications: ConvNeXt's scale for each channel.
+  // From keras.applications: ConvNeXt's scale per channel.
   LayerScale: (call) => {
     const value = call.input()
     return scaled(call, value, [value.shape.length - 1], numbersOf(call.weight('gamma')), [0])

@@ -1,4 +1,4 @@
-// Operators of keras.ops, which functional models have between layers: `x * 2`, `x[:, 0]`, `ops.mean(x, axis=1)`.
+// Operators of keras.ops between the layers of functional models: `x * 2`, `x[:, 0]`, `ops.mean(x, axis=1)`.
 import { int } from '../../onnx/model.ts'
 import { snakeCase } from '../keras-weights.ts'
 import type { Layer, LayerCall, Value } from '../layer-call.ts'
@@ -69,7 +69,7 @@ const OPERATORS: ReadonlyMap<string, Layer> = new Map<string, Layer>(
   }),
 )
 
-/** An operator of keras.ops by the name of its class; activations among them have their settings in the config. */
+/** Finds an operator of keras.ops by its class name; activations among them have their settings in the config. */
 export const operatorNamed = (className: string): Layer | undefined => {
   const activation = activationNamed(snakeCase(className))
   return (

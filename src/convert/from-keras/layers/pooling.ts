@@ -15,7 +15,7 @@ export const pool =
     return spatialResult(call, value, name, sizes, value.shape.at(-1)!)
   }
 
-/** Along each axis as many windows as the result has elements, as even as they can be. */
+/** Divides each axis into as many windows as the result has elements, of nearly equal size. */
 export const adaptivePool =
   (type: string) =>
   (axes: number): Layer =>
@@ -34,7 +34,7 @@ export const adaptivePool =
     return spatialResult(call, value, name, results, value.shape.at(-1)!)
   }
 
-/** The mean of the steps that are no padding. */
+/** The mean of the steps that are not padding. */
 const maskedMean = (call: LayerCall, value: Value, mask: string): Value => {
   const weights = call.emit('Unsqueeze', [call.emit('Cast', [mask], { to: int(1) }), call.integers([-1])])
   const keep = call.flag('keepdims')
@@ -63,7 +63,7 @@ const operator =
   (call) =>
     make(call.input().shape.length - 2)(call)
 
-/** Pools as operators of keras.ops. */
+/** Pooling operators of keras.ops. */
 export const POOL_OPERATORS: Readonly<Record<string, Layer>> = {
   MaxPool: operator(pool('MaxPool')),
   AveragePool: operator(pool('AveragePool')),

@@ -1,4 +1,4 @@
-// Steps of sequences that are padding, which recurrent layers skip.
+// Padding in sequences, which recurrent layers skip.
 import { int } from '../../onnx/model.ts'
 import { scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import type { LayerCall, Value } from '../layer-call.ts'
@@ -7,21 +7,21 @@ import type { LayerCall, Value } from '../layer-call.ts'
 const [FLOAT, INT32, INT64] = [1, 6, 7]
 
 interface Steps {
-  /** The steps that are no padding, in their order, and then the padding. */
+  /** The steps that are not padding, in order, followed by the padding. */
   readonly compact: string
-  /** How many steps there are, [batch]. */
+  /** The number of steps, [batch]. */
   readonly lengths: string
-  /** Results of compact steps in their places; padding has that of the step before it, or zeros. */
+  /** Moves results of compact steps back to their positions; at padding, repeats the previous step's, or zeros. */
   expand(sequence: string): string
 }
 
-/** Skips padding wherever it is, which ONNX knows at the end only. */
+/** Moves padding to the end, the only position where ONNX can skip it. */
 export const compactSteps = (call: LayerCall, value: Value, mask: string): Steps => {
   const one = call.integers([1])
   const numbers = call.emit('Cast', [mask], { to: int(INT32) })
   const axis = call.scope.builder.constant('axis', scalarOf('i64', 1))
   const through = call.emit('CumSum', [numbers, axis])
-  // The earlier a step is, the larger is its key; that of padding is 0.
+  // Earlier steps have larger keys; the key of padding is 0.
   const [steps] = call.fixed([value.shape[1]!], 'the number of its steps')
   const late = Array.from({ length: steps! }, (_, at) => steps! - at)
   const places = call.constant('late', tensorOf('f32', [steps!], late))

@@ -1,4 +1,4 @@
-// LSTM, GRU and SimpleRNN, in one direction or both.
+// LSTM, GRU, and SimpleRNN, in one or both directions.
 import { transposeTensor } from '../../onnx/constants.ts'
 import { type Attribute, floats, int, ints, text, texts } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
@@ -9,7 +9,7 @@ import { compactSteps } from './recurrent-padding.ts'
 
 interface Kind {
   readonly type: 'LSTM' | 'GRU' | 'RNN'
-  /** Positions of ONNX's gates among those of Keras. */
+  /** The positions of ONNX's gates among those of Keras. */
   readonly gates: readonly number[]
 }
 
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   SimpleRNN: { type: 'RNN', gates: [0] },
 }
 
-/** By name in Keras: ONNX's name, and its parameters where they are not the defaults. */
+/** ONNX's names for Keras functions, with parameters that differ from the defaults. */
 const FUNCTIONS: Readonly<Record<string, readonly [string, number?, number?]>> = {
   tanh: ['Tanh'],
   sigmoid: ['Sigmoid'],
@@ -57,7 +57,7 @@ const functionsOf = (call: LayerCall, kind: Kind): Record<string, Attribute> => 
   }
 }
 
-/** [inputs, gates · units] as [1, gates · units, inputs], the gates in ONNX's order. */
+/** Transposes [inputs, gates · units] to [1, gates · units, inputs], with the gates in ONNX's order. */
 const gateWeights = (call: LayerCall, name: string, kind: Kind, units: number): string => {
   const turned = transposeTensor(call.weightOfRank(name, 2), [1, 0])
   const [rows = 0, columns = 0] = turned.shape
@@ -74,7 +74,7 @@ const reordered = (values: ArrayLike<number>, kind: Kind, size: number): Float32
   return to
 }
 
-/** Biases of inputs and of states; Keras has the second only in a GRU with reset_after. */
+/** The biases of inputs and states; in Keras, only a GRU with reset_after has the second. */
 const biasOf = (call: LayerCall, kind: Kind, units: number): string => {
   const bias = call.optionalWeight('bias')
   if (bias === undefined) return ''
@@ -89,13 +89,13 @@ const biasOf = (call: LayerCall, kind: Kind, units: number): string => {
 }
 
 interface Run {
-  /** [batch, steps, units], in the order of time. */
+  /** [batch, steps, units], in time order. */
   readonly sequence: string
   /** [batch, units] each. */
   readonly states: readonly string[]
 }
 
-/** Runs the layer on `value`, with initial states if there are any. */
+/** Runs the layer on `value`, with initial states if given. */
 const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[]): Run => {
   if (value.shape.length !== 3) throw call.refuse(`its input has ${value.shape.length} axes, not 3.`)
   if (call.flag('stateful'))
@@ -134,14 +134,14 @@ const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[
 const reversed = (call: LayerCall, sequence: string): string =>
   call.emit('Slice', [sequence, ...[[-1], [-(2 ** 31)], [1], [-1]].map((bound) => call.integers(bound))])
 
-/** The results of a layer: its sequence or its last output, and then its states if it returns them. */
+/** The results of a layer: its sequence or last output, then its states if it returns them. */
 const resultsOf = (call: LayerCall, value: Value, initial: readonly Value[], forward = true): Value[] => {
   const kind = KINDS[call.layer.className]
   if (kind === undefined) throw call.refuse(`its layer is ${call.layer.className}, not LSTM, GRU or SimpleRNN.`)
   const { sequence, states } = run(call, kind, value, initial)
   const shape = [value.shape[0]!, call.number('units')]
   const finals = states.map((state) => call.result(state, shape))
-  // A layer that goes backwards gives its steps in its own order, of which `Bidirectional` makes that of time.
+  // A layer that runs backward outputs its steps in its own order, which `Bidirectional` reverses to time order.
   const turn = (name: string) => (call.flag('go_backwards') === forward ? reversed(call, name) : name)
   const results = call.flag('return_sequences')
     ? call.result(turn(sequence), [shape[0]!, value.shape[1]!, shape[1]!], { mask: value.mask && turn(value.mask) })
@@ -153,7 +153,7 @@ const statesOf = (call: LayerCall): Value[] => call.inputs.slice(1).filter((stat
 
 const recurrent: Layer = (call) => resultsOf(call, call.input(), statesOf(call))
 
-/** `RNN` around a cell: the layer of that name. Several cells are layers one after another. */
+/** `RNN` with a cell is the layer of that name. Several cells are consecutive layers. */
 const rnn: Layer = (call) => {
   const cell = innerOf(call.config, 'cell')
   const cells = Array.isArray(cell?.config.cells) ? (cell.config.cells as readonly Json[]) : [call.config.cell!]

@@ -1,14 +1,16 @@
-// Padding, cropping and resizing of the spatial axes.
+// Padding, cropping, and resizing of the spatial axes.
+
+import { cubicWeights } from '../../onnx/cubic-weights.ts'
 import { type Attribute, float, int, text } from '../../onnx/model.ts'
 import { tensorOf } from '../../onnx/tensors.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
 import { spatialResult } from './windows.ts'
 
-/** Pairs of sizes at both ends of each spatial axis. */
+/** The amounts at both ends of each spatial axis. */
 const endsOf = (call: LayerCall, name: string, axes: number): [number, number][] => {
   const value = call.config[name]
   const list = typeof value === 'number' ? new Array<number>(axes).fill(value) : value
-  // A pair for one axis is its two ends.
+  // For a single axis, a pair is its two ends.
   const each = axes === 1 && Array.isArray(list) && list.length === 2 ? [list] : list
   if (!Array.isArray(each) || each.length !== axes)
     throw call.refuse(`its setting '${name}' does not fit ${axes} axes.`)
@@ -35,7 +37,7 @@ export const zeroPadding =
       const middle = ends.map((pair) => pair[side])
       return value.channelsFirst ? [0, 0, ...middle] : [0, ...middle, 0]
     }
-    // onnxruntime makes padding with 0 a MaxPool's own, which is of -∞; with -0 it does not.
+    // onnxruntime merges zero padding into a following MaxPool, which pads with -∞; it does not do this for -0.
     const name = call.emit('Pad', [value.name, call.integers([...at(0), ...at(1)]), call.scalar(-0)])
     return call.like(value, name, { shape: [value.shape[0]!, ...resized(value, ends, 1), value.shape.at(-1)!] })
   }
@@ -52,14 +54,14 @@ export const cropping =
     return call.like(value, name, { shape: [value.shape[0]!, ...resized(value, ends, -1), value.shape.at(-1)!] })
   }
 
-/** Attributes of TensorFlow's resize: pixels have their centers in the middle. */
+/** Attributes of TensorFlow's resize, which uses pixel centers. */
 const RESIZE: Readonly<Record<string, Readonly<Record<string, Attribute>>>> = {
   nearest: { mode: text('nearest'), nearest_mode: text('round_prefer_ceil') },
   bilinear: { mode: text('linear') },
   bicubic: { mode: text('cubic'), cubic_coeff_a: float(-0.5), exclude_outside: int(1) },
 }
 
-/** The spatial axes with other sizes. */
+/** Resizes the spatial axes. */
 const resizedBy = (call: LayerCall, value: Value, factors: readonly number[], sizes: readonly Size[]): Value => {
   const mode = call.text('interpolation', 'nearest')
   const attributes = RESIZE[mode]
@@ -86,22 +88,38 @@ export const upsampling =
     return resizedBy(call, value, factors, sizes)
   }
 
-/** Resizing to `size`, or to height and width. */
+/** A bicubic resize by products with the weights of rows and columns. */
+const shrunk = (call: LayerCall, value: Value, from: readonly number[], to: readonly number[]): Value => {
+  const weightsOf = (axis: number): Float64Array => {
+    const [before, after] = [from[axis]!, to[axis]!]
+    const positionOf = (place: number) => ((place + 0.5) * before) / after - 0.5
+    return cubicWeights(before, after, { coefficient: -0.5, excludesOutside: true, positionOf }, axis === 1)
+  }
+  const rows = call.constant('rows', tensorOf('f32', [to[0]!, from[0]!], weightsOf(0)))
+  const columns = call.constant('columns', tensorOf('f32', [from[1]!, to[1]!], weightsOf(1)))
+  const name = call.emit('MatMul', [rows, call.emit('MatMul', [call.first(value), columns])])
+  return spatialResult(call, value, name, to, value.shape[3]!)
+}
+
+/** Resizes to `size`, or to height and width. */
 export const resize: Layer = (call) => {
   const value = call.cast(call.inputOfRank(4), 'f32')
   if (call.flag('crop_to_aspect_ratio') || call.flag('pad_to_aspect_ratio'))
     throw call.refuse('it keeps the aspect ratio; crop (CenterCrop) or pad (ZeroPadding2D) before it.')
   const from = call.fixed(value.shape.slice(1, 3), 'the size of its image')
   const to = 'size' in call.config ? call.sizes('size', 2) : [call.number('height'), call.number('width')]
-  // onnxruntime takes the floor of size and scale: not below the size that is meant.
+  // onnxruntime rounds size times scale down, so the scale must not yield less than the intended size.
   const factors = to.map((size, axis) => {
     const factor = Math.fround(size / from[axis]!)
     return Math.floor(Math.fround(from[axis]! * factor)) < size ? factor * (1 + 2 ** -22) : factor
   })
-  return resizedBy(call, value, factors, to)
+  const isSmaller = to.some((size, axis) => size < from[axis]!)
+  return isSmaller && call.text('interpolation', 'nearest') === 'bicubic' && !call.flag('antialias')
+    ? shrunk(call, value, from, to)
+    : resizedBy(call, value, factors, to)
 }
 
-/** The middle of an image that is large enough. */
+/** The middle of an image that must be large enough. */
 export const centerCrop: Layer = (call) => {
   const value = call.cast(call.inputOfRank(4), 'f32')
   const from = call.fixed(value.shape.slice(1, 3), 'the size of its image')

@@ -3,7 +3,7 @@ import { convolution, transposedConvolution } from './convolution.ts'
 import { adaptivePool, globalPool, pool } from './pooling.ts'
 import { centerCrop, cropping, resize, upsampling, zeroPadding } from './resizing.ts'
 
-/** A layer for one, two and three axes, by the number in its name. */
+/** A layer for one, two, and three axes, with the number in its name. */
 const forAxes = (make: (axes: number) => Layer, name: string, most = 3): [string, Layer][] =>
   Array.from({ length: most }, (_, at) => [name.replace('#', `${at + 1}D`), make(at + 1)])
 

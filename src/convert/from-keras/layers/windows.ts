@@ -1,4 +1,4 @@
-// Where the windows of convolutions and pools lie. Channels are last in Keras and first in ONNX.
+// The positions of windows in convolutions and pools. Channels are last in Keras and first in ONNX.
 import { type Attribute, ints, text } from '../../onnx/model.ts'
 import type { LayerCall, Size, Value } from '../layer-call.ts'
 
@@ -10,11 +10,11 @@ export interface Window {
 
 export interface Placed {
   readonly attributes: Record<string, Attribute>
-  /** Spatial sizes of the result. */
+  /** The spatial sizes of the result. */
   readonly sizes: Size[]
 }
 
-/** Where windows lie: `same` gives ⌈n / stride⌉ of them, `valid` those that fit, `causal` looks back only. */
+/** The positions of windows: `same` yields ⌈n / stride⌉, `valid` those that fit, and `causal` looks only backward. */
 export const placed = (call: LayerCall, value: Value, { kernel, strides, dilations }: Window): Placed => {
   const padding = call.text('padding', 'valid').toLowerCase()
   const spatial = value.shape.slice(1, -1)

@@ -1,4 +1,4 @@
-// Activations of layers.
+// Activation functions.
 import { float, int } from '../../onnx/model.ts'
 import type { Operator } from '../lowering.ts'
 import { constant, gated, input, unary } from './operands.ts'
@@ -21,7 +21,7 @@ const softplus: Operator = (node) => {
   const soft = node.emit('Softplus', [scaled])
   const result = beta === 1 ? soft : node.emit('Div', [soft, constant(node, beta)])
   const limit = node.number('threshold', 20)
-  // Above the threshold it is the input itself, which is the same to seven digits from 16 on.
+  // Above the threshold, the result is the input itself; from 16 on, both agree to seven digits.
   if (limit >= 16) return result
   return node.emit('Where', [node.emit('Greater', [scaled, constant(node, limit)]), input(node), result])
 }
@@ -33,7 +33,7 @@ const elu: Operator = (node) => {
   return scale === 1 ? result : node.emit('Mul', [result, constant(node, scale)])
 }
 
-/** One slope for each channel, which is the second axis. */
+/** One slope per channel, which is the second axis. */
 const prelu: Operator = (node) => {
   const rank = node.shape().length
   const isSingle = node.fixedShape('weight').every((size) => size === 1)
@@ -47,7 +47,7 @@ const glu: Operator = (node) => {
   return node.emit('Mul', [a!, node.emit('Sigmoid', [b!])])
 }
 
-/** In evaluation the slope is the mean of its bounds. */
+/** In evaluation, the slope is the mean of its bounds. */
 const randomizedRelu: Operator = (node) => {
   const slope = (node.number('lower', 1 / 8) + node.number('upper', 1 / 3)) / 2
   return node.emit('LeakyRelu', [input(node)], { alpha: float(slope) })

@@ -1,4 +1,4 @@
-// Arithmetic, element by element.
+// Elementwise arithmetic.
 import type { DType } from '../../../tensors/weight-file.ts'
 import { int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
@@ -47,7 +47,7 @@ const power: Operator = (node) => {
   return node.emit('Pow', [base, node.operand('exponent', to)])
 }
 
-/** self + value · tensor1 · tensor2, or their quotient. */
+/** self + value · tensor1 · tensor2, or with their quotient. */
 const addedTo =
   (type: 'Mul' | 'Div'): Operator =>
   (node) => {
@@ -57,7 +57,7 @@ const addedTo =
     return node.emit('Add', [self!, node.emit(type, [scaled, other!])])
   }
 
-/** The angle of (x, y), from its tangent and the quadrant. */
+/** The angle of (x, y), from its tangent and its quadrant. */
 const atan2: Operator = (node) => {
   const [y, x] = tensors(node, 'self', 'other')
   const zero = constant(node, 0)
@@ -96,7 +96,7 @@ const nanToNumber: Operator = (node) => {
   ])
 }
 
-/** log(exp(a) + exp(b)), of which the larger one is taken out. */
+/** log(exp(a) + exp(b)), with the larger exponent factored out. */
 const logAddExp: Operator = (node) => {
   const operands = tensors(node, 'self', 'other')
   const difference = node.emit('Neg', [node.emit('Abs', [node.emit('Sub', operands)])])

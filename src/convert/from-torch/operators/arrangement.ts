@@ -19,7 +19,7 @@ const toResultShape: Operator = (node) => {
   return node.reshapeTo(node.input(), node.shape(), node.result().shape)
 }
 
-/** Other strides, as decompositions write them, where they name the same elements in the same order. */
+/** Other strides, as written by decompositions, if they address the same elements in the same order. */
 const asStrided: Operator = (node) => {
   const moved = (shape: Shape) => shape.filter((size) => size !== 1)
   const isSame = node.isContiguous() && node.isContiguous(node.resultNames()[0]!, true)
@@ -72,7 +72,7 @@ const squeeze: Operator = (node) => {
 
 const expand: Operator = (node) => node.expand(node.input(), node.shape(), node.result().shape)
 
-/** The second tensor, in the shape and type of the first. */
+/** The second tensor in the shape and type of the first. */
 const copy: Operator = (node) =>
   node.expand(node.operand('src', node.result().type), node.shape('src'), node.result().shape)
 
@@ -84,7 +84,7 @@ const repeat: Operator = (node) => {
   return node.emit('Tile', [node.unsqueeze(node.input(), added), node.sizeList(repeats)])
 }
 
-/** Every element several times in its place: a new axis, repeated, and merged again. */
+/** Repeats every element: adds an axis, repeats along it, and merges it. */
 const repeatInterleave: Operator = (node) => {
   const isFlat = !node.has('dim')
   const rank = isFlat ? 1 : node.shape().length
@@ -97,7 +97,7 @@ const joined = (node: Lowering, name: string): string[] => {
   const to = node.result().type
   return node.tensors(name).flatMap((value, at) => {
     const meta = node.metas(name)[at]!
-    // Empty vectors may stand beside tensors of any shape.
+    // Empty vectors may be combined with tensors of any shape.
     const isEmpty = meta.shape.length === 1 && meta.shape[0] === 0
     return value === null || isEmpty ? [] : [node.cast(value, meta.type, to)]
   })
@@ -106,7 +106,7 @@ const joined = (node: Lowering, name: string): string[] => {
 const cat: Operator = (node) =>
   node.emit('Concat', joined(node, 'tensors'), { axis: int(node.axis('dim', node.result().shape.length, 0)) })
 
-/** hstack and vstack: along this axis of tensors with two or more axes. */
+/** hstack and vstack join along this axis if tensors have two or more axes. */
 const joinedAlong =
   (axis: number): Operator =>
   (node) => {

@@ -1,4 +1,4 @@
-// Comparisons, logic and bits, and choices between elements.
+// Comparisons, logic, bit operations, and choices between elements.
 import type { DType } from '../../../tensors/weight-file.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import { binary, constant, input, isFloat, unary } from './operands.ts'
@@ -11,7 +11,7 @@ const comparedType = (node: Lowering, first = 'self', second = 'other'): DType =
   const type = node.type(first)
   if (node.isTensor(second)) {
     const other = node.type(second)
-    // A tensor without axes decides only between kinds of numbers.
+    // A tensor without axes affects the type only if it is a different kind of number.
     if (isFloat(type) === isFloat(other) && node.shape(second).length === 0 && node.shape(first).length > 0) return type
     return wider(type, other)
   }
@@ -37,7 +37,7 @@ const bitwise =
   (node) =>
     binary(node.result().type === 'bool' ? name : `Bitwise${name}`)(node)
 
-/** clamp, of which either bound may be left out, and which may be tensors. */
+/** clamp, whose bounds are optional and may be tensors. */
 const clamp =
   (lower: string, upper: string): Operator =>
   (node) => {
@@ -56,7 +56,7 @@ const maskedFill: Operator = (node) => {
   return node.emit('Where', [node.operand('mask', 'bool'), node.operand('value', to), input(node)])
 }
 
-/** Bits moved by a number of places. */
+/** Shifts bits by a number of positions. */
 const shift =
   (type: 'Mul' | 'Div'): Operator =>
   (node) => {

@@ -3,11 +3,11 @@ import { type Attribute, elementCount, int, ints } from '../../onnx/model.ts'
 import { tensorOf } from '../../onnx/tensors.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
-/** One number stands for all axes. */
+/** A single number applies to all axes. */
 const perAxis = (values: readonly number[], axes: number): number[] =>
   values.length === 1 ? new Array<number>(axes).fill(values[0]!) : [...values]
 
-/** Runs `make` on a batch; an input without a batch axis gets one for it. */
+/** Runs `make` on a batch; adds a batch axis to an input without one. */
 const batched = (node: Lowering, name: string, axes: number, make: (x: string) => string): string => {
   const x = node.input(name)
   if (node.shape(name).length !== axes + 1) return make(x)
@@ -32,7 +32,7 @@ const convolved = (node: Lowering, axes: number, transposed: boolean): string =>
     })
   const named = node.argument('padding')
   if (named?.kind === 'text') {
-    // 'same' puts the odd one at the end.
+    // 'same' puts an odd element of padding at the end.
     const whole = kernel.map((size, axis) => (named.value === 'same' ? dilations[axis]! * (size - 1) : 0))
     return make({ pads: ints([...whole.map((p) => Math.floor(p / 2)), ...whole.map((p) => p - Math.floor(p / 2))]) })
   }
@@ -53,7 +53,7 @@ interface Window {
   readonly kernel: number[]
   readonly strides: number[]
   readonly pads: number[]
-  /** Elements that the last windows reach beyond the padding where sizes are rounded up. */
+  /** The elements by which the last windows exceed the padding if sizes are rounded up. */
   readonly beyond: number[]
   readonly ceil: boolean
 }
@@ -92,13 +92,13 @@ const maxPool =
     if (places === undefined || node.shape().length !== axes + 2 || !node.isRead(places)) {
       return batched(node, 'self', axes, (x) => node.emit('MaxPool', [x], attributes))
     }
-    // torch counts places in each channel, ONNX in the whole tensor.
+    // torch counts positions within each channel, ONNX in the whole tensor.
     const [value, inAll] = node.emitSeveral('MaxPool', [node.input()], 2, attributes)
     const size = elementCount(node.fixed(node.shape().slice(2), 'the size of its input'))
     return [value!, node.emit('Mod', [inAll!, node.scalar('i64', size)])]
   }
 
-/** Every element at the place that its index names in its channel; zeros elsewhere. */
+/** Puts every element at the position in its channel that its index gives; zeros elsewhere. */
 const maxUnpool: Operator = (node) => {
   const to = node.result().shape
   const size = elementCount(node.fixed(to.slice(-2), 'the size of its result'))
@@ -119,7 +119,7 @@ const avgPool =
     const isPadded = window.pads.some((pad) => pad > 0)
     const reachesBeyond = window.ceil || window.beyond.some((count) => count > 0)
     const counts = (isPadded && node.flag('count_include_pad', true)) || divisor !== 0
-    // Padding counts, but not what windows reach beyond it where sizes are rounded up: the padding becomes zeros.
+    // Padding counts, but elements beyond it (if sizes are rounded up) do not, so the padding is added as zeros.
     const apart = counts && reachesBeyond && divisor === 0
     const pads = node.integers([0, 0, ...window.pads, 0, 0, ...window.pads])
     const shown = apart ? { ...window, pads: window.pads.map(() => 0) } : window
@@ -131,7 +131,7 @@ const avgPool =
     })
   }
 
-/** The part of every input in every mean, [inputs, outputs]: window i is from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉, as torch has it. */
+/** The weight of each input in each mean, [inputs, outputs]: as in torch, window i is from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉. */
 const meansOf = (inputs: number, outputs: number): Float32Array => {
   const means = new Float32Array(inputs * outputs)
   for (let to = 0; to < outputs; to++) {
@@ -144,7 +144,7 @@ const meansOf = (inputs: number, outputs: number): Float32Array => {
 
 const MAX_MEANS = 2 ** 20
 
-/** Each axis is a matrix product with the parts of its means. */
+/** Computes each axis as a matrix product with the weights of its means. */
 const unevenMeans = (node: Lowering, x: string, from: readonly number[], to: readonly number[]): string => {
   const rank = node.shape().length
   const toLast = (axis: number) =>
@@ -160,7 +160,7 @@ const unevenMeans = (node: Lowering, x: string, from: readonly number[], to: rea
   }, x)
 }
 
-/** Each axis is gathered window by window, all of the longest one's length: the last element counts again. */
+/** Gathers each axis window by window, all as long as the longest one; shorter windows repeat their last element. */
 const unevenLargest = (node: Lowering, x: string, from: readonly number[], to: readonly number[]): string =>
   from.reduce((value, inputs, at) => {
     const axis = node.shape().length - from.length + at

@@ -1,4 +1,4 @@
-// Operators that make tensors.
+// Operators that create tensors.
 import type { DType } from '../../../tensors/weight-file.ts'
 import { scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import type { Lowering, Operator } from '../lowering.ts'
@@ -12,7 +12,7 @@ const full =
     return node.emit('ConstantOfShape', [node.shapeValue(shape)], { value: { kind: 'tensor', value: fill } })
   }
 
-/** Types that Range counts in. */
+/** Types supported by Range. */
 const RANGES: readonly DType[] = ['f32', 'f64', 'i16', 'i32', 'i64']
 
 const arange: Operator = (node) => {
@@ -27,7 +27,7 @@ const arange: Operator = (node) => {
   return node.cast(node.emit('Range', [bound('start', 0), bound('end', 0), bound('step', 1)]), type, to)
 }
 
-/** A constant whose elements follow from their places. */
+/** A constant whose elements are computed from their positions. */
 const computed =
   (at: (node: Lowering, place: number) => number): Operator =>
   (node) => {
@@ -50,7 +50,7 @@ const eye = computed((node, place) => {
   return Number(Math.floor(place / columns) === place % columns)
 })
 
-/** Each tensor with an axis of its own, repeated along those of the others. */
+/** Each tensor on its own axis, repeated along the axes of the others. */
 const meshgrid: Operator = (node) => {
   const isSwapped = node.text('indexing', 'ij') === 'xy'
   return node.tensors('tensors').map((value, at) => {
@@ -68,7 +68,7 @@ const meshgrid: Operator = (node) => {
   })
 }
 
-/** 1 where the axis that is added has the index. */
+/** 1 where the position on the added axis equals the index. */
 const oneHot: Operator = (node) => {
   const [classes] = node.fixed(node.result().shape.slice(-1), 'the number of classes')
   const indices = node.cast(node.input(), node.type(), 'i64')

@@ -14,16 +14,16 @@ export const sliced = (node: Lowering, axis: number, start: SizeArgument, end: S
 interface Places {
   /** int64, [..., axes]: one index for each selected axis. */
   readonly places: string
-  /** The axes that are selected from, before all others. */
+  /** The order of axes with the selected ones first. */
   readonly order: readonly number[]
-  /** Where the axes of the result are: those of the indices stand where the selected ones were, if these are neighbors, else in front. */
+  /** Moves the index axes to the position of the selected axes if those are adjacent; otherwise they stay in front. */
   readonly back: readonly number[]
   readonly shape: Shape
 }
 
 const adjacent = (axes: readonly number[]): boolean => axes.every((axis, at) => axis === axes[0]! + at)
 
-/** Several tensors of positions, broadcast to one shape. */
+/** Broadcasts several index tensors to one shape. */
 const placesOf = (node: Lowering, used: readonly { value: string; axis: number; meta: TensorMeta }[]): Places => {
   const rank = Math.max(...used.map(({ meta }) => meta.shape.length))
   const common = Array.from({ length: rank }, (_, at): Size => {
@@ -52,7 +52,7 @@ const indicesOf = (node: Lowering) => {
   })
 }
 
-/** x[:, i], x[i, :, j] and their like. */
+/** x[:, i], x[i, :, j], and similar. */
 export const index: Operator = (node) => {
   const used = indicesOf(node)
   if (used.some(({ meta }) => meta.type === 'bool'))
@@ -62,7 +62,7 @@ export const index: Operator = (node) => {
   return node.transpose(node.emit('GatherND', [node.transpose(node.input(), order), places]), back)
 }
 
-/** x[mask] = value, and x[i, j] = values. */
+/** x[mask] = value and x[i, j] = values. */
 export const indexPut: Operator = (node) => {
   const used = indicesOf(node)
   const type = node.type()

@@ -1,4 +1,4 @@
-// Products, normalization, attention and resizing.
+// Products, normalization, attention, and distances.
 import { float, int, ints, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
@@ -35,7 +35,7 @@ const addedProduct =
 const perChannel = (node: Lowering, value: string, rank: number): string =>
   node.reshape(value, [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)])
 
-/** Without statistics of its own it normalizes by the batch in evaluation, too; instance_norm decomposes into such. */
+/** Without running statistics, it normalizes by the batch in evaluation too; instance_norm decomposes to this. */
 const batchStatistics: Operator = (node) => {
   const rank = node.shape('input').length
   const others = node.integers(Array.from({ length: rank }, (_, axis) => axis).filter((axis) => axis !== 1))
@@ -83,13 +83,13 @@ const rmsNorm: Operator = (node) => {
   const x = node.input('input')
   const type = node.type('input')
   const squares = node.emit('ReduceMean', [node.emit('Mul', [x, x]), node.integers(axes)])
-  // torch takes the machine epsilon where none is given.
+  // torch uses the machine epsilon if none is given.
   const epsilon = node.scalar(type, node.number('eps', 1.1920928955078125e-7))
   const normal = node.emit('Div', [x, node.emit('Sqrt', [node.emit('Add', [squares, epsilon])])])
   return node.has('weight') ? node.emit('Mul', [normal, node.input('weight')]) : normal
 }
 
-/** g · v / ‖v‖, where the norm is over all axes but one. */
+/** g · v / ‖v‖, with the norm over all axes but one. */
 const weightNorm: Operator = (node) => {
   const axis = node.number('dim', 0)
   const [v, g] = [node.input('v'), node.input('g')]
@@ -130,7 +130,7 @@ const attention: Operator = (node) => {
   const width = node.fixed(query.slice(-1), 'the width of a head')[0] ?? 1
   const swapLast = ints([...key.keys()].map((at) => (at === rank - 1 ? rank - 2 : at === rank - 2 ? rank - 1 : at)))
   const scale = node.scalar(type, node.number('scale', 1 / Math.sqrt(width)))
-  // Heads of queries may share keys and values.
+  // Query heads may share keys and values.
   const perHead = (name: string): string => {
     const shape = node.shape(name)
     const [heads, own] = [query.at(-3), shape.at(-3)]
@@ -181,7 +181,7 @@ const trilinear: Operator = (node) => {
   return node.emit('ReduceSum', [all, node.integers(node.numbers('sumdim'))], { keepdims: int(0) })
 }
 
-/** The distance of each row of one to each row of the other. */
+/** The distances between the rows of two tensors. */
 const distances: Operator = (node) => {
   if (![1, 2].includes(node.number('p', 2))) throw node.refuse('its p is neither 1 nor 2.')
   const rank = node.shape('x1').length

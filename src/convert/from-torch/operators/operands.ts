@@ -1,11 +1,11 @@
-// What operators that work element by element do with their inputs, in the type of the result.
+// Shared parts of elementwise operators, whose inputs get the type of the result.
 import type { DType } from '../../../tensors/weight-file.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
 const FLOATS: readonly DType[] = ['f64', 'f32', 'bf16', 'f16']
 export const isFloat = (type: DType): boolean => FLOATS.includes(type)
 
-/** The input in the type of the result. */
+/** The input cast to the type of the result. */
 export const input = (node: Lowering): string => node.operand('self', node.result().type)
 
 export const constant = (node: Lowering, value: number): string => node.scalar(node.result().type, value)

@@ -2,7 +2,7 @@
 import { type Attribute, int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
-/** What lies on the other side is put in front and behind, axis by axis. */
+/** Pads each axis at both ends with elements from the opposite end. */
 const circular = (node: Lowering, pads: readonly number[]): string => {
   const rank = node.shape().length
   return Array.from({ length: pads.length / 2 }, (_, at) => rank - 1 - at).reduce((value, axis, at) => {
@@ -13,7 +13,7 @@ const circular = (node: Lowering, pads: readonly number[]): string => {
   }, node.input())
 }
 
-/** torch names the pads of the last axis first. */
+/** torch lists the pads of the last axis first. */
 const pad =
   (fixedMode?: string): Operator =>
   (node) => {

@@ -1,10 +1,10 @@
-// LSTM, GRU and simple recurrent layers.
+// LSTM, GRU, and simple recurrent layers.
 import { int, ints, text, texts } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
 interface Kind {
   readonly type: 'LSTM' | 'GRU' | 'RNN'
-  /** Positions of ONNX's gates among torch's. */
+  /** The positions of ONNX's gates among those of torch. */
   readonly gates: readonly number[]
   readonly activation?: string
 }
@@ -14,7 +14,7 @@ const LSTM: Kind = { type: 'LSTM', gates: [0, 3, 1, 2] }
 // torch: reset, update, new; ONNX: update, reset, new.
 const GRU: Kind = { type: 'GRU', gates: [1, 0, 2] }
 
-/** Weights of all directions, their gates in the order of ONNX: [directions, gates · hidden, ...]. */
+/** The weights of all directions, with gates in ONNX's order: [directions, gates · hidden, ...]. */
 const weightsOf = (node: Lowering, kind: Kind, values: readonly string[]): string => {
   const each = values.map((value) => {
     if (kind.gates.length === 1) return node.unsqueeze(value, [0])
@@ -32,14 +32,14 @@ interface Layer {
   readonly kind: Kind
   /** [steps, batch, width] */
   readonly input: string
-  /** Of each direction: weights of input and state, and their biases. */
+  /** For each direction: the weights of input and state, and their biases. */
   readonly weights: readonly (readonly string[])[]
   /** [directions, batch, hidden], one or two. */
   readonly states: readonly string[]
   readonly hidden: number
 }
 
-/** Results: [steps, batch, directions · hidden], and the final states. */
+/** Returns [steps, batch, directions · hidden] and the final states. */
 const runLayer = (node: Lowering, { kind, input, weights, states, hidden }: Layer): string[] => {
   const column = (at: number) => weights.map((direction) => direction[at]!)
   const [w, r] = [weightsOf(node, kind, column(0)), weightsOf(node, kind, column(1))]

@@ -3,7 +3,7 @@ import { elementCount, int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import { isFloat } from './operands.ts'
 
-/** The axes to reduce, from the front; all where none are named. */
+/** The nonnegative axes to reduce; all if none are named. */
 const axesOf = (node: Lowering): number[] => {
   const rank = node.shape().length
   const absent = node.operator === 'linalg_matrix_norm' ? [-2, -1] : []
@@ -21,7 +21,7 @@ const reduce =
   (node) =>
     over(node, type, node.operand('self', node.result().type))
 
-/** max and min: of everything, along an axis with the positions, or of two tensors. */
+/** max and min: over all elements, along an axis with positions, or of two tensors. */
 const extreme =
   (reduction: string, position: string, elementwise: string): Operator =>
   (node) => {
@@ -39,7 +39,7 @@ const positionOf = (node: Lowering, type: string): string => {
   return node.squeeze(node.emit(type, [node.reshape(node.input(), [-1])], { axis: int(0), keepdims: int(1) }), [0])
 }
 
-/** The variance with n - correction in the denominator. */
+/** The variance with n - correction as the denominator. */
 const varianceOf = (node: Lowering): string => {
   const shape = axesOf(node).map((axis) => node.shape()[axis]!)
   const fixed = shape.filter((size) => typeof size === 'number')
@@ -58,7 +58,7 @@ const varianceOf = (node: Lowering): string => {
   return node.emit('Mul', [mean, node.emit('Div', [count, less])])
 }
 
-/** any and all, for which runtimes have no kernels of their own. */
+/** any and all, for which runtimes have no kernels. */
 const logical =
   (type: string): Operator =>
   (node) =>
@@ -91,7 +91,7 @@ const topk: Operator = (node) =>
     sorted: int(Number(node.flag('sorted', true))),
   })
 
-/** The k-th smallest along an axis, and its position; the median is the lower of two. */
+/** The k-th smallest element along an axis and its position; the median is the lower of two. */
 const kth =
   (k: (node: Lowering, length: number) => number): Operator =>
   (node) => {

@@ -1,8 +1,33 @@
-// Resizing images, and sampling them at places.
-import { elementCount, float, int, ints, text } from '../../onnx/model.ts'
-import type { Operator } from '../lowering.ts'
+// Resizes images and samples them at positions.
 
-/** Resizes by the factors that were given, else to the size of the result. */
+import { cubicWeights } from '../../onnx/cubic-weights.ts'
+import { elementCount, float, int, ints, text } from '../../onnx/model.ts'
+import type { Lowering, Operator } from '../lowering.ts'
+
+/** A bicubic resize by products with the weights of rows and columns. */
+const shrunk = (
+  node: Lowering,
+  from: readonly number[],
+  to: readonly number[],
+  factors: readonly number[],
+  alignCorners: boolean,
+): string => {
+  const weightsOf = (axis: number): Float64Array => {
+    const [before, after] = [from[axis]!, to[axis]!]
+    const step = factors.length === 2 ? 1 / factors[axis]! : before / after
+    const positionOf = (place: number): number => {
+      if (alignCorners) return after === 1 ? 0 : (place * (before - 1)) / (after - 1)
+      return (place + 0.5) * step - 0.5
+    }
+    node.constantSize([before, after])
+    return cubicWeights(before, after, { coefficient: -0.75, excludesOutside: false, positionOf }, axis === 1)
+  }
+  const x = node.input(node.has('self') ? 'self' : 'input')
+  const rows = node.constant('f32', [to[0]!, from[0]!], weightsOf(0))
+  return node.emit('MatMul', [rows, node.emit('MatMul', [x, node.constant('f32', [from[1]!, to[1]!], weightsOf(1))])])
+}
+
+/** Resizes by the given factors, otherwise to the size of the result. */
 const resize =
   (axes: number, mode: 'nearest' | 'linear' | 'cubic', nearest = 'floor'): Operator =>
   (node) => {
@@ -12,13 +37,17 @@ const resize =
       .map((name) => node.number(name))
     const factors = node.has('scale_factors') ? node.numbers('scale_factors') : single
     const isFixed = node.result().shape.every((size) => typeof size === 'number')
+    const sizes = [node.shape(node.has('self') ? 'self' : 'input'), node.result().shape].map((shape) => shape.slice(2))
+    const [from, to] = sizes.map((list) => list.filter((size) => typeof size === 'number'))
+    if (mode === 'cubic' && from!.length === 2 && to!.length === 2 && to!.some((size, axis) => size < from![axis]!))
+      return shrunk(node, from!, to!, factors, alignCorners)
     const isExact = factors.length !== axes || (alignCorners && isFixed)
     const x = node.input(node.has('self') ? 'self' : 'input')
-    const sizes = isExact ? node.shapeValue(node.result().shape) : ''
+    const size = isExact ? node.shapeValue(node.result().shape) : ''
     const scales = isExact ? '' : node.constant('f32', [axes + 2], [1, 1, ...factors])
     const place =
       nearest === 'floor' && mode === 'nearest' ? 'asymmetric' : alignCorners ? 'align_corners' : 'half_pixel'
-    return node.emit('Resize', isExact ? [x, '', '', sizes] : [x, '', scales], {
+    return node.emit('Resize', isExact ? [x, '', '', size] : [x, '', scales], {
       mode: text(mode),
       coordinate_transformation_mode: text(place),
       ...(mode === 'nearest' ? { nearest_mode: text(nearest) } : {}),
@@ -41,7 +70,7 @@ const gridSample: Operator = (node) => {
   })
 }
 
-/** The places [batch, rows, columns, 2] that affine maps give the points of an even grid from -1 to 1. */
+/** The positions [batch, rows, columns, 2] to which affine maps send the points of an even grid from -1 to 1. */
 const affineGrid: Operator = (node) => {
   const [rows, columns] = node.fixed(node.result().shape.slice(1, 3), 'the size of the grid')
   const isAligned = node.flag('align_corners')

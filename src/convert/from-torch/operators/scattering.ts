@@ -3,7 +3,7 @@ import { int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import { INT64_END, sliced } from './indexing.ts'
 
-/** The input ('self') with these elements in place of a slice of it; the rest is kept. */
+/** Replaces a slice of the input ('self') with these elements. */
 export const scatterSlice = (
   node: Lowering,
   elements: string,
@@ -39,7 +39,7 @@ const REDUCTIONS: Readonly<Record<string, string>> = {
   amin: 'min',
 }
 
-/** Puts values at positions along an axis. */
+/** Writes values to positions along an axis. */
 const scatter =
   (fixed?: string): Operator =>
   (node) => {
@@ -55,7 +55,7 @@ const scatter =
     let values: string
     if (node.isTensor('src')) {
       const from = node.shape('src')
-      // Of a larger source only the part as large as the index counts.
+      // If the source is larger than the index, only a part of the index's size is used.
       const larger = from.flatMap((size, at) => (size === to[at] ? [] : [at]))
       const ends = larger.map((at) => to[at]!)
       values =
@@ -74,7 +74,7 @@ const scatter =
     })
   }
 
-/** index_add, index_copy and index_fill: whole slices along an axis. */
+/** index_add, index_copy, and index_fill: whole slices along an axis. */
 const scatterSlices =
   (reduction: string): Operator =>
   (node) => {

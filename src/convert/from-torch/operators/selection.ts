@@ -62,7 +62,7 @@ const gather: Operator = (node) =>
     axis: int(node.axis('dim', node.shape().length)),
   })
 
-/** Bags of one length: the indices [bags, length], which torch flattens and counts off by a range. */
+/** Bags of equal length: the indices are [bags, length], which torch flattens and delimits by a range. */
 const embeddingBag: Operator = (node) => {
   const reduction = ['ReduceSum', 'ReduceMean', 'ReduceMax'][node.number('mode', 0)]
   const range = node.madeBy('offsets')

@@ -1,8 +1,8 @@
-// Windows and blocks of images, moved between axes.
+// Moves windows and blocks of images between axes.
 import { int, ints, text } from '../../onnx/model.ts'
 import type { Operator } from '../lowering.ts'
 
-/** Windows along an axis, whose elements are the last axis of the result. */
+/** Windows along an axis; their elements become the last axis of the result. */
 const unfold: Operator = (node) => {
   const rank = node.shape().length
   const axis = node.axis('dimension', rank)

@@ -2,9 +2,9 @@ import { badRequest } from '../../../domain/errors.ts'
 import type { MetadataValue } from '../metadata-bytes.ts'
 import { isJson, type Json } from './model-folder.ts'
 
-/** What the conversion needs of config.json. */
+/** The parts of config.json that the conversion needs. */
 export interface ModelConfig {
-  /** As llama.cpp calls it. */
+  /** llama.cpp's name. */
   readonly architecture: 'llama' | 'qwen2' | 'qwen3'
   readonly blocks: number
   readonly contextTokens: number
@@ -35,7 +35,7 @@ const ARCHITECTURES: Readonly<Record<string, ModelConfig['architecture']>> = {
   qwen3: 'qwen3',
 }
 
-/** Throws bad_request naming the field that is missing or that no conversion exists for. */
+/** Throws bad_request naming a field that is missing or cannot be converted. */
 export const readModelConfig = (config: Json): ModelConfig => {
   const type = String(config.model_type)
   const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
@@ -82,7 +82,7 @@ export const readModelConfig = (config: Json): ModelConfig => {
   }
 }
 
-/** transformers 5 has all of it in `rope_parameters`, earlier ones in `rope_theta` and `rope_scaling`. */
+/** transformers 5 uses `rope_parameters`; earlier versions use `rope_theta` and `rope_scaling`. */
 const readRope = (config: Json): Rope => {
   const found = config.rope_parameters ?? config.rope_scaling
   const scaling = isJson(found) ? found : {}
@@ -106,7 +106,7 @@ const readRope = (config: Json): Rope => {
   }
 }
 
-/** The metadata that llama.cpp builds the model from. */
+/** The metadata from which llama.cpp builds the model. */
 export const configMetadata = (config: ModelConfig): Readonly<Record<string, MetadataValue>> => {
   const { architecture, rope } = config
   return {
@@ -133,8 +133,8 @@ export const configMetadata = (config: ModelConfig): Readonly<Record<string, Met
 }
 
 /**
- * What llama.cpp divides each frequency of Llama 3.1 by (`rope_freqs.weight`), or null for other models: long wavelengths by
- * `factor`, short ones by 1, those between smoothly (transformers, _compute_llama3_parameters).
+ * The divisors of Llama 3.1's frequencies in llama.cpp (`rope_freqs.weight`), or null for other models: `factor` for long
+ * wavelengths, 1 for short ones, and a smooth transition between (transformers, _compute_llama3_parameters).
  */
 export const ropeFactors = ({ rope, headSize }: ModelConfig): Float32Array | null => {
   if (rope.type !== 'llama3') return null

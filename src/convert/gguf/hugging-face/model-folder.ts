@@ -7,18 +7,18 @@ import type { ByteSource, Tensor } from '../../../tensors/weight-file.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** A tensor and the file that it is in. */
+/** A tensor and its file. */
 export interface FileTensor extends Tensor {
   readonly path: string
 }
 
-/** A tokenizer of 256,000 words takes 35 MB. */
+/** A tokenizer with 256,000 tokens takes 35 MB. */
 const MAX_JSON = 1 << 27
 
 export const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A JSON object of the folder, or null where there is no such file. Throws bad_request naming the file. */
+/** Reads a JSON object of the folder; null if there is no such file. Throws bad_request naming the file. */
 export const readJson = async (folder: string, name: string): Promise<Json | null> => {
   const path = join(folder, name)
   const size = await stat(path).then(
@@ -45,7 +45,7 @@ export const needJson = async (folder: string, name: string): Promise<Json> => {
   )
 }
 
-/** Where the tensors of one safetensors file are. Throws bad_request naming the file. */
+/** Locates the tensors of one safetensors file. Throws bad_request naming the file. */
 export const readTensors = (path: string): readonly FileTensor[] => {
   const file = openSync(path, 'r')
   try {
@@ -69,7 +69,7 @@ export const readTensors = (path: string): readonly FileTensor[] => {
   }
 }
 
-/** The tensors of a model's folder by name: of `model.safetensors`, or of the parts that its index names. */
+/** The tensors of a model folder by name, from `model.safetensors` or the parts that its index lists. */
 export const readFolderTensors = async (folder: string): Promise<ReadonlyMap<string, FileTensor>> => {
   const names = await partNames(folder)
   const found = new Map<string, FileTensor>()

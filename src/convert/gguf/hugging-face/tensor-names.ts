@@ -20,7 +20,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   'lm_head.weight': 'output.weight',
 }
 
-/** The name that llama.cpp has for a tensor of transformers' Llama and Qwen models, or null. */
+/** llama.cpp's name for a tensor of transformers' Llama and Qwen models, or null. */
 export const ggufName = (name: string): string | null => {
   const whole = Object.hasOwn(WHOLE, name) ? WHOLE[name] : undefined
   if (whole !== undefined) return whole
@@ -29,11 +29,11 @@ export const ggufName = (name: string): string | null => {
   return part === undefined ? null : `blk.${Number(match![1])}.${part}.${match![3]}`
 }
 
-/** Rows of one head, where llama.cpp pairs neighbors for rotation and transformers pairs the halves of a head. */
+/** Rows per head, if llama.cpp rotates neighboring rows where transformers rotates the halves of a head. */
 export const headRowsOf = (architecture: string, name: string, headSize: number): number | undefined =>
   architecture === 'llama' && /^blk\.\d+\.attn_[qk]\.(weight|bias)$/.test(name) ? headSize : undefined
 
-/** The matrices and norms that a model of this configuration has, by llama.cpp's names, with their shapes there. */
+/** The matrices and norms of a model with this configuration: llama.cpp's names and shapes. */
 export const expectedShapes = (config: ModelConfig): ReadonlyMap<string, readonly number[]> => {
   const { embedding, feedForward, heads, keyValueHeads, headSize, vocabulary, architecture } = config
   const shapes = new Map<string, readonly number[]>([

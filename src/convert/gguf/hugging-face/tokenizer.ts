@@ -9,7 +9,7 @@ type Metadata = Readonly<Record<string, MetadataValue>>
 /** llama.h, enum llama_token_type. */
 const TYPE = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const
 
-/** How llama.cpp splits text before it merges (llama-vocab.cpp), by a part of the regular expression of the tokenizer. */
+/** llama.cpp's names for ways to split text before merging (llama-vocab.cpp), by part of the tokenizer's regular expression. */
 const SPLITS: readonly (readonly [name: string, part: string])[] = [
   ['llama-bpe', '|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*'],
   ['qwen2', '|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*'],
@@ -22,9 +22,9 @@ interface AddedToken {
 }
 
 /**
- * The tokenizer of a folder (tokenizer.json with byte-level BPE, or BPE with byte fallback as converted from SentencePiece) and
- * its chat template as llama.cpp's metadata. `vocabulary` may be more than there are tokens: the rest is unused.
- * Throws bad_request for a tokenizer that llama.cpp would read in another way.
+ * Converts a folder's tokenizer (tokenizer.json with byte-level BPE, or BPE with byte fallback as converted from
+ * SentencePiece) and chat template to llama.cpp's metadata. `vocabulary` may exceed the number of tokens: the rest is
+ * unused. Throws bad_request for a tokenizer that llama.cpp would interpret differently.
  */
 export const tokenizerMetadata = async (folder: string, vocabulary: number, config: Json): Promise<Metadata> => {
   const tokenizer = await needJson(folder, 'tokenizer.json')
@@ -79,7 +79,7 @@ const bytewise = (tokenizer: Json, merges: readonly string[]): Metadata => {
   const text = JSON.stringify(tokenizer.pre_tokenizer ?? {})
   const written = (part: string): string => JSON.stringify(part).slice(1, -1)
   const isGpt2 = /"type":"ByteLevel"/.test(text) && /"use_regex":true/.test(text) && !/"Split"/.test(text)
-  // SmolLM splits numbers into digits before it splits like GPT-2.
+  // SmolLM splits numbers into digits before splitting like GPT-2.
   const like = !/"Digits"/.test(text) ? 'gpt-2' : /"individual_digits":true/.test(text) ? 'smollm' : undefined
   const split = SPLITS.find(([, part]) => text.includes(written(part)))?.[0] ?? (isGpt2 ? like : undefined)
   const { normalizer } = tokenizer
@@ -95,8 +95,8 @@ const bytewise = (tokenizer: Json, merges: readonly string[]): Metadata => {
 }
 
 /**
- * llama.cpp merges the pair whose result has the highest score. Of a tokenizer that came from SentencePiece the merges are in the
- * order of the scores, so that the place of the first merge that makes a token does as its score.
+ * llama.cpp merges the pair whose result has the highest score. The merges of a tokenizer from SentencePiece are in score
+ * order, so the position of a token's first merge can serve as its score.
  */
 const sentencePieces = (tokens: readonly string[], types: number[], merges: readonly string[]): Metadata => {
   const rank = new Map<string, number>()
@@ -141,7 +141,7 @@ const specialTokens = (tokenizer: Json, settings: Json, config: Json, tokens: re
   }
 }
 
-/** A file of its own since transformers 4.50; before, a field: a text, or several with names. */
+/** Since transformers 4.50 a separate file; before, a field with one template or several named ones. */
 const chatTemplate = async (folder: string, settings: Json): Promise<string | null> => {
   const file = await readFile(join(folder, 'chat_template.jinja'), 'utf8').catch(() => null)
   if (file !== null) return file

@@ -1,6 +1,7 @@
 import { badRequest } from '../../../domain/errors.ts'
 import type { Lower } from '../lowering.ts'
 import { arithmetic, broadcasting, castTo, operands, orderOfResult, simple, softplus, unary } from './arithmetic.ts'
+import { by, rectified } from './integers.ts'
 
 const clip: Lower = (node) => {
   const order = node.order(0)
@@ -63,7 +64,7 @@ export const ACTIVATIONS: Readonly<Record<string, Lower>> = {
   ),
   Mish: unary((x, _node, graph) => arithmetic(graph).mul(x, arithmetic(graph).tanh(softplus(graph, x)))),
   PRelu: prelu,
-  Relu: simple('RELU'),
+  Relu: by(rectified),
   Selu: unary((x, node, graph) => {
     const { add, mul, min, relu, sub, exp } = arithmetic(graph)
     const [alpha, gamma] = [node.float('alpha', 1.6732632), node.float('gamma', 1.0507009)]

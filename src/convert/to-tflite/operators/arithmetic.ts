@@ -1,9 +1,9 @@
-// What operators are put together of that compute each element. They keep the order of their first input of full rank.
+// Building blocks of elementwise operators, which keep the order of an input of full rank.
 import { type Lower, type Lowering, type Order, plainOrder, reshape, sameOrder } from '../lowering.ts'
 import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph, TfliteType } from '../tflite-graph.ts'
 
-/** The order that an operator's result gets: that of the first computed input that has all dimensions. */
+/** The order of an operator's result: the first order of a computed full-rank input that is not plain, otherwise plain. */
 export const orderOfResult = (node: Lowering): Order => {
   const rank = node.result().shape.length
   const candidates = node.node.inputs.flatMap((_, at) =>
@@ -27,7 +27,7 @@ const broadcastSize = (tensors: readonly Tensor[], rank: number, at: number): nu
     return own === 1 ? size : own
   }, 1)
 
-/** Neighboring dimensions that broadcast alike, as one: kernels broadcast over four. */
+/** Merges adjacent dimensions that broadcast alike, because kernels broadcast over only four. */
 const merged = (tensors: readonly Tensor[], rank: number): number[][] => {
   const full = tensors.map(({ shape }) => [...Array.from({ length: rank - shape.length }, () => 1), ...shape])
   const pattern = (at: number) => full.map((shape) => (shape[at] === 1 ? '1' : 'n')).join('')
@@ -40,10 +40,10 @@ const merged = (tensors: readonly Tensor[], rank: number): number[][] => {
   return full.map((shape) => groups.map((group) => group.reduce((size, at) => size * shape[at]!, 1)))
 }
 
-/** Kernels take these for quantized numbers. */
-const SMALL_INTEGERS: ReadonlySet<TfliteType> = new Set(['u8', 'i8', 'i16'])
+/** Kernels interpret these as quantized numbers. */
+export const SMALL_INTEGERS: ReadonlySet<TfliteType> = new Set(['u8', 'i8', 'i16'])
 
-/** An operator of several inputs that broadcast to one shape. */
+/** An operator whose inputs broadcast to one shape. */
 export const broadcasting = (
   graph: TfliteGraph,
   name: OperatorName,
@@ -82,7 +82,7 @@ export const binary =
     node.define(broadcasting(node.graph, name, operands(node, order), node.result().type), order)
   }
 
-/** Any number of inputs, two at a time. */
+/** Combines any number of inputs, two at a time. */
 export const many =
   (name: OperatorName, after?: (node: Lowering, total: Tensor) => Tensor): Lower =>
   (node) => {
@@ -91,7 +91,7 @@ export const many =
     node.define(after === undefined ? total : after(node, total), order)
   }
 
-/** The first input in the order that it has, and a function that defines the output in it. */
+/** The first input in its own order, and a function that defines the output in that order. */
 export const unary =
   (compute: (x: Tensor, node: Lowering, graph: TfliteGraph) => Tensor): Lower =>
   (node) => {
@@ -102,7 +102,7 @@ export const unary =
 export const simple = (name: OperatorName, type?: TfliteType): Lower =>
   unary((x, _node, graph) => graph.operator(name, [x], type === undefined ? {} : { type }))
 
-/** Arithmetic on float32 tensors, for what is put together of several operators. */
+/** Arithmetic on float32 tensors, for operators composed of several. */
 export const arithmetic = (graph: TfliteGraph) => {
   const number = (value: number | Tensor): Tensor =>
     typeof value === 'number' ? graph.constant('f32', [], [value]) : value

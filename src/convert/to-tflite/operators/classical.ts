@@ -1,4 +1,4 @@
-// Linear models, scalers and encoders of ai.onnx.ml.
+// Linear models, scalers, and encoders of ai.onnx.ml.
 import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
@@ -28,8 +28,8 @@ const postTransform = (node: Lowering, scores: Tensor): Tensor => {
 }
 
 /**
- * Label and scores of a classifier. Labels that are texts are given as the number of the class, as TFLite has no texts.
- * Of two classes with one score, the second has the score, and the first what is left.
+ * The label and scores of a classifier. String labels become class numbers, because TFLite has no strings. With two classes
+ * and one value s for the second, the first gets -s for scores and 1 - s for probabilities.
  */
 export const classOutputs = (
   node: Lowering,

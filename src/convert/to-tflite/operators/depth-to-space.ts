@@ -1,4 +1,4 @@
-// Channels that become places of an image, and places that become channels.
+// Moves channels to image positions and back.
 import { badRequest } from '../../../domain/errors.ts'
 import type { Lower } from '../lowering.ts'
 
@@ -22,7 +22,7 @@ export const rearranged =
       )
       return node.define(result, [0, 2, 3, 1])
     }
-    // CRD: depth is ordered by channel, not by place in the block.
+    // CRD: depth is ordered by channel, not by position in the block.
     const places = Array.from({ length: block * block }, (_, place) => place)
     const order = places.flatMap((place) =>
       Array.from({ length: channels }, (_, channel) => channel * places.length + place),

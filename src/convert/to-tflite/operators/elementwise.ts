@@ -4,8 +4,9 @@ import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
 import { ACTIVATIONS } from './activations.ts'
 import { arithmetic, binary, broadcasting, castTo, many, operands, orderOfResult, simple, unary } from './arithmetic.ts'
+import { absolute, by, negative, signOf, wholePower, wideQuotient } from './integers.ts'
 
-/** Abramowitz and Stegun 7.1.26: an error of at most 1.5e-7. */
+/** Abramowitz and Stegun 7.1.26: the error is at most 1.5e-7. */
 const erf = (graph: TfliteGraph, x: Tensor): Tensor => {
   const { add, sub, mul, div, exp, neg, abs } = arithmetic(graph)
   const t = div(1, add(1, mul(0.3275911, abs(x))))
@@ -15,15 +16,20 @@ const erf = (graph: TfliteGraph, x: Tensor): Tensor => {
   return mul(size, graph.operator('SIGN', [x]))
 }
 
+/** Powers of integers up to this one are products. */
+const MAX_PRODUCTS = 8
+
 const cast: Lower = unary((x, node, graph) => castTo(graph, x, node.result().type))
 
 const divide: Lower = (node) => {
   if (node.result().type === 'f32') return binary('DIV')(node)
   const order = orderOfResult(node)
   const { type } = node.result()
-  if (type !== 'i32' && type !== 'i64') throw badRequest(`TFLite does not divide ${type}; cast to float32.`)
-  const [a, b] = operands(node, order).map((tensor) => castTo(node.graph, tensor, 'i32'))
-  node.define(castTo(node.graph, broadcasting(node.graph, 'DIV', [a!, b!], 'i32'), type), order)
+  const [a, b] = operands(node, order)
+  node.define(
+    type === 'i64' ? wideQuotient(node.graph, a!, b!) : broadcasting(node.graph, 'DIV', [a!, b!], type),
+    order,
+  )
 }
 
 const compare =
@@ -40,10 +46,10 @@ const where: Lower = (node) => {
 
 const notEqual = (graph: TfliteGraph, a: Tensor, b: Tensor): Tensor => broadcasting(graph, 'NOT_EQUAL', [a, b], 'bool')
 
-/** Operators that compute each element by itself. */
+/** Elementwise operators. */
 export const ELEMENTWISE: Readonly<Record<string, Lower>> = {
   ...ACTIVATIONS,
-  Abs: simple('ABS'),
+  Abs: by(absolute),
   Add: binary('ADD'),
   And: compare('LOGICAL_AND'),
   Cast: cast,
@@ -79,7 +85,7 @@ export const ELEMENTWISE: Readonly<Record<string, Lower>> = {
     binary('FLOOR_MOD')(node)
   },
   Mul: binary('MUL'),
-  Neg: simple('NEG'),
+  Neg: by(negative),
   Not: simple('LOGICAL_NOT', 'bool'),
   Or: compare('LOGICAL_OR'),
   Pow: (node) => {
@@ -89,14 +95,17 @@ export const ELEMENTWISE: Readonly<Record<string, Lower>> = {
     if (base!.type === 'f32' && whole?.length === 1 && whole[0] === 2) {
       return node.define(node.graph.operator('SQUARE', [base!]), order)
     }
-    // The kernel computes float32 and 32-bit integers.
+    const times = whole?.length === 1 && Number.isInteger(whole[0]) ? whole[0]! : 0
+    if (base!.type !== 'f32' && times >= 1 && times <= MAX_PRODUCTS)
+      return node.define(wholePower(node.graph, base!, times), order)
+    // The kernel supports float32 and 32-bit integers.
     const type = base!.type === 'f32' ? 'f32' : 'i32'
     const tensors = [castTo(node.graph, base!, type), castTo(node.graph, exponent!, type)]
     node.define(castTo(node.graph, broadcasting(node.graph, 'POW', tensors, type), base!.type), order)
   },
   Reciprocal: unary((x, _node, graph) => arithmetic(graph).div(1, x)),
   Round: simple('ROUND'),
-  Sign: simple('SIGN'),
+  Sign: by(signOf),
   Sin: simple('SIN'),
   Sinh: unary((x, _node, graph) => {
     const { sub, mul, exp, neg } = arithmetic(graph)

@@ -1,4 +1,4 @@
-// Operators that take elements by their indices.
+// Operators that select elements by index.
 import { badRequest } from '../../../domain/errors.ts'
 import { elementCount } from '../../onnx/model.ts'
 import { arrange, type Lower, type Lowering, plainOrder, reshape, transpose } from '../lowering.ts'
@@ -6,7 +6,7 @@ import type { Tensor } from '../tflite-graph.ts'
 import { castTo } from './arithmetic.ts'
 import { slice } from './slices.ts'
 
-/** Indices from the front: negative ones get the size of their axis; the last dimension goes through several axes. */
+/** Nonnegative indices: adds the axis size to negative ones; the last dimension ranges over several axes. */
 const fromFront = (node: Lowering, at: number, sizes: readonly number[]): Tensor => {
   const constant = node.constant(at)
   if (constant !== undefined) {
@@ -24,7 +24,7 @@ const fromFront = (node: Lowering, at: number, sizes: readonly number[]): Tensor
   return graph.operator('SELECT_V2', [negative, moved, index], { shape: index.shape, type: 'i32' })
 }
 
-/** Labels of a classifier: the number of the class is given instead, as TFLite has no texts. */
+/** True for the labels of a classifier, which become class numbers, because TFLite has no strings. */
 const isTextList = (node: Lowering): boolean => node.input(0).type === 'string' && node.input(0).shape.length === 1
 
 const gather: Lower = (node) => {
@@ -37,7 +37,7 @@ const gather: Lower = (node) => {
   node.define(node.graph.operator('GATHER', [x, indices], { shape }, options))
 }
 
-/** The axis lies last; the rows of data that have indices are read by a GATHER for each row. */
+/** Moves the axis to the end; a GATHER per row reads the data rows that have indices. */
 const gatherElements: Lower = (node) => {
   const { graph } = node
   const { shape, type } = node.result()

@@ -1,4 +1,4 @@
-// Images as TFLite has them, [batch, height, width, channels], and what is put around them for a window.
+// Images in TFLite's layout, [batch, height, width, channels], and their padding for windows.
 import { badRequest } from '../../../domain/errors.ts'
 import type { Window } from '../../onnx/window-shapes.ts'
 import { channelsLast, type Lowering, reshape } from '../lowering.ts'
@@ -7,7 +7,7 @@ import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
 const SAME = 0
 export const VALID = 1
 
-/** A window over one dimension is one over two, of which the first is 1. */
+/** Expands a window over one dimension to two, the first of size 1. */
 export const overTwo = (window: Window): Window => {
   const { kernel, strides, dilations, before, after, output } = window
   if (kernel.length === 2) return window
@@ -37,21 +37,21 @@ export const defineImage = (node: Lowering, tensor: Tensor): void => {
   node.define(result, channelsLast(rank))
 }
 
-/** How far the window reaches behind the end, in place of the padding that the file states: the rest is never read. */
+/** How far the window extends beyond the end, replacing the stated padding, the rest of which is never read. */
 export const behind = (window: Window, size: readonly number[]): number[] =>
   window.output.map((steps, at) => {
     const extent = (window.kernel[at]! - 1) * window.dilations[at]! + 1
     return Math.max(0, (steps - 1) * window.strides[at]! + extent - size[at]! - window.before[at]!)
   })
 
-/** Whether TFLite's own padding is the one of this window. */
+/** True if TFLite's own padding matches this window. */
 const isSame = (window: Window, size: readonly number[], after: readonly number[]): boolean =>
   size.every((length, at) => {
     const total = window.before[at]! + after[at]!
     return Math.ceil(length / window.strides[at]!) === window.output[at] && window.before[at] === Math.floor(total / 2)
   })
 
-/** The image with this value around it, and the kind of padding that is left to the operator. */
+/** Pads the image with this value; returns it with the kind of padding left to the operator. */
 export const padImage = (
   graph: TfliteGraph,
   x: Tensor,

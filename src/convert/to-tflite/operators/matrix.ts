@@ -1,4 +1,4 @@
-// Products of matrices.
+// Matrix products.
 import { badRequest } from '../../../domain/errors.ts'
 import { type Constant, transposeConstant } from '../../onnx/constants.ts'
 import { elementCount } from '../../onnx/model.ts'
@@ -7,7 +7,7 @@ import { type Lower, reshape, transpose } from '../lowering.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
 import { arithmetic } from './arithmetic.ts'
 
-/** `x · weights^T + bias` with x [..., k], weights [n, k], bias [n]. */
+/** `x · weights^T + bias` with x [..., k], weights [n, k], and bias [n]. */
 export const fullyConnected = (graph: TfliteGraph, x: Tensor, weights: Tensor, bias: Tensor | null): Tensor =>
   graph.operator(
     'FULLY_CONNECTED',
@@ -19,7 +19,7 @@ export const fullyConnected = (graph: TfliteGraph, x: Tensor, weights: Tensor, b
     },
   )
 
-/** a [..., m, k] and b [..., k, n], of which batches broadcast. */
+/** a [..., m, k] and b [..., k, n] with broadcast batches. */
 const batchMatMul = (graph: TfliteGraph, a: Tensor, b: Tensor): Tensor => {
   const rank = Math.max(a.shape.length, b.shape.length)
   const [left, right] = [a, b].map(({ shape }) => [...Array.from({ length: rank - shape.length }, () => 1), ...shape])
@@ -28,7 +28,7 @@ const batchMatMul = (graph: TfliteGraph, a: Tensor, b: Tensor): Tensor => {
   const options = { table: 'BatchMatMulOptions', value: { adjX: false, adjY: false } }
   const [x, y] = [reshape(graph, a, left!), reshape(graph, b, right!)]
   if (rank <= 4) return graph.operator('BATCH_MATMUL', [x, y], { shape }, options)
-  // Kernels take up to five dimensions; batches that do not broadcast are one.
+  // Kernels support up to five dimensions, so batches that do not broadcast are merged.
   const count = elementCount(batch)
   if ([left!, right!].some((sizes) => elementCount(sizes.slice(0, -2)) !== count)) {
     throw badRequest(`Matrices of ${rank} dimensions that broadcast are not supported by TFLite.`)
@@ -80,7 +80,7 @@ const matMul: Lower = (node) => {
   node.define(reshape(graph, batchMatMul(graph, left, right), shape))
 }
 
-/** Two terms, as a product of matrices: letters of both and the output are batches, those of both alone are summed. */
+/** Two terms as a matrix product: letters in both terms and the output are batches; those in both terms only are summed. */
 const einsum: Lower = (node) => {
   const { graph } = node
   const { inputs, output } = einsumTerms(node.text('equation'))

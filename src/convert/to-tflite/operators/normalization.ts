@@ -1,4 +1,4 @@
-// Softmax and normalization, over axes that are mapped to where they lie in memory.
+// Softmax and normalization, over axes mapped to the memory order.
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { elementCount } from '../../onnx/model.ts'
@@ -7,7 +7,7 @@ import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
 import { arithmetic } from './arithmetic.ts'
 import { reduceTensor } from './reductions.ts'
 
-/** Softmax and the like over the last dimension in memory; before opset 13 over all from `axis` on. */
+/** Softmax and similar over the last dimension in memory; before opset 13, over all dimensions from `axis` on. */
 const overLast =
   (compute: (node: Lowering, x: Tensor) => Tensor): Lower =>
   (node) => {
@@ -53,7 +53,7 @@ const rmsNorm: Lower = (node) => {
   node.define(mul(mul(x, rsqrt(add(mean, node.float('epsilon', 1e-5)))), node.value(1)))
 }
 
-/** A parameter for each channel, so that it broadcasts over a value of this order. */
+/** A parameter per channel, shaped to broadcast over a value of this order. */
 const perChannel = (node: Lowering, at: number, order: Order): Tensor =>
   reshape(
     node.graph,
@@ -95,7 +95,7 @@ const groupNorm: Lower = (node) => {
   const { add, mul } = arithmetic(node.graph)
   const normal = reshape(node.graph, normalized(node.graph, rows, [2], node.float('epsilon', 1e-5)), shape)
   const order = plainOrder(shape.length)
-  // Before opset 21 there is one scale for each group.
+  // Before opset 21, there is one scale per group.
   const each = (at: number): Tensor => {
     const values = node.weights(at, 'scale and bias').values
     const list = Float64Array.from(

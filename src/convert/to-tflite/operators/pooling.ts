@@ -1,11 +1,11 @@
-// Pools, which TFLite computes over [batch, height, width, channels].
+// Pooling, which TFLite computes over [batch, height, width, channels].
 import { badRequest } from '../../../domain/errors.ts'
 import { poolWindow, type Window } from '../../onnx/window-shapes.ts'
 import type { Lower } from '../lowering.ts'
 import { arithmetic } from './arithmetic.ts'
 import { defineImage, image, overTwo, padImage } from './images.ts'
 
-/** For each place of the output, by what the mean over the whole window is multiplied to be that over its counted part. */
+/** For each output position, the factor from the mean over the whole window to the mean over its counted part. */
 const meanFactors = (
   window: Window,
   size: readonly number[],

@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear, as arithmetic on float32: what lies between them is computed as in ONNX.
+// QuantizeLinear and DequantizeLinear as float32 arithmetic: the operators between them are computed as in ONNX.
 
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
@@ -13,7 +13,7 @@ const RANGES: Readonly<Partial<Record<TfliteType, readonly [number, number]>>> =
   u8: [0, 255],
 }
 
-/** Scale or zero point, so that it broadcasts over the input: a number, or one for each index of an axis. */
+/** A scale or zero point, shaped to broadcast over the input: a number, or one per index of an axis. */
 const parameter = (node: Lowering, at: number): Tensor => {
   const { shape } = node.input(0)
   const own = node.input(at).shape

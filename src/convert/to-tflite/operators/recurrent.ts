@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN, step by step: TFLite's own LSTM keeps its state between runs, and it has no GRU. Source: ONNX.
+// LSTM, GRU, and RNN, unrolled: TFLite's own LSTM keeps its state between runs, and it has no GRU. Source: ONNX.
 import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
@@ -7,13 +7,13 @@ import { arithmetic, broadcasting, castTo, softplus } from './arithmetic.ts'
 import { fullyConnected } from './matrix.ts'
 import { concat, slice } from './slices.ts'
 
-/** Every step is a handful of operators in the file. */
+/** Every step adds several operators to the file. */
 const MAX_STEPS = 2000
 
 interface Cell {
   readonly gates: number
   readonly activations: readonly string[]
-  /** One step: the products of the input with its weights [batch, gates * hidden], and the state before and behind it. */
+  /** Computes the next state from the input's products with its weights [batch, gates * hidden] and the previous state. */
   readonly step: (parts: Step) => Tensor[]
 }
 
@@ -21,7 +21,7 @@ interface Step {
   readonly node: Lowering
   /** `x · W^T + Wb` by gate. */
   readonly input: readonly Tensor[]
-  /** The state's product with the recurrent weights of gates from one on, up to another. */
+  /** The product of the state and the recurrent weights of a range of gates. */
   readonly recurrent: (state: Tensor, from: number, to: number) => Tensor[]
   readonly state: readonly Tensor[]
   readonly activate: readonly ((x: Tensor) => Tensor)[]
@@ -77,7 +77,7 @@ const activationsIn = (graph: TfliteGraph): Readonly<Record<string, Activation>>
   }
 }
 
-/** Defaults of alpha and beta, of the activations that have them. Source: ONNX. */
+/** The default alpha and beta of activations that have them. Source: ONNX. */
 const PARAMETERS: Readonly<Record<string, readonly number[]>> = {
   ...{ Affine: [1, 0], HardSigmoid: [0.2, 0.5], LeakyRelu: [0.01], Elu: [1] },
 }
@@ -89,7 +89,7 @@ const activationsOf = (node: Lowering, cell: Cell, direction: number): ((x: Tens
   const lists = ['activation_alpha', 'activation_beta'].map((name) => [
     ...(attributeOf(node.node, name, 'floats', undefined) ?? []),
   ])
-  // The lists have numbers for the activations that take them, in their order.
+  // The lists have numbers only for activations with parameters, in order.
   const all = Array.from({ length: (direction + 1) * count }, (_, at) => {
     const name = given[at] ?? cell.activations[at % count]!
     const values = lists.map((list, place) => {
@@ -106,7 +106,7 @@ const activationsOf = (node: Lowering, cell: Cell, direction: number): ((x: Tens
   })
 }
 
-/** Elements of a constant for one direction: [from, from + count) of its rows. */
+/** Elements of a constant for one direction: rows [from, from + count). */
 const rowsOf = (node: Lowering, at: number, direction: number, from: number, count: number): Tensor => {
   const { values, shape } = node.weights(at, 'weights')
   const [, rows, width = 1] = shape as [number, number, number?]
@@ -118,7 +118,7 @@ const rowsOf = (node: Lowering, at: number, direction: number, from: number, cou
 const optional = (node: Lowering, at: number, shape: readonly number[]): Tensor =>
   node.has(at) ? node.value(at) : node.graph.constant('f32', shape, new Float64Array(shape.reduce((a, b) => a * b, 1)))
 
-/** Of a step, 1 for sequences [batch, 1] that are longer, and 0; undefined where all have all steps. */
+/** For each step, 1 for sequences [batch, 1] that are longer, otherwise 0; undefined if all have full length. */
 const insideOf = (node: Lowering, steps: number, batch: number): ((at: number) => Tensor) | undefined => {
   if (!node.has(4) || (node.isConstant(4) && Array.from(node.numbers(4)).every((length) => length === steps))) return
   const { graph } = node

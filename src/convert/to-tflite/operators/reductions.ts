@@ -1,21 +1,22 @@
-// Operators over whole axes: sums, extremes, order. Axes are mapped to where they lie in memory.
+// Operators over whole axes: sums, extremes, sorting. Axes are mapped to the memory order.
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { axesOf } from '../../onnx/shape-values.ts'
 import { type Lower, type Lowering, type Order, plainOrder, reshape } from '../lowering.ts'
 import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
-import { arithmetic, castTo } from './arithmetic.ts'
+import { arithmetic, broadcasting, castTo } from './arithmetic.ts'
+import { absolute, widened } from './integers.ts'
 
 const KEEP = { table: 'ReducerOptions', value: { keepDims: true } }
 
-/** An operator over these axes of a tensor, which stay as dimensions of 1. */
+/** Applies an operator over these axes of a tensor, which are kept as dimensions of 1. */
 export const reduceTensor = (graph: TfliteGraph, name: OperatorName, x: Tensor, axes: readonly number[]): Tensor => {
   const shape = x.shape.map((size, at) => (axes.includes(at) ? 1 : size))
   return graph.operator(name, [x, graph.constant('i32', [axes.length], axes)], { shape }, KEEP)
 }
 
-/** The result in the order of the input; where axes are dropped, in the order of those that stay. */
+/** Defines the result in the order of the input; if axes are dropped, in the order of the remaining ones. */
 const defineReduced = (node: Lowering, kept: Tensor, order: Order, axes: readonly number[], keep: boolean): void => {
   if (keep) {
     node.define(kept, order)
@@ -28,7 +29,7 @@ const defineReduced = (node: Lowering, kept: Tensor, order: Order, axes: readonl
 }
 
 const reduce =
-  (compute: (graph: TfliteGraph, x: Tensor, axes: readonly number[]) => Tensor): Lower =>
+  (compute: (graph: TfliteGraph, x: Tensor, axes: readonly number[]) => Tensor, isFloat = false): Lower =>
   (node) => {
     const rank = node.input(0).shape.length
     const given = axesOf(node, 1, rank)
@@ -36,12 +37,10 @@ const reduce =
     const order = node.order(0)
     if (none && node.int('noop_with_empty_axes') !== 0) return node.define(node.value(0, order), order)
     const axes = none ? plainOrder(rank) : given
-    const kept = compute(
-      node.graph,
-      node.value(0, order),
-      axes.map((axis) => order.indexOf(axis)),
-    )
-    defineReduced(node, kept, order, axes, node.int('keepdims', 1) !== 0)
+    const x = node.value(0, order)
+    const places = axes.map((axis) => order.indexOf(axis))
+    const kept = compute(node.graph, isFloat ? castTo(node.graph, x, 'f32') : widened(node.graph, x), places)
+    defineReduced(node, castTo(node.graph, kept, x.type), order, axes, node.int('keepdims', 1) !== 0)
   }
 const by =
   (name: OperatorName) =>
@@ -54,6 +53,12 @@ const logSumExp = (graph: TfliteGraph, x: Tensor, axes: readonly number[]): Tens
   return add(most, log(reduceTensor(graph, 'SUM', exp(sub(x, most)), axes)))
 }
 
+/** 1 at the largest or smallest elements of an axis, whose index no kernel finds among int64. */
+const isExtreme = (graph: TfliteGraph, name: 'ARG_MAX' | 'ARG_MIN', x: Tensor, axis: number): Tensor => {
+  const extreme = reduceTensor(graph, name === 'ARG_MAX' ? 'REDUCE_MAX' : 'REDUCE_MIN', x, [axis])
+  return castTo(graph, broadcasting(graph, 'EQUAL', [x, extreme], 'bool'), 'i32')
+}
+
 const argument =
   (name: 'ARG_MAX' | 'ARG_MIN'): Lower =>
   (node) => {
@@ -61,15 +66,17 @@ const argument =
     const { shape, type } = node.result()
     const axis = node.axis('axis', 0)
     const order = node.order(0)
-    const x = node.value(0, order)
+    const x = widened(node.graph, node.value(0, order))
     const at = order.indexOf(axis)
     const result = x.shape.filter((_, other) => other !== at)
+    const isWide = x.type === 'i64'
+    const most = isWide ? isExtreme(node.graph, name, x, at) : x
     const index = node.graph.operator(
-      name,
-      [x, node.graph.constant('i32', [], [at])],
+      isWide ? 'ARG_MAX' : name,
+      [most, node.graph.constant('i32', [], [at])],
       { shape: result, type },
       {
-        table: name === 'ARG_MAX' ? 'ArgMaxOptions' : 'ArgMinOptions',
+        table: isWide || name === 'ARG_MAX' ? 'ArgMaxOptions' : 'ArgMinOptions',
         value: { outputType: 4 },
       },
     )
@@ -86,7 +93,9 @@ const cumSum: Lower = (node) => {
   const axis = axisOf(Number(node.weights(1, 'axis').values[0]), order.length)
   const at = node.graph.constant('i32', [], [order.indexOf(axis)])
   const value = { exclusive: node.int('exclusive') !== 0, reverse: node.int('reverse') !== 0 }
-  node.define(node.graph.operator('CUMSUM', [node.value(0, order), at], {}, { table: 'CumsumOptions', value }), order)
+  const x = node.value(0, order)
+  const sums = node.graph.operator('CUMSUM', [widened(node.graph, x), at], {}, { table: 'CumsumOptions', value })
+  node.define(castTo(node.graph, sums, x.type), order)
 }
 
 const topK: Lower = (node) => {
@@ -114,13 +123,13 @@ export const REDUCTIONS: Readonly<Record<string, Lower>> = {
   ArgMax: argument('ARG_MAX'),
   ArgMin: argument('ARG_MIN'),
   CumSum: cumSum,
-  ReduceL1: reduce((graph, x, axes) => reduceTensor(graph, 'SUM', arithmetic(graph).abs(x), axes)),
+  ReduceL1: reduce((graph, x, axes) => reduceTensor(graph, 'SUM', absolute(graph, x), axes)),
   ReduceL2: reduce((graph, x, axes) => {
     const { mul, sqrt } = arithmetic(graph)
     return sqrt(reduceTensor(graph, 'SUM', mul(x, x), axes))
-  }),
-  ReduceLogSum: reduce((graph, x, axes) => arithmetic(graph).log(reduceTensor(graph, 'SUM', x, axes))),
-  ReduceLogSumExp: reduce(logSumExp),
+  }, true),
+  ReduceLogSum: reduce((graph, x, axes) => arithmetic(graph).log(reduceTensor(graph, 'SUM', x, axes)), true),
+  ReduceLogSumExp: reduce(logSumExp, true),
   ReduceMax: reduce((graph, x, axes) => reduceTensor(graph, x.type === 'bool' ? 'REDUCE_ANY' : 'REDUCE_MAX', x, axes)),
   ReduceMean: reduce(by('MEAN')),
   ReduceMin: reduce((graph, x, axes) => reduceTensor(graph, x.type === 'bool' ? 'REDUCE_ALL' : 'REDUCE_MIN', x, axes)),

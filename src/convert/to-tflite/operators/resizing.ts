@@ -1,4 +1,4 @@
-// Resize: images, and anything else, larger or smaller along its axes.
+// Resize: enlarges or shrinks images and other tensors along their axes.
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { arrange, type Lower, type Lowering, plainOrder } from '../lowering.ts'
@@ -6,7 +6,7 @@ import type { Tensor } from '../tflite-graph.ts'
 import { arithmetic } from './arithmetic.ts'
 import { take } from './slices.ts'
 
-/** The places that each output element is read from. Source: the operator Resize, nearest. */
+/** The source position of each output element. Source: the operator Resize, nearest. */
 const nearest = (node: Lowering, size: number, output: number, scale: number): number[] => {
   const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
   const rounding = node.text('nearest_mode', node.opset < 11 ? 'floor' : 'round_prefer_floor')
@@ -20,10 +20,10 @@ const nearest = (node: Lowering, size: number, output: number, scale: number): n
   })
 }
 
-/** So near to a half, onnxruntime prefers the one side. */
+/** Within this distance of a half, onnxruntime treats a position as the half. */
 const HALF_TOLERANCE = 1e-6
 
-/** In float32, step by step, as ONNX and onnxruntime compute it: 17 / 1.7 is 10 there, and in float64 a little less. */
+/** Rounded to float32 after each step, like ONNX and onnxruntime: 17 / 1.7 is then 10; in float64 it is slightly less. */
 const coordinate = (mode: string, place: number, size: number, output: number, scale: number): number => {
   const single = Math.fround(scale)
   if (mode === 'half_pixel' || (mode === 'pytorch_half_pixel' && output > 1))
@@ -34,14 +34,14 @@ const coordinate = (mode: string, place: number, size: number, output: number, s
   throw badRequest(`The coordinate transformation '${mode}' is not supported; use half_pixel.`)
 }
 
-/** Weights of the four elements around a place that lies `t` behind the second. Source: Keys 1981. */
+/** The weights of the four elements around a position that is `t` after the second one. Source: Keys 1981. */
 const cubicWeights = (t: number, a: number): number[] => {
   const near = (x: number) => ((a + 2) * x - (a + 3)) * x * x + 1
   const far = (x: number) => ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
   return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 }
 
-/** One axis of a Resize: each output element is a weighted mean of two elements, or of four. */
+/** One axis of a Resize: each output element is a weighted mean of two or four elements. */
 const interpolated = (node: Lowering, x: Tensor, axis: number, output: number, scale: number): Tensor => {
   const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
   const cubic = node.text('mode') === 'cubic'
@@ -107,7 +107,7 @@ const resize: Lower = (node) => {
   }
 }
 
-/** The stated scale of each axis; that of the sizes where sizes are given. */
+/** The stated scale of each axis, or the ratio of sizes if sizes are given. */
 const resizeScales = (node: Lowering): number[] => {
   const { shape } = node.input(0)
   const target = node.result().shape
@@ -126,7 +126,7 @@ const resizeScales = (node: Lowering): number[] => {
   )
 }
 
-/** TFLite's own operator for a linear Resize of an image by the sizes' own scales, where one computes the same. */
+/** TFLite's own operator for a linear Resize of an image by the ratio of sizes, if one computes the same. */
 const resizeOperator = (node: Lowering, mode: string, scales: readonly number[]): Tensor | undefined => {
   const { shape } = node.input(0)
   const target = node.result().shape

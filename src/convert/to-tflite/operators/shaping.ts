@@ -64,7 +64,7 @@ const slice: Lower = (node) => {
   }
   const begin = ranges.map(({ start }) => start)
   const strides = ranges.map(({ step }) => step)
-  // Going backwards to the first element, the end lies before it, which only a mask can say.
+  // A slice that runs backward through the first element ends before it, which only a mask can express.
   const ends = ranges.map(({ start, step, count }) => start + step * count)
   const endMask = ends.reduce((mask, end, at) => (end < 0 ? mask | (1 << at) : mask), 0)
   const inputs = [x, ...[begin, ends.map((end) => Math.max(end, 0)), strides].map((list) => node.integers(list))]
@@ -104,7 +104,7 @@ const pad: Lower = (node) => {
   )
 }
 
-/** Padding with the edge, or around to the other side: elements are taken again. */
+/** Padding with the edge or by wrapping around: existing elements are gathered. */
 const gatherPad = (node: Lowering, x: Tensor, pads: readonly number[], mode: string): Tensor => {
   if (mode !== 'edge' && mode !== 'wrap') throw badRequest(`Padding with '${mode}' is not supported by TFLite.`)
   return x.shape.reduce((current, size, at) => {
@@ -145,7 +145,7 @@ const trilu: Lower = (node) => {
     const distance = (at % columns) - Math.floor(at / columns) - shift
     return (upper ? distance >= 0 : distance <= 0) ? 1 : 0
   })
-  // Not a product: a mask of attention has infinities.
+  // Not a product, because attention masks contain infinities.
   const mask = node.graph.constant('bool', [...shape.slice(0, -2).map(() => 1), rows, columns], keeps)
   const zero = node.graph.constant(type, [], [0])
   node.define(broadcasting(node.graph, 'SELECT_V2', [mask, node.value(0), zero], type))

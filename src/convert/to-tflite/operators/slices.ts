@@ -1,4 +1,4 @@
-// Parts of tensors, and tensors from parts.
+// Parts of tensors, and tensors composed of parts.
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
 
 export const slice = (graph: TfliteGraph, x: Tensor, begin: readonly number[], size: readonly number[]): Tensor => {
@@ -18,7 +18,7 @@ export const concat = (graph: TfliteGraph, parts: readonly Tensor[], axis: numbe
   )
 }
 
-/** Elements at these constant places of an axis. */
+/** Takes the elements at these constant positions of an axis. */
 export const take = (graph: TfliteGraph, x: Tensor, places: readonly number[], axis: number): Tensor => {
   const shape = x.shape.map((size, at) => (at === axis ? places.length : size))
   return graph.operator(

@@ -1,4 +1,4 @@
-// Tree ensembles: every row steps down all trees at once, by tables of nodes. Source: Nakandala et al. 2020 (Hummingbird),
+// Tree ensembles: every row descends all trees at once, using tables of nodes. Source: Nakandala et al. 2020 (Hummingbird),
 // section 4.2, tree traversal.
 import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf, elementCount, type OnnxNode } from '../../onnx/model.ts'
@@ -15,7 +15,7 @@ const MAX_PLACES = 2 ** 22
 const ints = (node: OnnxNode, name: string): readonly number[] => attributeOf(node, name, 'ints', [])
 const floats = (node: OnnxNode, name: string): readonly number[] => attributeOf(node, name, 'floats', [])
 
-/** The next float32 below: `x < t` is `x <= before(t)`. */
+/** The next lower float32: `x < t` is `x <= before(t)`. */
 const before = (value: number): number => {
   const bits = new Int32Array(Float32Array.of(value).buffer)
   if (Math.fround(value) === 0) return -1.401298464324817e-45
@@ -24,13 +24,13 @@ const before = (value: number): number => {
 }
 
 interface Nodes {
-  /** Of each node of all trees: the feature, the threshold, and the nodes where it holds and where it does not. */
+  /** For each node of all trees: the feature, the threshold, and the next nodes if the comparison holds or not. */
   readonly feature: number[]
   readonly threshold: number[]
   readonly yes: number[]
   readonly no: number[]
   readonly missingYes: number[]
-  /** Whether the value must be the threshold itself. */
+  /** 1 if the value must equal the threshold. */
   readonly equal: number[]
   readonly roots: number[]
   readonly depth: number
@@ -72,7 +72,7 @@ const readNodes = (node: OnnxNode): Nodes => {
     nodes.threshold.push(mode === 'BRANCH_LT' || mode === 'BRANCH_GTE' ? before(values[index]!) : values[index]!)
     nodes.yes.push(swap ? no : yes)
     nodes.no.push(swap ? yes : no)
-    // A missing value compares false, so it takes the other way where the node says so.
+    // Comparisons with a missing value are false, so it takes the other way if the node requires that.
     const tracks = !leaf && (missing[index] ?? 0) !== 0
     nodes.missingYes.push(swap !== tracks ? 1 : 0)
   }
@@ -89,7 +89,7 @@ const depthOf = ({ yes, no, roots }: Nodes): number => {
   throw badRequest(`Its trees are deeper than ${MAX_DEPTH}, or have a cycle.`)
 }
 
-/** The sum of the leaves' weights of all trees: [rows, targets]. */
+/** The sums of all trees' leaf weights: [rows, targets]. */
 const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor => {
   const { graph } = node
   const nodes = readNodes(node.node)
@@ -194,7 +194,7 @@ const regressor: Lower = (node) => {
   node.define(sums(node, 'target', node.int('n_targets', 1)))
 }
 
-/** Two classes with weights for one of them: the other's score follows. Source: onnxruntime, tree_ensemble_aggregator.h. */
+/** With two classes and weights for only one, the other's score is derived. Source: onnxruntime, tree_ensemble_aggregator.h. */
 const classifier: Lower = (node) => {
   const ids = new Set(ints(node.node, 'class_ids'))
   const classes = node.result(1).shape.at(-1)!

@@ -1,4 +1,4 @@
-// Convolutions, and the table of what slides a window over an image.
+// Convolutions, and the table of operators that slide a window over an image.
 import { type Constant, transposeConstant } from '../../onnx/constants.ts'
 import { convTransposeWindow, convWindow, type Window } from '../../onnx/window-shapes.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
@@ -49,14 +49,14 @@ const conv: Lower = (node) => {
   defineImage(node, result)
 }
 
-/** Axes of the weights that are the window's. */
+/** The window axes of the weights. */
 const spatial = (node: Lowering): number[] =>
   node
     .input(1)
     .shape.slice(2)
     .map((_, at) => at + 2)
 
-/** The kernel with zeros between its elements, as TFLite has no dilated transposed convolution. */
+/** Inserts zeros between the kernel's elements, because TFLite has no dilated transposed convolution. */
 export const dilated = (kernel: Constant, dilations: readonly number[]): Constant => {
   const [first, height, width, last] = kernel.shape as [number, number, number, number]
   const [tall, wide] = [(height - 1) * dilations[0]! + 1, (width - 1) * dilations[1]! + 1]
@@ -71,7 +71,7 @@ export const dilated = (kernel: Constant, dilations: readonly number[]): Constan
   return { type: kernel.type, shape: [first, tall, wide, last], values }
 }
 
-/** Kernels [out, height, width, in] of each group. Those that are computed have one group and no dilation. */
+/** Kernels [out, height, width, in] per group. Computed kernels have one group and no dilation. */
 const transposedKernels = (node: Lowering, window: Window): Tensor[] => {
   const groups = node.int('group', 1)
   const channels = node.input(1).shape[0]!
@@ -116,7 +116,7 @@ const convTranspose: Lower = (node) => {
     )
   })
   const joined = groups === 1 ? parts[0]! : concat(graph, parts, 3)
-  // What lies before the padding is cut off; what output_padding adds behind the end is zero.
+  // The padding before is cut off; elements that output_padding adds at the end are zero.
   const missing = window.output.map((size, at) => Math.max(0, window.before[at]! + size - full[at]!))
   const shape = [batch, full[0]! + missing[0]!, full[1]! + missing[1]!, joined.shape[3]!]
   const pads = node.graph.constant('i32', [4, 2], [0, 0, 0, missing[0]!, 0, missing[1]!, 0, 0])

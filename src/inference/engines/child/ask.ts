@@ -2,7 +2,7 @@ import type { ChatEvent, ChatRequest } from '../engine.ts'
 import { type EngineRequest, type EngineResponse, errorOf } from './protocol.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** Events for one reader, who may come later than they do. */
+/** A queue of events for one reader. */
 interface EventQueue<T> {
   push(event: T): void
   end(): void
@@ -47,7 +47,7 @@ export type Asking = Pick<Supervisor<unknown>, 'ask'>
 const reasonOf = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new Error('The request was aborted.')
 
-/** A chat's events. Ends at once, and the process is told, when `signal` is aborted or the reader leaves. */
+/** Yields a chat's events. Ends at once, and notifies the process, when `signal` is aborted or the reader stops. */
 export async function* converse(
   supervisor: Asking,
   request: ChatRequest,
@@ -82,7 +82,7 @@ export async function* converse(
   }
 }
 
-/** Asks for what has one answer. */
+/** Sends a request that has a single response. */
 export const askOnce = <Type extends EngineResponse['type']>(
   supervisor: Asking,
   requested: Exclude<EngineRequest, { type: 'chat' }>,

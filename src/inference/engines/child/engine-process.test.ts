@@ -19,7 +19,7 @@ const answer = async (child: ReturnType<typeof startProgram>): Promise<unknown> 
   return (await told)[0]
 }
 
-test('a process that was started ahead is used once, and the next is a new one', async () => {
+test('a process that was started ahead is used once; the next one is new', async () => {
   const ahead = startAhead(LLAMA_PROGRAM)
   const [first, second] = [startProgram(LLAMA_PROGRAM), startProgram(LLAMA_PROGRAM)]
   try {
@@ -32,7 +32,7 @@ test('a process that was started ahead is used once, and the next is a new one',
   }
 })
 
-test('one that ended before it was needed is replaced', async () => {
+test('a process that ended before it was needed is replaced', async () => {
   const ahead = startAhead(LLAMA_PROGRAM)
   const ended = once(ahead, 'exit')
   ahead.kill('SIGKILL')
@@ -46,7 +46,7 @@ test('one that ended before it was needed is replaced', async () => {
   }
 })
 
-test('a program that has no use for it ends at once, and it with it', async () => {
+test('a program that never uses the process exits at once, and the process ends with it', async () => {
   const modules = ['./engine-process.ts', '../llama/settings.ts'].map((file) => new URL(file, import.meta.url).href)
   const script = `
     const [{ startAhead }, { LLAMA_PROGRAM }] = await Promise.all(${JSON.stringify(modules)}.map((file) => import(file)))

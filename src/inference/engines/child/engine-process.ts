@@ -4,13 +4,13 @@ import type { Socket } from 'node:net'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { threadEntry } from '../../../platform/threads/start-thread.ts'
 
-/** A program in whose process a model runs. */
+/** A program that runs a model in its own process. */
 export interface EngineProgram {
-  /** The file to start, without its ending, beside the module at `importMetaUrl`. */
+  /** The file to start, without its extension, next to the module at `importMetaUrl`. */
   readonly entry: { readonly importMetaUrl: string; readonly file: string }
-  /** In addition to what this process has. */
+  /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** JSON is faster for short texts; `advanced` takes sound and vectors as the numbers they are. */
+  /** JSON is faster for short texts; `advanced` sends audio and vectors as binary numbers. */
   readonly serialization?: 'json' | 'advanced'
 }
 
@@ -18,7 +18,7 @@ const UNUSED_MS = 10_000
 
 const ahead = new Map<EngineProgram, ChildProcess>()
 
-/** From source the process has to be taught TypeScript first. */
+/** Running from source, the process must load tsx to understand TypeScript. */
 const loaderFor = (entry: URL): string[] =>
   entry.pathname.endsWith('.ts') ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : []
 
@@ -32,14 +32,14 @@ const forkProgram = ({ entry: { importMetaUrl, file }, env, serialization = 'jso
   })
 }
 
-/** Whether this process waits for that one before it ends. */
+/** Sets whether this process waits for the child before it exits. */
 const keepAlive = (child: ChildProcess, change: 'ref' | 'unref'): void => {
   child[change]()
   child.channel?.[change]()
   ;(child.stderr as Socket | null)?.[change]()
 }
 
-/** Starts the program before it is known whether it is needed: it is read on another core meanwhile. Unused, it ends by itself. */
+/** Starts the program before it is known to be needed, to load it on another core meanwhile. Unused, it ends by itself. */
 export const startAhead = (program: EngineProgram): ChildProcess => {
   const child = forkProgram(program)
   const forget = (): void => {
@@ -55,7 +55,7 @@ export const startAhead = (program: EngineProgram): ChildProcess => {
   return child
 }
 
-/** The process that was started ahead, or a new one. */
+/** Returns the process that was started ahead, or a new one. */
 export const startProgram = (program: EngineProgram): ChildProcess => {
   const child = ahead.get(program)
   ahead.delete(program)

@@ -1,14 +1,15 @@
+import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError, type InferenceErrorCode } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Tool } from '../engine.ts'
 
-/** What a process in which a model runs can be asked for. It answers `failed` to what its model cannot do. */
+/** The requests to a model's process. It answers `failed` if its model cannot do what is requested. */
 export type EngineRequest =
   | { readonly type: 'chat'; readonly request: ChatRequest }
   | { readonly type: 'count'; readonly messages: readonly ChatMessage[]; readonly tools?: readonly Tool[] }
   | { readonly type: 'embed'; readonly inputs: readonly string[] }
   | { readonly type: 'listen'; readonly window: Float32Array; readonly language: string | null }
 
-/** What the service tells that process. */
+/** Messages from the service to that process. */
 export type Command<Settings> =
   | { readonly type: 'open'; readonly settings: Settings }
   | { readonly type: 'cancel'; readonly id: number }
@@ -20,15 +21,15 @@ export interface Failure {
   readonly param: string | null
 }
 
-/** What was understood of one window of sound; times are seconds from its start. */
+/** The transcript of one audio window; times are in seconds from its start. */
 export interface Heard {
   readonly language: string
   readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[]
-  /** Where the next window begins: the last segment may have been cut. */
+  /** The start of the next window, because the last segment may have been cut off. */
   readonly nextStart: number
 }
 
-/** What a process says about one request; a chat's events, or one answer. */
+/** Responses to one request: a chat's events, or a single response. */
 export type EngineResponse =
   | ChatEvent
   | { readonly type: 'counted'; readonly tokens: number }
@@ -36,10 +37,10 @@ export type EngineResponse =
   | { readonly type: 'heard'; readonly heard: Heard }
   | { readonly type: 'failed'; readonly failure: Failure }
 
-/** Those of one step travel in one message: a message costs more than what it says. */
+/** One message carries all events of a step, because a message costs more than its content. */
 export type EngineEvent = EngineResponse & { readonly id: number }
 
-/** What that process tells the service. */
+/** Messages from that process to the service. */
 export type Message<Facts> =
   | { readonly type: 'ready'; readonly facts: Facts }
   | { readonly type: 'refused'; readonly failure: Failure }
@@ -48,11 +49,11 @@ export type Message<Facts> =
   /** For the log. */
   | { readonly type: 'warning'; readonly message: string }
 
-/** Errors lose their class between processes: these carry what the other side needs to make them again. */
+/** Errors lose their class between processes. A failure has what the other side needs to recreate the error. */
 export const failureOf = (error: unknown): Failure =>
   error instanceof InferenceError
     ? { code: error.code, message: error.message, param: error.param }
-    : { code: 'engine_failed', message: error instanceof Error ? error.message : String(error), param: null }
+    : { code: 'engine_failed', message: errorMessage(error), param: null }
 
 export const errorOf = ({ code, message, param }: Failure): InferenceError =>
   new InferenceError(code, message, param === null ? {} : { param })

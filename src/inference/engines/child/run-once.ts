@@ -4,20 +4,19 @@ import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import { InferenceError } from '../../errors.ts'
 import { errorOf, type Failure, failureOf } from './protocol.ts'
 
-/** What the process answers. */
+/** The response of the process. */
 type Answer<Result> = { readonly result: Result } | { readonly failure: Failure }
 
 export interface RunOnceOptions {
-  /** Of the engine, for messages. */
+  /** The engine's name, for messages. */
   readonly name: string
   readonly signal?: AbortSignal
   readonly timeoutMs: number
 }
 
 /**
- * Starts `<file>` beside `importMetaUrl` as a process of its own, gives it one command, and ends it when it has answered.
- * Throws the InferenceError that the process sent; engine_failed where it dies or the time is over; the signal's reason when
- * it aborts.
+ * Runs `<file>` next to `importMetaUrl` in a separate process, sends it one command, and ends it after the response.
+ * @throws the InferenceError that the process sent; engine_failed if it dies or times out; the signal's reason on abort
  */
 export const runOnce = <Command extends object, Result>(
   entry: { readonly importMetaUrl: string; readonly file: string },
@@ -51,11 +50,11 @@ export const runOnce = <Command extends object, Result>(
   })
 }
 
-/** The other side: answers the one command that the process gets. */
+/** The other side: responds to the single command that the process gets. */
 export const answerOnce = <Command, Result>(run: (command: Command) => Promise<Result>): void => {
-  // An orderly exit would wait for the threads that compute.
+  // A regular exit would wait for the compute threads.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-  // Ctrl-C reaches the whole process group: the one that asked decides when this process ends.
+  // Ctrl-C reaches the whole process group, but the parent decides when this process ends.
   process.on('SIGINT', () => undefined)
   process.on('message', (command: Command) => {
     void run(command)

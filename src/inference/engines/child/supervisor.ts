@@ -1,21 +1,22 @@
 import type { ChildProcess } from 'node:child_process'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { type EngineProgram, startProgram } from './engine-process.ts'
 import { type Command, type EngineRequest, type EngineResponse, errorOf, type Message } from './protocol.ts'
 
-/** The process in which a model runs, replaced when it dies. */
+/** A model's process, which is replaced when it dies. */
 export interface Supervisor<Facts> {
   readonly facts: Facts
   readonly figures: Readonly<Record<string, number>>
-  /** Gives an order whose answers go to `hear`; `died` is called instead when the process ends before the last of them. */
+  /** Sends a request. Its responses go to `hear`; `died` is called if the process ends before the last one. */
   ask(requested: EngineRequest, hear: (response: EngineResponse) => void, died: (error: InferenceError) => void): Ticket
   close(): Promise<void>
 }
 
 export interface Ticket {
-  /** Nothing more is heard, and the process stops working on it. */
+  /** Ignores further responses and stops the work on the request. */
   cancel(): void
-  /** Nothing more will come. */
+  /** Removes the request after its last response. */
   done(): void
 }
 
@@ -63,7 +64,7 @@ const start = <Settings extends { readonly path: string }, Facts>(
         reject(errorOf(message.failure))
       } else listen(message)
     })
-    // For as long as the process lives: an error that nobody hears ends this one.
+    // Stays attached, because an 'error' event without a listener would end this process.
     child.on('error', fail)
     child.once('exit', (code, signal) => {
       const how = signal === null ? `with code ${code}` : `by ${signal}`
@@ -74,7 +75,7 @@ const start = <Settings extends { readonly path: string }, Facts>(
         ),
       )
     })
-    // Without files left there is no channel, and 'error' follows with the reason.
+    // Without free file descriptors there is no channel. An 'error' event with the reason follows.
     if (child.connected) {
       child.send({ type: 'open', settings } satisfies Command<Settings>, (error) => {
         if (error !== null) fail(error)
@@ -85,11 +86,11 @@ const start = <Settings extends { readonly path: string }, Facts>(
   return { ready, child }
 }
 
-/** @throws InferenceError what the process refused the model for, or that it died of it */
+/** @throws InferenceError the reason that the process refused the model, or died */
 export const superviseProcess = async <Settings extends { readonly path: string }, Facts>(
   options: ProcessOptions<Settings>,
 ): Promise<Supervisor<Facts>> => {
-  /** Orders that were given and not yet answered. */
+  /** Requests without a final response. */
   const pending = new Map<number, { hear: (response: EngineResponse) => void; died: (error: InferenceError) => void }>()
   let figures: Readonly<Record<string, number>> = {}
   let restarts = 0
@@ -110,7 +111,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     for (const { died } of rejected) died(error)
   }
 
-  /** `running` is what orders go to; while the process is being replaced, a promise of the next one. */
+  /** The process that gets requests, or a promise of the next one during a restart. */
   let running: Promise<Running<Facts>>
   let pause = FIRST_PAUSE_MS
 
@@ -141,8 +142,8 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         return await startOnce()
       } catch (error) {
         options.log(`the engine of ${options.name} could not be started: ${String(error)}`)
-        // Who waits for it learns why, and is not kept until it can.
-        const reason = error instanceof Error ? error.message : String(error)
+        // Waiting requests fail with the reason instead of waiting for a restart that succeeds.
+        const reason = errorMessage(error)
         rejectPending(new InferenceError('engine_failed', `The engine ended and could not be restarted: ${reason}`))
       }
     }

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => context.close())
 
-/** A clock by which the batches of a machine take so long as `costs` says, after one to warm up. */
+/** A fake clock on which batches take as long as `costs`, after one warm-up batch. */
 const clockOf = (costs: readonly number[]) => {
   let readings = 0
   let time = 0
@@ -23,13 +23,13 @@ const clockOf = (costs: readonly number[]) => {
   }
 }
 
-test('what was not measured lies on the line between its neighbors, and beyond the last in proportion', async () => {
+test('unmeasured sizes are interpolated linearly, and sizes beyond the last grow in proportion', async () => {
   const costs = (await measureCosts(context, clockOf([14, 21, 27, 21, 35, 36])))!
   expect([1, 2, 3, 4, 5, 6, 8, 16].map(costs.of)).toEqual([14, 21, 27, 21, 28, 35, 36, 72])
   expect([1, 2, 3, 4, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual(Array(6).fill(false))
 })
 
-test('few streams run one after another where their batches cost more than that', async () => {
+test('few streams run one after another if their batch costs more than that', async () => {
   const costs = (await measureCosts(context, clockOf([10, 30, 50, 41, 70, 80])))!
   expect([1, 2, 3, 4, 6, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual([
     false,
@@ -42,9 +42,9 @@ test('few streams run one after another where their batches cost more than that'
   ])
 })
 
-test('they are measured when nothing else is computed, again where that began meanwhile, and until then none run apart', async () => {
+test('costs are measured while idle and again after an interruption; until then no streams run one after another', async () => {
   const contexts = { opened: 0, closed: 0 }
-  // Work comes in the midst of the first measurement.
+  // Work arrives during the first measurement.
   const idle = [true, true, true, false]
   const model = await loadModel('models/starter.gguf', await loadAddon(null))
   const costs = costsWhenIdle({

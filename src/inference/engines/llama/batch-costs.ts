@@ -1,15 +1,15 @@
 import type { BatchContext } from './binding/batch-context.ts'
 
-/** What batches of few tokens cost on this machine with this model, in milliseconds. */
+/** The cost of small batches on this machine with this model, in milliseconds. */
 export interface BatchCosts {
-  /** Of one batch with that many tokens, each of them answered. */
+  /** For one batch with this many tokens, all of them with an answer. */
   of(tokens: number): number
 }
 
-// Kernels change with the number of tokens; from the last of these on, twice the tokens take twice the time.
+// Kernels change with the number of tokens. From the last of these on, twice the tokens take twice the time.
 const SIZES = [1, 2, 3, 4, 6, 8]
 const REPEATS = 5
-/** Measuring stops repeating after this long: the start of a large model shall not wait for it. */
+/** After this time, measurements are no longer repeated, so that starting a large model is not delayed. */
 const TIMEOUT_MS = 600
 
 const costsFrom = (points: readonly (readonly [tokens: number, milliseconds: number])[]): BatchCosts => ({
@@ -28,8 +28,8 @@ const costsFrom = (points: readonly (readonly [tokens: number, milliseconds: num
 })
 
 /**
- * The time that this process had of the processors, for work that keeps `threads` of them busy. What else runs on the machine
- * at the start would make batches look slow by chance, and choices wrong for as long as the process lives.
+ * Returns a clock of this process's CPU time, for work that keeps `threads` busy. With wall-clock time, other work during
+ * startup could make batches look slow, and choices would stay wrong until the process ends.
  */
 export const processorClock = (threads: number) => (): number => {
   const { user, system } = process.cpuUsage()
@@ -37,8 +37,8 @@ export const processorClock = (threads: number) => (): number => {
 }
 
 /**
- * Measures them on the first sequence of an unused context: the fastest of a few runs each, by a clock of milliseconds. The
- * first run also brings the model's weights into memory. Null where `goesOn` said no between two runs.
+ * Measures costs on the first sequence of an unused context: the fastest of a few runs each, in milliseconds. The first run
+ * also loads the model's weights into memory. Returns null if `goesOn` returned false between two runs.
  */
 export const measureCosts = async (
   context: BatchContext,
@@ -58,7 +58,7 @@ export const measureCosts = async (
   const began = performance.now()
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const size of SIZES) {
-      // Where time is short, the middle of the curve is drawn straight.
+      // When time is short, the middle of the curve is interpolated.
       if (!goesOn()) return null
       const slow = performance.now() - began > TIMEOUT_MS
       if (slow && (repeat > 0 || (size !== 1 && size !== 4 && size !== 8))) continue
@@ -71,8 +71,9 @@ export const measureCosts = async (
 const LOOK_EVERY_MS = 1000
 
 /**
- * Measures them once nothing else is computed, on a context of its own, and again later where that was interrupted: whoever has just
- * started a large model waits for an answer. Until then a batch is taken to cost as much as its tokens, so that none run apart.
+ * Measures costs on a separate context as soon as nothing else is computed, and retries after an interruption, because a user
+ * who has just started a large model is waiting for an answer. Until then, a batch is assumed to cost as much as its tokens, so
+ * that no streams run one after another.
  */
 export const costsWhenIdle = (parts: {
   readonly open: () => Promise<BatchContext>
@@ -92,7 +93,7 @@ export const costsWhenIdle = (parts: {
     }
   }
   const look = (): void => {
-    // Without memory for one more context nothing is lost: batches go on together.
+    // Without memory for another context, batches simply stay combined.
     const later = setTimeout(() => {
       measure().then(
         (isDone) => isDone || look(),
@@ -105,9 +106,9 @@ export const costsWhenIdle = (parts: {
   return { of: (tokens) => known.of(tokens) }
 }
 
-// Splitting has costs of its own, so it has to win clearly.
+// Splitting has its own costs, so its advantage must be clear.
 const CLEARLY = 0.95
 
-/** Whether that many streams are faster one after another than in one batch; so it is with some kernels for few streams. */
+/** True if this many streams are faster one after another than in one batch, as with some kernels and few streams. */
 export const fasterApart = (costs: BatchCosts, streams: number): boolean =>
   streams <= SIZES.at(-1)! && streams * costs.of(1) < costs.of(streams) * CLEARLY

@@ -32,7 +32,7 @@ const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: nu
   planBatch(occupied, {
     batchTokens: more.batch ?? 16,
     promptTokens: () => more.prompt ?? 8,
-    // Streams run together as fast as one after another, or far more slowly.
+    // Streams in one batch are as fast as one after another, or much slower.
     costs: { of: (tokens) => (more.apart ? tokens ** 2 : tokens) },
   }).map(({ sequence, position, tokens, answers }) => [sequence, position, tokens.length, [...answers]])
 
@@ -56,7 +56,7 @@ test('a prompt is read in the fewest equal pieces of whole fours or whole tiles,
   expect(pieces(300, 200)).toEqual([192, 108])
 })
 
-test('beside streams a prompt takes only its share, and stands apart from them', () => {
+test('next to streams, a prompt takes only its share, and is kept separate from them', () => {
   const occupied = [
     { slot: 2, choice: choice(3, 10, 9) },
     { slot: 0, choice: choice(1, 5, 4) },
@@ -67,7 +67,7 @@ test('beside streams a prompt takes only its share, and stands apart from them',
     [2, 9, 1, [0]],
     [1, 0, 8, []],
   ])
-  // After slots 0 and 1 the prompt in slot 2 would be taken together with them, and cut after one token.
+  // Behind slots 0 and 1, the prompt in slot 2 would be combined with them and cut after one token.
   const next = [
     { slot: 0, choice: choice(1, 5, 4) },
     { slot: 1, choice: choice(2, 7, 6) },
@@ -76,7 +76,7 @@ test('beside streams a prompt takes only its share, and stands apart from them',
   expect(plan(next).map(([slot]) => slot)).toEqual([2, 0, 1])
 })
 
-test('beside streams a prompt is read in whole fours, and what is left of it token by token among them', () => {
+test('next to streams, a prompt is read in whole fours, and its remainder token by token with them', () => {
   const stream = { slot: 0, choice: choice(1, 5, 4) }
   expect(plan([stream, { slot: 1, choice: choice(2, 7, 0) }])).toEqual([
     [1, 0, 4, []],
@@ -89,13 +89,13 @@ test('beside streams a prompt is read in whole fours, and what is left of it tok
   expect(plan([{ slot: 1, choice: choice(2, 7, 4) }])).toEqual([[1, 4, 3, [2]]])
 })
 
-test('the oldest prompt is read first, whatever its slot', () => {
+test('the oldest prompt is read first, regardless of its slot', () => {
   const occupied = [
     { slot: 0, choice: choice(9, 20, 0) },
     { slot: 1, choice: choice(4, 10, 0) },
     { slot: 2, choice: choice(12, 3, 0) },
   ]
-  // The piece of 10 that the next one is due does not fit beside it, and nothing younger overtakes it.
+  // The next prompt's piece of 10 does not fit as well, and no newer prompt overtakes it.
   expect(plan(occupied)).toEqual([[1, 0, 10, [9]]])
   expect(plan(occupied.slice(1))).toEqual([
     [1, 0, 10, [9]],
@@ -103,7 +103,7 @@ test('the oldest prompt is read first, whatever its slot', () => {
   ])
 })
 
-test('a batch that is full of streams reads no prompt', () => {
+test('a batch full of streams reads no prompt', () => {
   const occupied = [
     { slot: 0, choice: choice(1, 5, 4) },
     { slot: 1, choice: choice(2, 5, 4) },
@@ -112,7 +112,7 @@ test('a batch that is full of streams reads no prompt', () => {
   expect(plan(occupied, { batch: 2 }).map(([slot]) => slot)).toEqual([0, 1])
 })
 
-test('guesses are checked behind the next token, and never take the place of another stream', () => {
+test("guesses are checked after the next token, and never take another stream's place", () => {
   const occupied = [
     { slot: 0, choice: choice(1, 5, 4, [7, 8, 9]) },
     { slot: 1, choice: choice(2, 5, 4, [7]) },
@@ -127,7 +127,7 @@ test('guesses are checked behind the next token, and never take the place of ano
   ])
 })
 
-test('streams that are faster one after another stand in descending order', () => {
+test('streams that are faster one after another are in descending order', () => {
   const occupied = [0, 1, 2].map((slot) => ({ slot, choice: choice(slot, 5, 4) }))
   expect(plan(occupied, { apart: true }).map(([slot]) => slot)).toEqual([2, 1, 0])
 })

@@ -2,7 +2,7 @@ import { type BatchCosts, fasterApart } from './batch-costs.ts'
 import type { BatchPart } from './binding/batch-context.ts'
 import type { Choice } from './choice.ts'
 
-/** A choice in a slot; the slot's number is the number of its sequence. */
+/** A choice in a slot. The slot's number is also the number of its sequence. */
 export interface Occupied {
   readonly slot: number
   readonly choice: Choice
@@ -15,7 +15,7 @@ export interface PlannedPart extends BatchPart {
 
 const missing = ({ choice }: Occupied): number => choice.tokens.length - choice.filled
 
-/** Whether it only waits for its next token: its prompt is computed. */
+/** True if the choice's prompt is computed and it needs only its next token. */
 export const isWriting = (occupied: Occupied): boolean => missing(occupied) === 1
 
 const next = ({ slot, choice }: Occupied, room: number): PlannedPart => {
@@ -41,28 +41,29 @@ const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
 
 export interface BatchLimits {
   readonly batchTokens: number
-  /** Of prompts, beside choices that are writing; `reading` are those that have a prompt to be computed. */
+  /** Prompt tokens next to choices that are writing; `reading` counts those with a prompt to compute. */
   promptTokens(writing: number, reading: number): number
   readonly costs: BatchCosts
 }
 
 /**
- * llama.cpp computes parts together where their sequences follow each other in ascending order, and splits them after the
- * shortest. So prompts and next tokens stand in the order that keeps them apart.
+ * Orders the parts. llama.cpp combines parts of consecutive sequences in ascending order, and splits them after the shortest.
+ * This order keeps prompts apart from next tokens.
  */
 const inOrder = (writing: readonly PlannedPart[], prompts: readonly PlannedPart[]): PlannedPart[] => {
   const follows = prompts[0]?.sequence === (writing.at(-1)?.sequence ?? -2) + 1
   return follows ? [...prompts, ...writing] : [...writing, ...prompts]
 }
 
-// ggml's kernels take four tokens at a time and each one that is left over alone, at the price of three or four; attention
-// takes tiles of 64 (ggml-cpu: repack.cpp, GGML_FA_TILE_Q).
+// ggml's kernels take four tokens at a time, and each leftover token alone at the price of three or four. Attention uses tiles
+// of 64 (ggml-cpu: repack.cpp, GGML_FA_TILE_Q).
 const ROWS = 4
 const TILE = 64
 
 /**
- * How much of a prompt to compute at once: all of it where it fits, else one of the fewest equal parts, in whole tiles. A short
- * rest costs as much as a far longer one: 570 tokens in 256 + 256 + 58 took 8% more processor time than in three times 190.
+ * Returns how much of a prompt to compute at once: all of it if it fits, otherwise one of the fewest equal parts, in whole
+ * tiles. A short rest costs as much as a much longer one: 570 tokens in 256 + 256 + 58 took 8% more CPU time than in three
+ * times 190.
  */
 const evenShare = (tokens: number, room: number): number => {
   if (tokens <= room) return tokens
@@ -72,18 +73,18 @@ const evenShare = (tokens: number, room: number): number => {
   return Math.ceil(tokens / Math.ceil(tokens / whole) / grain) * grain
 }
 
-/** Who gets one token of its own; the few left over of a prompt, too, which cost less among others than by themselves. */
+/** The choices that get one token each, including the last few tokens of prompts, which are cheaper together with others. */
 const oneByOne = (occupied: readonly Occupied[]): Occupied[] => {
   const few = occupied.filter((each) => missing(each) < ROWS)
   return (few.length > 1 ? few : few.filter(isWriting)).sort((a, b) => a.slot - b.slot)
 }
 
-/** Beside others, a prompt's part has no rows that are left over. */
+/** Next to other parts, a prompt's part has no leftover rows. */
 const wholeRows = (tokens: number): number => (tokens > ROWS ? tokens - (tokens % ROWS) : tokens)
 
 /**
- * What the next batch computes: the next token of every choice that is writing, with the guesses at those that follow; then as
- * much of the prompts as still fits, the oldest first.
+ * Plans the next batch: the next token of every choice that is writing, with the guesses after it; then as much of the prompts
+ * as fits, oldest first.
  */
 export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): PlannedPart[] => {
   const parts: PlannedPart[] = []
@@ -103,7 +104,7 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
   for (const each of reading) {
     const share = evenShare(missing(each), whole)
     const count = inStep.length > 0 ? wholeRows(share) : share
-    // A part that is squeezed in makes the next one shorter; it waits for a batch of its own.
+    // Squeezing in a part would only make the next one shorter, so it waits for the next batch.
     if (count === 0 || count > room) break
     prompts.push(chunk(each, count))
     room -= count
@@ -114,20 +115,20 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
   )
 }
 
-/** How much of the prompts goes into a batch beside streams that wait for their next token. */
+/** Decides how many prompt tokens a batch takes next to streams that are writing. */
 export interface Pace {
-  /** The more of them wait beside the fewer that are writing, the longer those may wait in turn. */
+  /** The more prompts wait and the fewer streams are writing, the longer the streams may pause. */
   promptTokens(writing: number, reading: number): number
-  /** A batch with that many tokens of prompts took that long. */
+  /** Records how long a batch with this many prompt tokens took. */
   measured(promptTokens: number, milliseconds: number): void
 }
 
-// A stream may pause this long for the prompt of another.
+// How long a stream may pause for another choice's prompt.
 const PAUSE_MS = 100
-// Prompts as short as this are read whole, and short ones several at a time: one by one, each step computes few streams.
+// Prompts up to this length are read whole, and short ones several at a time; one by one, each step would compute few streams.
 const MIN_TOKENS = 128
 const GRAIN = 32
-// Batches with fewer tokens say little about the speed of prompts.
+// Smaller batches say little about the speed of prompts.
 const TELLING_TOKENS = 32
 const NEW_SHARE = 0.3
 

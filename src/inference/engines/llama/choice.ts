@@ -4,41 +4,41 @@ import type { ChatRequest, Finished, Speculation } from '../engine.ts'
 import type { TextStream } from '../text/text-stream.ts'
 import type { Sampler } from './binding/batch-context.ts'
 
-/** One running or waiting answer. */
+/** A running or waiting answer. */
 export interface Choice {
   readonly id: number
   readonly promptTokens: number
-  /** The prompt, and then the answer as far as it is known. */
+  /** The prompt, followed by the answer so far. */
   readonly tokens: number[]
-  /** How many tokens `tokens` may become. */
+  /** The maximum length of `tokens`. */
   readonly limit: number
   readonly request: ChatRequest
   readonly sampler: Sampler
   readonly text: TextStream
-  /** Follows what is written, and ends it where an answer must be whole. */
+  /** Follows the text, and completes it if a valid answer is required. */
   readonly closing: Closing
   /** How many of `tokens` are in the slot's keys and values. */
   filled: number
   cachedTokens: number
-  /** Guesses at the tokens that follow `tokens`, for the next batch to check. */
+  /** Guesses at the tokens after `tokens`, which the next batch checks. */
   drafts: readonly number[]
   speculation: Speculation | null
   started: boolean
-  /** Set when nothing more is to be computed for it. */
+  /** True if nothing more is to be computed. */
   over: boolean
 }
 
-/** Of an answer in no format: everything is a text. */
+/** For answers without a format, which may be any text. */
 export const anyText: Closing = { take: () => true, ending: () => '' }
 
-/** What one step found out about a choice: the tokens that follow, and whether the model ended there. */
+/** The result of one step for a choice: the tokens that follow, and whether the model ended there. */
 export interface Progress {
   readonly choice: Choice
   readonly tokens: readonly number[]
   readonly ended: boolean
 }
 
-/** What the requester hears of it. The choice is over once this contains `finished`. */
+/** Returns the events for the client. Once `finished` is among them, the choice is over. */
 export const eventsOf = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
   const { id, promptTokens, cachedTokens, text } = choice
   const events: EngineEvent[] = []

@@ -8,15 +8,15 @@ import type { ComparisonCommand, ModelComparison } from './compare-models.ts'
 
 const WINDOW = 512
 const MAX_WINDOWS = 16
-/** Fewer tokens say nothing. */
+/** Fewer tokens are not meaningful. */
 const MIN_TOKENS = 32
-/** Logits of this many tokens at a time are in memory. */
+/** Logits of this many tokens are in memory at a time. */
 const STRIDE = 64
 const TIMED_TOKENS = 16
-/** What float32 lost is not impossible. */
+/** Probabilities that float32 rounds to zero are not impossible. */
 const MIN_PROBABILITY = 1e-40
 
-/** Windows of equal length; the text's last tokens, which fill none, are left out. Each begins with the token that begins a text. */
+/** Splits a text into windows of equal length that start with the model's first token; the last, partial one is omitted. */
 const windowsOf = ({ tokenize, firstToken, trainContextTokens }: LlamaModel, text: string): Uint32Array[] => {
   const tokens = [...(firstToken === null ? [] : [firstToken]), ...tokenize(text, false)]
   if (tokens.length < MIN_TOKENS) {
@@ -33,7 +33,7 @@ const windowsOf = ({ tokenize, firstToken, trainContextTokens }: LlamaModel, tex
 
 const median = (values: readonly number[]): number => [...values].sort((one, other) => one - other)[values.length >> 1]!
 
-/** One token after another, as when an answer is written. */
+/** Computes one token at a time, as in generation, and returns the median time. */
 const timePerToken = async (model: TokenProbabilities, window: Uint32Array): Promise<number> => {
   model.clear()
   const times: number[] = []
@@ -81,7 +81,7 @@ const compare = async ({ original, other, text, threads }: ComparisonCommand): P
       model.clear()
       await model.read(window.subarray(0, half), 0)
     }
-    // What follows the last token is not in the window.
+    // The token after the last one is not in the window.
     for (let at = half; at < length - 1; at += STRIDE) {
       const part = window.subarray(at, Math.min(at + STRIDE, length - 1))
       const [rows, otherRows] = [await one.after(part, at), await two.after(part, at)]

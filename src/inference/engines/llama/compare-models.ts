@@ -4,7 +4,7 @@ import { runOnce } from '../child/run-once.ts'
 export interface ModelStatistics {
   /** exp of the mean negative log-likelihood of the scored tokens: llama.cpp's definition. */
   readonly perplexity: number
-  /** Median of computing one token after others on this machine. */
+  /** The median time to compute one token at a time on this machine. */
   readonly millisecondsPerToken: number
 }
 
@@ -13,12 +13,12 @@ export interface ModelComparison {
   readonly other: ModelStatistics
   /** Mean over the scored tokens of KL(original || other), in nats. */
   readonly divergence: number
-  /** The share of scored tokens for which both models hold the same token the most likely. */
+  /** The share of scored tokens for which both models predict the same most likely token. */
   readonly agreement: number
   readonly scoredTokens: number
 }
 
-/** What the process is told. */
+/** The command for the process. */
 export interface ComparisonCommand {
   readonly original: string
   readonly other: string
@@ -29,11 +29,11 @@ export interface ComparisonCommand {
 const TIMEOUT_MS = 60 * 60 * 1000
 
 /**
- * What two GGUF models with the same vocabulary say of a text, in a process of its own, on the processor. As in llama.cpp's
- * llama-perplexity the text is read in windows of 512 tokens (less where the models' context or the text is shorter) that begin
- * anew, and the second half of each is scored; 16 windows at most.
- * Throws InferenceError invalid_model, and for a text that is too short unsupported; engine_missing, engine_failed; the signal's
- * reason when it aborts.
+ * Compares the predictions of two GGUF models with the same vocabulary on a text, in a separate process on the CPU. Like
+ * llama.cpp's llama-perplexity, it reads the text in independent windows of 512 tokens (fewer if the models' context or the
+ * text is shorter), and scores the second half of each, for at most 16 windows.
+ * @throws InferenceError invalid_model; unsupported for a text that is too short; engine_missing; engine_failed; the signal's
+ * reason on abort
  */
 export const compareModels = (
   models: { readonly original: string; readonly other: string },

@@ -9,11 +9,11 @@ import type { ModelFacts, Settings } from './settings.ts'
 /** A loaded embedding model. */
 export interface Embedder {
   readonly facts: ModelFacts
-  /** In their turn. @throws InferenceError context_length_exceeded for a text that is too long: cut ones would be alike */
+  /** One request at a time. @throws InferenceError context_length_exceeded: truncated texts would get misleading vectors */
   embed(inputs: readonly string[], isCanceled: () => boolean): Promise<Embeddings>
 }
 
-/** Requests wait for each other in the process that computes. */
+/** Requests queue in the process that computes. */
 const SLOTS = 4
 
 export const openEmbedder = async (settings: Settings, header: GgufHeader): Promise<Embedder> => {
@@ -22,7 +22,7 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
   const { contextTokens } = context
 
   const compute = async (inputs: readonly string[], isCanceled: () => boolean): Promise<Embeddings> => {
-    // None is tokenized beyond the first that is too long.
+    // Nothing after the first text that is too long is tokenized.
     const texts = inputs.map((text, index) => {
       const tokens = context.tokenize(text)
       if (tokens.length <= contextTokens) return tokens

@@ -6,7 +6,7 @@ import { type Embedder, openEmbedder } from './embedder.ts'
 import { openRunner, type Runner } from './runner.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 
-// The process in which a model runs. It ends with the service that started it.
+// The process that runs a model. It ends with the service that started it.
 
 type Command = CommandWith<Settings>
 
@@ -51,7 +51,7 @@ const chat = ({ id, request }: Extract<Command, { type: 'chat' }>): void =>
     return null
   })
 
-/** A schema takes milliseconds to read: between two of them the tokens of others are computed. */
+/** Parsing a schema takes milliseconds. Between two of them, tokens of other chats are computed. */
 const waiting = new Set<number>()
 let last: Promise<void> = Promise.resolve()
 const chatInTurn = (command: Extract<Command, { type: 'chat' }>): void => {
@@ -64,7 +64,7 @@ const chatInTurn = (command: Extract<Command, { type: 'chat' }>): void => {
 
 const notHere = new InferenceError('unsupported', 'llama.cpp does not transcribe speech here.')
 
-/** Requests that are still wanted. */
+/** Requests that have not been canceled. */
 const embedding = new Set<number>()
 const embed = async ({ id, inputs }: Extract<Command, { type: 'embed' }>): Promise<void> => {
   if (embedder === null) return
@@ -79,9 +79,9 @@ const embed = async ({ id, inputs }: Extract<Command, { type: 'embed' }>): Promi
   send({ type: 'step', events: [event] })
 }
 
-// An orderly exit would wait for the threads that compute.
+// A regular exit would wait for the compute threads.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// Ctrl-C reaches the whole process group: the service decides when this process ends.
+// Ctrl-C reaches the whole process group, but the service decides when this process ends.
 process.on('SIGINT', () => undefined)
 process.on('message', (command: Command) => {
   switch (command.type) {

@@ -11,20 +11,20 @@ const read = (...tokens: readonly (readonly number[])[]) => {
   return [...tokens.keys()].map((token) => reader.push(token))
 }
 
-test('characters come when they are whole, however tokens cut them', () => {
+test('characters appear once they are complete, however tokens split them', () => {
   expect(read([0x61, 0xe6], [0x97], [0xa5, 0x62], [0xf0, 0x9f], [0x8e, 0x89])).toEqual(['a', '', '日b', '', '🎉'])
 })
 
-test('a character in more bytes than it needs is that character', () => {
+test('an overlong encoding is decoded to its character', () => {
   expect(read([0xf0], [0x86], [0x97], [0xa5])).toEqual(['', '', '', '日'])
   expect(read([0xe0, 0x81, 0xa1])).toEqual(['a'])
 })
 
-test('what is no character at all does not stay', () => {
+test('bytes that are not a character are not kept', () => {
   expect(read([0xf7, 0xbf, 0xbf, 0xbf], [0xe6, 0x61])).toEqual(['\ufffd', 'a'])
 })
 
-test('tokens of vocabularies of bytes are bytes, and control words their letters', () => {
+test('in byte-level vocabularies, tokens are bytes, and control words are their letters', () => {
   const bytes = tokenBytesOf('gpt2')!
   expect(Buffer.from(bytes('ĠhellÃ¶Ċ', NORMAL)).toString()).toBe(' hellö\n')
   expect([...bytes('æ', NORMAL)]).toEqual([0xe6])
@@ -32,7 +32,7 @@ test('tokens of vocabularies of bytes are bytes, and control words their letters
   expect(Buffer.from(bytes('<|Ġ|>', CONTROL)).toString()).toBe('<|Ġ|>')
 })
 
-test('tokens of vocabularies of pieces are their letters, with single bytes for the rest', () => {
+test('in SentencePiece vocabularies, tokens are their letters, with single-byte tokens for the rest', () => {
   const bytes = tokenBytesOf('llama')!
   expect(Buffer.from(bytes('▁hellö', NORMAL)).toString()).toBe(' hellö')
   expect([...bytes('<0xE6>', BYTE)]).toEqual([0xe6])
@@ -40,6 +40,6 @@ test('tokens of vocabularies of pieces are their letters, with single bytes for 
   expect(Buffer.from(bytes('▁', CONTROL)).toString()).toBe('▁')
 })
 
-test('other vocabularies are left alone', () => {
+test('other vocabularies are not supported', () => {
   expect(tokenBytesOf('rwkv')).toBeNull()
 })

@@ -2,12 +2,12 @@ import { createInterface } from 'node:readline'
 import { loadAddon } from './binding/load-addon.ts'
 
 /**
- * llama.cpp itself in a process that may die of what it is given: for each path that it reads it loads the model, computes four
- * tokens with it, and says what became of it. Told 'facts', it says what it knows.
+ * Runs llama.cpp in a process that may crash on its input. For each path that it reads, it loads the model, computes four
+ * tokens, and reports the result. For 'facts', it lists the architectures and types that llama.cpp knows.
  */
 const addon = await loadAddon(null)
 
-/** What only tests ask of the addon. */
+/** The parts of the addon that only tests use. */
 interface Facts {
   getAllArchs(): string[]
   getIsArchRecurrent(architecture: string): boolean | undefined

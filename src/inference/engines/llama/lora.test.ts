@@ -41,13 +41,13 @@ const story = async (lora: readonly string[]): Promise<string> => {
   }
 }
 
-test('an adapter changes what the model says, the same way each time', async () => {
+test("an adapter changes the model's text, the same way each time", async () => {
   const [plain, adapted, again] = [await story([]), await story([ADAPTER]), await story([ADAPTER])]
   expect(adapted).not.toBe(plain)
   expect(again).toBe(adapted)
 })
 
-test('what does not fit the model is refused with the reason, before llama.cpp reads it', async () => {
+test('an adapter that does not fit the model is refused with the reason before llama.cpp reads it', async () => {
   const folder = await emptyFolder()
   const made = async (name: string, architecture: string, shape: readonly number[]) => {
     const path = join(folder, name)

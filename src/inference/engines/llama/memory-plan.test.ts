@@ -5,7 +5,7 @@ const GB = 2 ** 30
 const FIRST = 2 ** 25
 const model = { trainContextTokens: 32_768, cacheBytesPerToken: 100_000 }
 
-test('the context is as long as the model was trained for, at most 4096 tokens', () => {
+test('the context is as long as in training, up to 4096 tokens', () => {
   const memory = { free: 100 * GB, total: 200 * GB }
   expect(planMemory({ contextTokens: null, slots: 8 }, model, FIRST, memory)).toEqual({
     contextTokens: 4096,
@@ -20,7 +20,7 @@ test('the context is as long as the model was trained for, at most 4096 tokens',
   })
 })
 
-test('there are eight slots where they take little memory, else four; the first have it at once, the others when they are needed', () => {
+test('eight slots if they take little memory, otherwise four; the first get memory at once, the others on demand', () => {
   const memory = { free: 100 * GB, total: 200 * GB }
   const usual = { contextTokens: null, slots: null }
   expect(planMemory(usual, model, FIRST, memory)).toEqual({ contextTokens: 4096, slots: 4, firstSlots: 1 })
@@ -36,7 +36,7 @@ test('there are eight slots where they take little memory, else four; the first 
   })
 })
 
-test('where memory is short the context is shorter, and never under 256 tokens', () => {
+test('with little memory the context is shorter, down to 256 tokens', () => {
   const memory = { free: 4 * GB, total: 8 * GB }
   expect(planMemory({ contextTokens: null, slots: 8 }, model, FIRST, memory)).toEqual({
     contextTokens: 2048,
@@ -50,7 +50,7 @@ test('where memory is short the context is shorter, and never under 256 tokens',
   })
 })
 
-test('what was asked for is kept, or refused with the numbers', () => {
+test('requested values are kept, or refused with the numbers', () => {
   const memory = { free: 1 * GB, total: 8 * GB }
   expect(planMemory({ contextTokens: 5000, slots: 4 }, model, FIRST, memory)).toEqual({
     contextTokens: 5000,

@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts'
 const MIN_CONTEXT = 256
 const USUAL_CONTEXT = 4096
 
-/** More slots than four are made where they take no more: memory is made ready at the start, and few servers need them. */
+/** Eight slots are used only if they take no more than this, because memory is prepared early and few servers need them. */
 const SPARE_BYTES = 256 * 2 ** 20
 const [MANY_SLOTS, USUAL_SLOTS] = [8, 4]
 
@@ -15,9 +15,9 @@ interface ModelSizes {
 }
 
 /**
- * How many tokens each slot holds, how many slots there are, and how many of them have memory at the start. What was asked for
- * is kept; what was not is as large as half of the memory that is free allows.
- * @throws InferenceError out_of_memory for what this machine cannot hold
+ * Plans the context per slot, the number of slots, and how many of them have memory at the start. Requested values are kept.
+ * Otherwise the context is halved until it takes at most half of the free memory.
+ * @throws InferenceError out_of_memory for a requested context that this machine cannot hold
  */
 export const planMemory = (
   { contextTokens, slots: requestedSlots }: Pick<Settings, 'contextTokens' | 'slots'>,

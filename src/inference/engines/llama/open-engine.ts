@@ -7,7 +7,7 @@ import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } fr
 import { LLAMA_PROGRAM, type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 /**
- * A GGUF model in a process of its own, which is replaced when it dies.
+ * Opens a GGUF model in a separate process, which is replaced when it dies.
  * @throws InferenceError invalid_model, engine_missing, out_of_memory
  */
 export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> => {
@@ -50,18 +50,18 @@ const chatting = (supervisor: Asking, syntax: ToolSyntax) => ({
 const embedding = (supervisor: Asking) => ({
   embed: async (inputs: readonly string[], signal: AbortSignal): Promise<Embeddings> => {
     const { embeddings } = await askOnce(supervisor, { type: 'embed', inputs }, 'embedded', signal)
-    // As JSON they come as objects with an index for each number.
+    // In JSON, float arrays become objects with an index for each number.
     return { ...embeddings, vectors: embeddings.vectors.map((vector) => Float32Array.from(Object.values(vector))) }
   },
 })
 
-/** The schema itself is not needed any more, and may be long. */
+/** Removes the schema, which is no longer needed and may be long. */
 const withoutSchema = (request: ChatRequest): ChatRequest =>
   request.responseFormat.type === 'json_schema'
     ? { ...request, responseFormat: { ...request.responseFormat, schema: {} } }
     : request
 
-/** Tells the calls in a reply from its text. */
+/** Separates the calls in a reply from its text. */
 async function* readCalls(events: AsyncIterable<ChatEvent>, syntax: ToolSyntax): AsyncGenerator<ChatEvent> {
   const reader = createToolReader(syntax)
   const withCallId = (part: ReplyPart): ChatEvent => (part.type === 'call' ? { ...part, callId: newCallId() } : part)

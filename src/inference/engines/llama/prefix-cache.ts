@@ -5,22 +5,22 @@ export interface Saved {
   readonly state: SavedState
 }
 
-/** States of texts that are in no slot any more, least recently used out first. */
+/** States of texts that are no longer in a slot. The least recently used is removed first. */
 export interface SavedStates {
   readonly bytes: number
   readonly count: number
   readonly budget: number
   clear(): void
-  /** Whether `tokens` are the beginning of a text that is kept. */
+  /** True if a kept text begins with `tokens`. */
   covers(tokens: readonly number[]): boolean
   add(saved: Saved): void
-  /** The one that shares most with the beginning of `tokens`. */
+  /** Returns the state that shares the longest prefix with `tokens`. */
   closest(tokens: readonly number[]): { readonly saved: Saved; readonly shared: number } | null
-  /** Says that it was of use. */
+  /** Marks a state as recently used. */
   used(saved: Saved): void
 }
 
-/** How many tokens two texts have in common from their beginning, at most `most`. */
+/** Returns the length of the common prefix of two texts, up to `most`. */
 export const sharedLength = (a: readonly number[], b: readonly number[], most: number): number => {
   const end = Math.min(a.length, b.length, most)
   let length = 0
@@ -29,7 +29,7 @@ export const sharedLength = (a: readonly number[], b: readonly number[], most: n
 }
 
 export const createSavedStates = (budget: number): SavedStates => {
-  // The least recently used first.
+  // Least recently used first.
   const kept: Saved[] = []
   let bytes = 0
   const drop = (index: number): void => {
@@ -76,20 +76,19 @@ export const createSavedStates = (budget: number): SavedStates => {
 }
 
 /**
- * Keys and values of the beginnings of prompts, kept across requests and users: in the slots where they were computed until
- * another text takes the slot, and then as saved states.
+ * Keys and values of prompt prefixes, shared across requests and users. They stay in the slot that computed them until another
+ * text takes it, and are then saved as states.
  */
 export interface PrefixCache {
   readonly enabled: boolean
-  /** Tokens from the beginning of `prompt` that need no computing now. */
+  /** Returns how many tokens of `prompt` are available from the start without computing. */
   available(prompt: readonly number[]): number
-  /** Makes `slot` hold as much of the beginning of `prompt` as there is, and nothing else; returns how many tokens. */
+  /** Makes `slot` hold the longest available prefix of `prompt` and nothing else; returns its length. */
   restore(slot: number, prompt: readonly number[]): Promise<number>
-  /** Says what `slot` holds from now on: the first `length` of `tokens`. */
+  /** Records that `slot` now holds the first `length` of `tokens`. */
   noteContent(slot: number, tokens: readonly number[], length: number): void
-  /** Copies between slots are made with the next batch; to be called after each. */
+  /** Call after each batch, because copies between slots are made with the next batch. */
   computed(): void
-  /** Forgets everything. */
   clear(): void
   figures(): Readonly<Record<string, number>>
 }
@@ -97,16 +96,17 @@ export interface PrefixCache {
 export interface PrefixCacheParts {
   readonly context: BatchContext
   readonly slots: number
-  /** For saved states; 0 switches everything off. */
+  /** The budget for saved states; 0 disables the cache. */
   readonly budgetBytes: number
   readonly bytesPerToken: number
-  /** Whether states can be saved at all. */
+  /** True if states can be saved. */
   readonly plainCache: boolean
 }
 
-// Fewer tokens than these are computed as fast as they are fetched.
+// Fewer tokens than this are computed as fast as they are copied.
 const WORTH_FETCHING = 16
-// A state is saved where this many tokens, and this share of them, would be lost: saving 60 tokens takes as long as computing one.
+// A state is saved if at least this many tokens, and this share of them, would be lost. Saving 60 tokens takes as long as
+// computing one.
 const WORTH_SAVING = 64
 const SHARE_WORTH_SAVING = 1 / 16
 
@@ -144,11 +144,12 @@ export const createPrefixCache = ({
 }: PrefixCacheParts): PrefixCache => {
   const contents: Content[] = Array.from({ length: slots }, () => NOTHING)
   const saved = createSavedStates(budgetBytes)
-  // Slots between which a copy waits for the next batch: their keys and values must neither be read nor replaced until then.
+  // Slots with a pending copy, which is made with the next batch. Until then, their keys and values must not be read or
+  // replaced.
   const copying = new Set<number>()
   const counts = { prefix_cache_hits_total: 0, prefix_cache_tokens_total: 0 }
 
-  // The last token is computed in any case: it says what comes next.
+  // The last token is always computed, because it predicts the next one.
   const shared = ({ tokens, length }: Content, prompt: readonly number[]): number =>
     sharedLength(tokens, prompt, Math.min(length, prompt.length - 1))
 
@@ -166,7 +167,7 @@ export const createPrefixCache = ({
     return closest === null ? null : { saved: closest.saved, length: Math.min(closest.shared, prompt.length - 1) }
   }
 
-  /** Saves what would be lost with all but the first `kept` tokens of a slot. */
+  /** Saves what a slot would lose by keeping only its first `kept` tokens. */
   const preserve = async (slot: number, kept: number): Promise<void> => {
     const { tokens, length } = contents[slot] ?? NOTHING
     const lost = length - kept

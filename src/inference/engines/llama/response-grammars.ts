@@ -13,23 +13,23 @@ import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
 import type { LlamaModel } from './binding/load-model.ts'
 import type { GrammarTrigger } from './binding/token-sampler.ts'
 
-/** What holds a reply to its format, or to the calls of functions that it may make. */
+/** The rules that keep a reply in its format, or its function calls valid. */
 export interface AnswerRules {
   readonly grammar: SamplerGrammar
-  /** Functions that may be called, or not: the grammar begins where the model begins a call. */
+  /** Set if calls are optional. The grammar then applies from where the model starts a call. */
   readonly trigger: GrammarTrigger | null
   readonly closing: Closing
-  /** Reads tokens as the grammar does; null where the model does not say what bytes they are. */
+  /** Decodes tokens like the grammar; null if the model does not define their bytes. */
   readonly reader: Detokenizer | null
 }
 
 type OutputConstraint = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
 
-/** Whether a reply may be any text. */
+/** True if a reply may be any text. */
 export const isAnyText = ({ responseFormat, toolUse }: OutputConstraint): boolean =>
   !toolUse && responseFormat.type === 'text'
 
-/** The grammar that was compiled for it, where one was. */
+/** Returns the compiled grammar, if the request needs one. */
 const compiledOf = ({ responseFormat, toolUse }: OutputConstraint): CompiledSchema | null => {
   if (!toolUse && responseFormat.type !== 'json_schema') return null
   const compiled = toolUse ? toolUse.compiled : responseFormat.type === 'json_schema' ? responseFormat.compiled : null
@@ -41,13 +41,13 @@ const MAX_KEPT = 16
 const MAX_SIZES = 256
 
 /**
- * Refuses a schema whose shortest answer does not fit in an answer of `limit` tokens. A long one takes milliseconds to count,
- * in which nothing else is computed: that is done once.
+ * Refuses a schema whose shortest answer takes more than `limit` tokens. Counting a long one takes milliseconds in which
+ * nothing else is computed, so the count is cached.
  */
 const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   const sizes = new Map<string, number>()
   return ({ key, smallest }: CompiledSchema, limit: number, { toolUse }: OutputConstraint): void => {
-    // No token has less than a byte.
+    // Every token has at least one byte.
     if (Buffer.byteLength(smallest) <= limit) return
     const size = sizes.get(key) ?? tokenize(smallest).length
     sizes.set(key, size)
@@ -62,7 +62,7 @@ const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   }
 }
 
-/** The grammars that were used last, read once for all answers under them. */
+/** A cache of the grammars used last. Each is parsed once for all of its answers. */
 const createGrammarCache = (context: Pick<BatchContext, 'readGrammar'>) => {
   const kept = new Map<string, { readonly rules: SamplerGrammar; readonly response: ResponseGrammar }>()
   return (key: string, open: () => ResponseGrammar) => {
@@ -76,7 +76,7 @@ const createGrammarCache = (context: Pick<BatchContext, 'readGrammar'>) => {
   }
 }
 
-/** The rules of replies that may not be any text, of at most `limit` tokens. They throw for a schema that does not fit in there. */
+/** Returns rules for replies of at most `limit` tokens that may not be any text. Throws for a schema that does not fit. */
 export const createAnswerRules = (
   context: Pick<BatchContext, 'readGrammar'>,
   { tokenize, bytesOf }: Pick<LlamaModel, 'tokenize' | 'bytesOf'>,
@@ -95,14 +95,14 @@ export const createAnswerRules = (
   }
 }
 
-/** Bits of a character's value in its first byte, by how many bytes follow. */
+/** The bits of a character's value in its first byte, by the number of bytes that follow. */
 const FIRST_BITS = [0x7f, 0x3f, 0x1f, 0x0f] as const
 const MAX_CODE_POINT = 0x10ffff
 
 /**
- * Reads tokens as a grammar of llama.cpp does: control words by their letters, and characters also in more bytes than they
- * need, which decode_utf8 in llama-grammar.cpp lets pass. Read in any other way, an answer is not what was held to the grammar:
- * four broken characters where the grammar saw one.
+ * Decodes tokens like llama.cpp's grammars: control words by their letters, and overlong characters, which decode_utf8 in
+ * llama-grammar.cpp accepts. Decoded differently, an answer would not be what the grammar checked: four broken characters where
+ * the grammar saw one.
  */
 export const createGrammarReader = (bytesOf: (token: number) => Uint8Array): Detokenizer => {
   let value = 0

@@ -7,7 +7,7 @@ import { type DraftOptions, settingsOf } from './settings.ts'
 
 const MODEL = 'models/starter.gguf'
 
-/** The text of each question, all asked at once. */
+/** Asks all questions at once, and returns the text of each answer. */
 const ask = async (
   firstBytes: number,
   questions: readonly string[],
@@ -20,7 +20,7 @@ const ask = async (
     const onEvents: Parameters<typeof openRunner>[2]['onEvents'] = (events) => {
       for (const event of events) {
         if (event.type === 'text') texts[event.id] += event.text
-        // While the first one is written, the others come.
+        // The others arrive while the first answer is being written.
         if (event.type === 'started' && event.id === 0) for (let id = 1; id < questions.length; id++) chat(id)
         if (event.type === 'finished' && --running === 0) resolve()
         if (event.type === 'failed') reject(new Error(event.failure.message))
@@ -54,7 +54,7 @@ const ask = async (
   return texts
 }
 
-test('slots that get their memory while others write change nothing of what those write', async () => {
+test('growing the slots during generation does not change the text', async () => {
   const questions = ['What is the capital of France?', 'What is the capital of Italy?', 'Hello!']
   const together = await ask(1, questions)
   expect(together[0]).toBe('The capital of France is Paris.')
@@ -62,13 +62,13 @@ test('slots that get their memory while others write change nothing of what thos
   expect(together).toEqual(await ask(2 ** 30, questions))
 })
 
-test('replies go on without the draft model when llama.cpp can no longer compute with it', async () => {
+test('replies continue without the draft model after llama.cpp fails to compute with it', async () => {
   const addon = (await loadAddon(null)) as { -readonly [Name in keyof Addon]: Addon[Name] }
   const { AddonContext } = addon
   onTestFinished(() => void (addon.AddonContext = AddonContext))
   let contexts = 0
   let computed = 0
-  // The first context is that of the model, the second that of its draft.
+  // The first context is the model's, the second its draft's.
   addon.AddonContext = class extends AddonContext {
     readonly number = ++contexts
     override async decodeBatch(): Promise<void> {

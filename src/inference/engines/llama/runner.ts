@@ -18,7 +18,7 @@ import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
 import { openSpeculator } from './speculation/open-speculator.ts'
 
-/** A loaded model at work. */
+/** A loaded model that generates text. */
 export interface Runner {
   readonly facts: ModelFacts
   chat(id: number, request: ChatRequest): void
@@ -32,24 +32,27 @@ export interface Listener {
   warn(message: string): void
 }
 
-/** Slots beyond this get their memory when requests first run side by side. */
+/** Slots beyond this size get their memory when requests first run in parallel. */
 const FIRST_BYTES = 32 * 2 ** 20
 
-// Larger batches compute prompts no faster on processors, and make the streams beside them wait.
+// On CPUs, larger batches do not compute prompts faster, and make other streams wait.
 const BATCH_TOKENS = 256
 
-/** The context on which batches are measured. */
+/** The context length for measuring batches. */
 const MEASURED_TOKENS = 32
 
-/** Who has just started a large model waits for one answer: the other slots are prepared after it, or when no request came. */
+/** A user who has just started a large model waits for one answer, so other slots are prepared only if none is requested. */
 const PREPARE_AFTER_MS = 500
 
-// More characters than any token has.
+// Longer than any token.
 const MAX_TOKEN_LENGTH = 512
 
 const ANY_TEXT = { grammar: null, trigger: null, closing: anyText, reader: null } as const
 
-/** @param firstBytes of keys and values at the start, where nobody asks for slots or a length; one slot has its own in any case */
+/**
+ * @param firstBytes memory for keys and values at the start, unless slots or a context length are requested; one slot always
+ * gets its own
+ */
 export const openRunner = async (
   settings: Settings,
   header: GgufHeader,
@@ -59,7 +62,7 @@ export const openRunner = async (
   const model = await loadModel(settings.path, await loadAddon(settings.gpuModule), { header, adapters: settings.lora })
   const { firstSlots, ...plan } = planMemory(settings, model, firstBytes)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
-  // A graphics card may have no room for a small context and a large one.
+  // Not on a graphics card, which may have no room for a small and a large context at once.
   const [context, writePrompt] = await Promise.all([
     openContext(model, {
       ...plan,
@@ -67,10 +70,10 @@ export const openRunner = async (
       batchTokens,
       threads: settings.threads,
     }),
-    // Goes through the vocabulary, while llama.cpp makes the context.
+    // Searches the vocabulary while llama.cpp creates the context.
     createPromptWriter(model),
   ])
-  // A graphics card's time is in no processor's.
+  // CPU time does not include a graphics card's work.
   const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
   const { syntax } = templateTools(model.chatTemplate)
   const cache = createPrefixCache({
@@ -82,7 +85,7 @@ export const openRunner = async (
   })
   const rulesOf = createAnswerRules(context, model, syntax)
   const slotManager = createSlotManager(plan.slots, context, cache)
-  // Guesses begin with the costs; else they are measured when there is time.
+  // Speculation needs the costs now. Without it, they are measured while idle.
   const measured = settings.draft === null ? null : await measureCosts(context, clock)
   const costs =
     measured ??
@@ -124,11 +127,11 @@ export const openRunner = async (
           { param: 'messages' },
         )
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)
-      // To read a book into tokens only to refuse it would stop all streams meanwhile.
+      // Tokenizing a whole book only to refuse it would block all streams.
       if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`have ${characters} characters`)
       const prompt = writePrompt(request.messages, request.toolUse?.tools)
       const room = plan.contextTokens - prompt.length
-      // An answer has at least one token.
+      // An answer needs at least one token.
       if (room < 1) throw refuse(`become ${prompt.length} tokens`)
       const { temperature, topP, seed, stop } = request
       const limit = Math.min(request.maxTokens ?? room, room)

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../../domain/error-message.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { BatchCosts } from './batch-costs.ts'
 import { createPace, isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
@@ -19,13 +20,13 @@ export interface ReportParts {
   readonly figures: (figures: Readonly<Record<string, number>>) => void
 }
 
-/** What the scheduler reports about its choices and itself. */
+/** Creates the reports about choices and the scheduler itself. */
 export const createReports = (parts: ReportParts) => {
   const { slotManager, cache } = parts
   const counts = { tokens_decoded_total: 0, prompt_tokens_total: 0, batches_total: 0 }
   let nextFiguresAt = 0
 
-  /** Figures cost a message: while there is work they are sent now and then, and in any case once there is none. */
+  /** Sends figures at intervals while there is work, because each is a message, and always when there is none. */
   const sendFigures = (): void => {
     const resting = slotManager.waiting === 0 && !slotManager.occupied().some(({ choice }) => !choice.over)
     if (!resting && performance.now() < nextFiguresAt) return
@@ -43,7 +44,7 @@ export const createReports = (parts: ReportParts) => {
   }
 
   const failed = ({ id }: Choice, what: string, error: unknown): EngineEvent => {
-    const message = `${what}: ${error instanceof Error ? error.message : String(error)}`
+    const message = `${what}: ${errorMessage(error)}`
     return { id, type: 'failed', failure: { code: 'engine_failed', message, param: null } }
   }
 
@@ -73,14 +74,14 @@ export const createReports = (parts: ReportParts) => {
   return { counts, sendFigures, deliver, fail }
 }
 
-/** Runs all choices on one context: every step computes one batch in which each of them has its part. */
+/** Runs all choices on one context: each step computes one batch that contains a part of every choice. */
 export interface Scheduler {
   add(choice: Choice): void
-  /** Nothing more is sent about it, and its slot is free at the next step. */
+  /** Sends nothing more about the choice, and frees its slot at the next step. */
   cancel(id: number): void
-  /** Nothing is computed, and nothing waits. */
+  /** True if nothing is being computed and nothing waits. */
   isIdle(): boolean
-  /** Makes all slots ready, as long as that costs nobody what was computed. */
+  /** Allocates all slots, if no batch has been computed yet whose results would be lost. */
   prepare(): void
 }
 
@@ -98,7 +99,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const { counts, sendFigures, deliver, fail } = createReports(parts)
   let running = false
 
-  /** Asks the model for its own tokens, as far as the guesses were those. */
+  /** Samples the model's own tokens until one differs from its guess. */
   const confirm = async ({ choice, drafts }: PlannedPart, { answers, token: first }: Sampled) => {
     const tokens: number[] = []
     for (const [index, answer] of answers.entries()) {
@@ -127,7 +128,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     counts.tokens_decoded_total += tokens.length
     if (drafts.length > 0) {
       speculator?.checked(choice, drafts.length, confirmed)
-      // What lies behind a wrong guess is forgotten.
+      // Removes what follows a wrong guess.
       if (confirmed < drafts.length) context.truncate(sequence, choice.filled)
     }
     cache.noteContent(sequence, choice.tokens, choice.filled)
@@ -156,7 +157,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     }
   }
 
-  /** While one batch is computed, the tokens of the one before are sent. */
+  /** Sends the tokens of one batch while the next is computed. */
   const run = async (): Promise<void> => {
     let reported: readonly Progress[] = []
     do {

@@ -3,19 +3,19 @@ import { availableParallelism } from 'node:os'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import type { EngineProgram } from '../child/engine-process.ts'
 
-/** The process of a GGUF model. */
+/** The process for a GGUF model. */
 export const LLAMA_PROGRAM: EngineProgram = {
   entry: { importMetaUrl: import.meta.url, file: 'engine.process' },
-  // With more threads than one in libuv's pool each step may run on another one, and the cores' caches are cold.
+  // With more than one libuv thread, steps could run on different threads with cold CPU caches.
   env: { UV_THREADPOOL_SIZE: '1' },
 }
 
-/** Weights of this size keep all cores busy; with smaller ones the cores mostly wait for each other and for the server. */
+/** Weights of this size keep all cores busy. With smaller ones, cores mostly wait for each other and for the server. */
 const LARGE_BYTES = 256 * 2 ** 20
 
 const CPUS = '/sys/devices/system/cpu'
 
-/** Two threads of one core are slower than one: they share what computes. Known on Linux; elsewhere every processor counts. */
+/** Counts cores rather than hardware threads, which share a core's units and are slower together. Only Linux reports cores. */
 const physicalCores = (): number => {
   try {
     const cpus = readdirSync(CPUS).filter((name) => /^cpu\d+$/.test(name))
@@ -26,19 +26,19 @@ const physicalCores = (): number => {
   }
 }
 
-/** How many threads compute with the model in this file: all cores for a large one, else one is left to the server. */
+/** Returns the number of compute threads for a model: all cores for a large one, otherwise one less, for the server. */
 export const threadCountFor = (path: string): number => {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   const available = availableParallelism()
   return size >= LARGE_BYTES ? Math.min(physicalCores(), available) : Math.max(1, available - 1)
 }
 
-/** A second way to say several tokens at once. */
+/** Settings of speculative decoding. */
 export interface DraftOptions {
   readonly kind: 'draft-model' | 'prompt-lookup' | 'first-layers'
-  /** The GGUF file of the draft model; of no use to prompt lookup. */
+  /** The draft model's GGUF file; prompt lookup ignores it. */
   readonly path?: string
-  /** How many tokens are proposed at most. */
+  /** The maximum number of proposed tokens. */
   readonly tokens?: number
 }
 
@@ -46,23 +46,23 @@ export interface LlamaOptions {
   /** As the user named it. */
   readonly name: string
   readonly path: string
-  /** All cores for a model of 256 MiB or more, else one is left to the server, unless told otherwise. */
+  /** By default all cores for a model of 256 MiB or more, otherwise one less, for the server. */
   readonly threads?: number
-  /** Of one choice: prompt and answer. As many as the model was trained for, at most 4096 and what memory allows. */
+  /** For the prompt and answer of one choice. By default as many as in training, up to 4096 and what memory allows. */
   readonly contextTokens?: number
-  /** Eight, or four where eight would take more than 256 MiB. */
+  /** By default eight, or four if eight would take more than 256 MiB. */
   readonly slots?: number
-  /** For states of prompts that are no longer running; 0 switches the reuse of prompts off. */
+  /** For saved states of prompts that are no longer running; 0 disables the prompt cache. */
   readonly cacheMegabytes: number
   readonly draft?: DraftOptions | null
-  /** LoRA adapters in GGUF files, whose changes are added up. */
+  /** GGUF files of LoRA adapters; their changes are added up. */
   readonly lora?: readonly string[]
-  /** The file of an installed build for graphics cards; null: the processor. */
+  /** The module of an installed build for graphics cards; null for the CPU. */
   readonly gpuModule?: string | null
   readonly log: (line: string) => void
 }
 
-/** What the process in which the model runs is told at its start. */
+/** The settings sent to the model's process when it starts. */
 export interface Settings {
   readonly path: string
   readonly threads: number
@@ -74,13 +74,13 @@ export interface Settings {
   readonly gpuModule: string | null
 }
 
-/** What that process found once the model was loaded. */
+/** The model's properties that the process reports after loading. */
 export interface ModelFacts {
   readonly parameters: number | null
   readonly contextTokens: number
   readonly slots: number
   readonly memoryBytes: number
-  /** null: it makes embeddings, and does not chat. */
+  /** null for an embedding model, which cannot chat. */
   readonly toolSyntax: ToolSyntax | null
 }
 

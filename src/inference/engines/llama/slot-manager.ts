@@ -4,25 +4,25 @@ import type { Choice } from './choice.ts'
 import { type PrefixCache, sharedLength } from './prefix-cache.ts'
 
 /**
- * Which choice runs in which slot, and which wait for one. Requests wait in the server's process (runtime/queue/admission.ts),
- * which sends no more than there are slots: here a choice waits for one that is not free yet, or for a prompt like its own.
+ * Assigns choices to slots. Requests queue in the server's process (runtime/queue/admission.ts), which sends no more than there
+ * are slots. Here a choice waits only for a slot that is about to be free, or for a prompt with the same beginning.
  */
 export interface SlotManager {
   /** In ascending order of slots. */
   occupied(): Occupied[]
   readonly waiting: number
   enqueue(choice: Choice): void
-  /** Gives all slots their memory, if some have none yet; what runs is computed again. */
+  /** Allocates all slots. Running choices are computed again. */
   grow(): Promise<void>
-  /** Frees the slots of choices that are over; the longest waiting take the lowest free slots. */
+  /** Frees the slots of choices that are over, and gives the lowest free slots to the choices that have waited longest. */
   assign(): Promise<void>
-  /** A waiting choice leaves at once, one in a slot with the next assignment. */
+  /** Removes a waiting choice at once; one in a slot leaves at the next assignment. */
   cancel(id: number): void
-  /** Empties a slot whose keys and values cannot be trusted any more. */
+  /** Empties a slot with unreliable keys and values. */
   invalidate(slot: number): void
 }
 
-// A prompt waits for one that is being computed if it saves at least this many tokens.
+// A prompt waits for one that is being computed if that saves at least this many tokens.
 const WORTH_WAITING = 32
 
 export const createSlotManager = (count: number, context: BatchContext, cache: PrefixCache): SlotManager => {
@@ -31,7 +31,7 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
 
   const occupied = (): Occupied[] => slots.flatMap((choice, slot) => (choice === null ? [] : [{ slot, choice }]))
 
-  /** Whether one of the prompts that are being computed begins as this one does: it is copied then, not computed twice. */
+  /** True if a prompt with the same beginning is being computed. That part is then copied instead of computed twice. */
   const comesLater = (choice: Choice): boolean => {
     if (!cache.enabled) return false
     const available = cache.available(choice.tokens)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
 import { threadCountFor } from './settings.ts'
 
-test('a small model leaves a core to the server, a large one leaves none', async () => {
+test('a small model leaves one core to the server, and a large one leaves none', async () => {
   const folder = await emptyFolder()
   const ofSize = async (name: string, size: number): Promise<string> => {
     const file = await open(join(folder, name), 'w')

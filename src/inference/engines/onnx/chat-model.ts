@@ -14,8 +14,8 @@ const likeliest = (scores: Float32Array): number => {
 }
 
 /**
- * The next token: the likeliest at temperature 0, else drawn from the fewest tokens whose probabilities add up to `topP`
- * ("The Curious Case of Neural Text Degeneration", Holtzman et al. 2019).
+ * Samples the next token: the most likely one at temperature 0, otherwise from the fewest tokens whose probabilities add up to
+ * `topP` ("The Curious Case of Neural Text Degeneration", Holtzman et al. 2019).
  */
 export const sample = (scores: Float32Array, temperature: number, topP: number, random: () => number): number => {
   const best = likeliest(scores)
@@ -42,7 +42,7 @@ export interface ChatModel {
 
 const USUAL_CONTEXT = 2048
 
-/** Models with several templates call the one for chats 'default'. */
+/** Models with several templates name the one for chats 'default'. */
 const templateOf = ({ chat_template: template }: Tokenizer): string | null => {
   if (typeof template === 'string') return template
   if (!Array.isArray(template)) return null
@@ -76,7 +76,7 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
     bosToken: tokenizer.bos_token ?? '',
     eosToken: tokenizer.eos_token ?? '',
     controlWords: tokenizer.all_special_tokens ?? [],
-    // The template writes the first token itself.
+    // The template writes the first token.
     firstToken: null,
     tokenize: (text) => Uint32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
   })
@@ -101,7 +101,7 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
     let made = 0
     let ended = false
     let cut: string | null = null
-    // The sampler of the library takes no seed: the token is chosen here, and it finds nothing else to choose.
+    // The library's sampler takes no seed, so the token is chosen here and is the only one left for it.
     const choice = new transformers.LogitsProcessorList()
     choice.push((_sequences, logits) => {
       const scores = logits[0]!.data
@@ -127,7 +127,7 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
       inputs: new transformers.Tensor('int64', BigInt64Array.from(prompt, BigInt), dims),
       attention_mask: new transformers.Tensor('int64', new BigInt64Array(prompt.length).fill(1n), dims),
       max_new_tokens: limit,
-      // What the model's own settings ask for is for the request to say.
+      // The request's settings override the model's own defaults.
       ...{ do_sample: false, num_beams: 1, temperature: 1, top_k: 0, top_p: 1, repetition_penalty: 1, min_length: 0 },
       logits_processor: choice,
       stopping_criteria: end,

@@ -8,14 +8,16 @@ import type { Tensor } from './transformers.ts'
 
 export interface Embedder {
   readonly contextTokens: number
-  /** @throws InferenceError context_length_exceeded for a text that is too long: cut ones would be alike */
+  /**
+   * @throws InferenceError context_length_exceeded for a text that is too long: truncated texts would get misleading vectors
+   */
   embed(inputs: readonly string[], signal: AbortSignal): Promise<Embeddings>
 }
 
-/** Where nothing says how long a text may be. */
+/** Used if the model does not define a maximum text length. */
 const USUAL_TOKENS = 512
 
-/** Models that count positions from after their padding token, as RoBERTa does, have two fewer than they say. */
+/** Models such as RoBERTa, which number positions after their padding token, have two fewer positions than configured. */
 const positionsOf = (config: Readonly<Record<string, unknown>>): number => {
   const positions = countIn(config, 'max_position_embeddings') ?? USUAL_TOKENS
   return /roberta|camembert|mpnet/.test(String(config.model_type)) ? positions - 2 : positions
@@ -46,7 +48,7 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
     contextTokens,
     embed: async (inputs, signal) => {
       const counts: number[] = []
-      // None is tokenized beyond the first that is too long.
+      // Nothing after the first text that is too long is tokenized.
       const encoded = inputs.map((text, index) => {
         const tokens = tokenizer(text)
         const count = tokens.input_ids.data.length
@@ -61,7 +63,7 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
         return tokens
       })
       const vectors: Float32Array[] = []
-      // One at a time: quantized models give a text another vector when it is in company.
+      // One at a time: in a batch, quantized models give a text a different vector.
       for (const inputs of encoded) {
         signal.throwIfAborted()
         vectors.push(vectorOf(await network(inputs)))

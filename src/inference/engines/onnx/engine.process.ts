@@ -2,14 +2,14 @@ import { type Command, type EngineRequest, type EngineResponse, failureOf, type 
 import { openRunner, type Runner } from './runner.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 
-// The process in which a model runs. It ends with the service that started it.
+// The process that runs a model. It ends with the service that started it.
 
 const send = (message: Message<ModelFacts>): void => {
   if (process.connected) process.send?.(message)
 }
 
 let runner: Runner | null = null
-/** What was asked for and is not done. One after another: the model uses all threads for each. */
+/** Pending requests. They run one after another, because the model uses all threads for each. */
 const running = new Map<number, AbortController>()
 let last: Promise<void> = Promise.resolve()
 let requests = 0
@@ -39,9 +39,9 @@ const work = async (id: number, requested: EngineRequest): Promise<void> => {
   send({ type: 'figures', figures: { requests_total: requests, requests_running: running.size } })
 }
 
-// An orderly exit would wait for the threads that compute.
+// A regular exit would wait for the compute threads.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// Ctrl-C reaches the whole process group: the service decides when this process ends.
+// Ctrl-C reaches the whole process group, but the service decides when this process ends.
 process.on('SIGINT', () => undefined)
 process.on('message', (command: Command<Settings>) => {
   if (command.type === 'open') void open(command.settings)

@@ -1,9 +1,10 @@
+import { errorMessage } from '../../../domain/error-message.ts'
 import type { ModelFolder } from './model-folder.ts'
 import { invalidModel } from './model-json.ts'
 import type { Settings } from './settings.ts'
 import type { Tokenizer, Transformers } from './transformers.ts'
 
-/** A model that is being loaded: what each kind of model needs to begin. */
+/** What each kind of model needs to load. */
 export interface Loading {
   readonly transformers: Transformers
   readonly model: ModelFolder
@@ -14,7 +15,7 @@ const explained = async <Thing>(what: string, loading: Promise<Thing>): Promise<
   try {
     return await loading
   } catch (error) {
-    throw invalidModel(`${what} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+    throw invalidModel(`${what} cannot be loaded: ${errorMessage(error)}`)
   }
 }
 

@@ -12,7 +12,7 @@ export interface ModelFolder {
   readonly files: OnnxFiles
 }
 
-/** The folder with config.json that a path means, and the file in it where the path names one. */
+/** Returns the folder with config.json, and the file in it if the path names one. */
 const locate = async (path: string): Promise<{ readonly folder: string; readonly file: string | null }> => {
   const given = resolve(path)
   const info = await stat(given).catch(() => null)
@@ -24,7 +24,7 @@ const locate = async (path: string): Promise<{ readonly folder: string; readonly
 
 const kindOf = (names: readonly string[], config: JsonObject): ModelKind => {
   if (config.model_type === 'whisper') return 'speech'
-  // A language model that was made into one for embeddings says so in files of its own.
+  // A language model that was converted to embeddings has separate files that show it.
   if (names.includes('modules.json') || names.includes('config_sentence_transformers.json')) return 'embeddings'
   const [architecture = ''] = Array.isArray(config.architectures) ? config.architectures.map(String) : []
   if (/ForCausalLM$|LMHeadModel$/.test(architecture)) return 'chat'
@@ -46,8 +46,8 @@ const NEEDED: Readonly<Record<ModelKind, { readonly stems: readonly string[]; re
 }
 
 /**
- * Looks at a model's folder without loading it.
- * @throws InferenceError invalid_model for what is missing or damaged, unsupported for other kinds of models
+ * Inspects a model's folder without loading it.
+ * @throws InferenceError invalid_model for missing or damaged files, unsupported for other kinds of models
  */
 export const readModelFolder = async (path: string): Promise<ModelFolder> => {
   const { folder, file } = await locate(path)

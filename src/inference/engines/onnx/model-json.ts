@@ -6,7 +6,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const invalidModel = (message: string): InferenceError =>
   new InferenceError('invalid_model', message, { param: 'model' })
 
-/** The JSON in a model's file; null when there is no such file. @throws InferenceError invalid_model */
+/** Reads JSON from a model's file; null if the file does not exist. @throws InferenceError invalid_model */
 export const readJson = async (path: string): Promise<unknown> => {
   let text: string
   try {
@@ -25,7 +25,7 @@ export const readJson = async (path: string): Promise<unknown> => {
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The object in a model's file; empty when there is no such file. */
+/** Reads an object from a model's file; empty if the file does not exist. */
 export const readObject = async (path: string): Promise<JsonObject> => {
   const value = await readJson(path)
   if (value === null) return {}
@@ -33,7 +33,7 @@ export const readObject = async (path: string): Promise<JsonObject> => {
   throw invalidModel(`${path} is damaged: it does not hold a JSON object.`)
 }
 
-/** A positive whole number, or null. */
+/** Returns a positive integer, or null. */
 export const countIn = (object: JsonObject, key: string): number | null => {
   const value = object[key]
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : null

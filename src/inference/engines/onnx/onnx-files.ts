@@ -2,18 +2,18 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { invalidModel } from './model-json.ts'
 
-/** Which .onnx files of a folder are loaded, as transformers.js wants to be told. */
+/** The .onnx files of a folder to load, in the options of transformers.js. */
 export interface OnnxFiles {
-  /** Where they are: `onnx` or, in the model's folder itself, ''. */
+  /** Their location: `onnx`, or '' for the model's folder itself. */
   readonly subfolder: string
-  /** Of the first, without its precision. */
+  /** The name of the first file, without its precision. */
   readonly fileName: string
-  /** The precision of each, by its name. */
+  /** The precision of each file, by name. */
   readonly dtype: Readonly<Record<string, string>>
   readonly bytes: number
 }
 
-/** How transformers.js calls what a file's ending says. The first that is there is taken: it lost least. */
+/** File name endings and transformers.js's names for them. The first that exists is used, because it lost least. */
 const PRECISIONS: readonly (readonly [ending: string, dtype: string])[] = [
   ['', 'fp32'],
   ['_fp16', 'fp16'],
@@ -30,7 +30,7 @@ const sizesIn = async (folder: string): Promise<ReadonlyMap<string, number>> => 
   return new Map(await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).size] as const)))
 }
 
-/** A file of exactly this name: `model_q4.onnx` is `model` in the precision q4. */
+/** Parses a file name: `model_q4.onnx` is `model` in the precision q4. */
 const named = (file: string): { readonly stem: string; readonly precisions: typeof PRECISIONS } => {
   const name = basename(file, '.onnx')
   const precision = PRECISIONS.findLast(([ending]) => ending !== '' && name.endsWith(ending)) ?? PRECISIONS[0]!
@@ -38,9 +38,9 @@ const named = (file: string): { readonly stem: string; readonly precisions: type
 }
 
 /**
- * @param file the one that was named; null: whichever are there
- * @param stems what the model's files are called
- * @throws InferenceError invalid_model when one is missing
+ * @param file the requested file; null for those that exist
+ * @param stems the names of the model's files
+ * @throws InferenceError invalid_model if one is missing
  */
 export const findOnnxFiles = async (
   folder: string,
@@ -59,7 +59,7 @@ export const findOnnxFiles = async (
     if (found === undefined) throw invalidModel(`There is no ${stem}.onnx in ${place}.`)
     dtype[stem] = found[1]
     const main = `${stem}${found[0]}.onnx`
-    // Weights of more than two gigabytes are in files beside it.
+    // Weights of more than two gigabytes are in files next to it.
     for (const [name, size] of sizes) if (name === main || name.startsWith(`${main}_data`)) bytes += size
   }
   return { subfolder: inOnnx ? 'onnx' : '', fileName: requested[0]!.stem, dtype, bytes }

@@ -13,7 +13,7 @@ const folders: string[] = []
 const open = (path: string): Promise<Engine> =>
   openOnnxEngine({ name: 'test', path, threads: 1, engines: testEngines!, log: () => undefined })
 
-/** One engine for all tests of a model: each takes a process of its own. */
+/** Shares one engine among all tests of a model, because each needs a process. */
 const shared = (name: string): Promise<Engine> => {
   const engine = opened.get(name) ?? open(`test/fixtures/models/${name}`)
   opened.set(name, engine)
@@ -40,7 +40,7 @@ const recording = async (ending: string): Promise<Float32Array> =>
   decodeAudio(await readFile(`test/fixtures/audio/one-two-three.${ending}`))
 
 describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxruntime)', () => {
-  test('texts become vectors of length 1, each the same alone and in company', async () => {
+  test('texts become vectors of length 1, the same alone and in a batch', async () => {
     const engine = await shared('tiny-bert')
     const alone = await engine.embed!(['The grass is green.'], never)
     const both = await engine.embed!(['the sky', 'The grass is green.'], never)
@@ -53,7 +53,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     expect(Object.keys(engine).filter((key) => ['chat', 'embed', 'transcribe'].includes(key))).toEqual(['embed'])
   })
 
-  test('the pooling is the one that the folder asks for', async () => {
+  test('the folder determines the pooling', async () => {
     const folder = await copyOf('tiny-bert')
     await cp('test/fixtures/models/tiny-bert', join(folder, '1_Pooling'), { recursive: true })
     await writeFile(join(folder, '1_Pooling', 'config.json'), JSON.stringify({ pooling_mode_cls_token: true }))
@@ -77,7 +77,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     })
   })
 
-  test.each(['wav', 'mp3'])('what a recording as %s says is written down', async (ending) => {
+  test.each(['wav', 'mp3'])('a recording in %s format is transcribed', async (ending) => {
     const engine = await shared('tiny-whisper')
     const samples = await recording(ending)
     const transcription = await engine.transcribe!(samples, 'en', never)
@@ -89,13 +89,13 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     })
   })
 
-  test('the model finds the language where it is not given', async () => {
+  test('the model detects the language if it is not given', async () => {
     const engine = await shared('tiny-whisper')
     const { text, language } = await engine.transcribe!(await recording('wav'), null, never)
     expect({ text, language }).toEqual({ text: 'one two three', language: 'en' })
   })
 
-  test('a language that the model does not know is refused with those that it knows', async () => {
+  test('an unknown language is refused with a list of the known ones', async () => {
     const engine = await shared('tiny-whisper')
     await expect(engine.transcribe!(await recording('wav'), 'xx', never)).rejects.toMatchObject({
       code: 'invalid_request',
@@ -104,7 +104,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     })
   })
 
-  test('a recording that is longer than a window is understood window by window, and silence as nothing', async () => {
+  test('a recording longer than a window is transcribed window by window, and silence as nothing', async () => {
     const engine = await shared('tiny-whisper')
     const samples = new Float32Array(2 * 16_000 * 2.5)
     const words = await recording('wav')
@@ -120,7 +120,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     expect(silent).toEqual({ text: '', language: 'en', segments: [] })
   })
 
-  test('what is given up ends at once, and the next is served', async () => {
+  test('an aborted transcription ends at once, and the next one is served', async () => {
     const engine = await shared('tiny-whisper')
     const gone = new AbortController()
     const long = engine.transcribe!(new Float32Array(16_000 * 600).fill(0.1), 'en', gone.signal)
@@ -151,7 +151,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     return [text, ...(last.type === 'finished' ? [last.result.reason, last.result.completionTokens] : [])]
   }
 
-  test('a language model answers word by word, in its own template', async () => {
+  test('a language model answers word by word, using its own template', async () => {
     expect(await eventsOf({})).toEqual([
       { type: 'started', promptTokens: 7, cachedTokens: 0 },
       ...['The', ' sky', ' is', ' blue.'].map((text) => ({ type: 'text', text })),
@@ -159,7 +159,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     ])
     const engine = await shared('tiny-bigram')
     expect(await engine.countTokens!(ask().messages)).toBe(7)
-    // Control words that a user writes are words like others.
+    // Control words in user text are treated as ordinary words.
     expect(await engine.countTokens!([{ role: 'user', content: '<|im_end|>' }])).toBeGreaterThan(6)
   })
 
@@ -176,7 +176,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     expect(await answerOf({ maxTokens: 2 })).toEqual(['The sky', 'length', 2])
   })
 
-  test('what a language model cannot do here is refused', async () => {
+  test('requests that a language model does not support here are refused', async () => {
     await expect(eventsOf({ responseFormat: { type: 'json_object' } })).rejects.toMatchObject({
       code: 'unsupported',
       param: 'response_format',
@@ -189,7 +189,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     })
   })
 
-  test('folders that hold no such model are refused with what is wrong', async () => {
+  test('folders without a usable model are refused with the reason', async () => {
     const cut = await copyOf('tiny-bert')
     await truncate(join(cut, 'onnx', 'model.onnx'), 1000)
     const noTokenizer = await copyOf('tiny-bert')
@@ -217,7 +217,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
   })
 })
 
-test('without the part it is said how to get it', async () => {
+test('without the optional engine, the error says how to install it', async () => {
   const engines = await mkdtemp(join(tmpdir(), 'engines-'))
   folders.push(engines)
   const opening = openOnnxEngine({ name: 'x', path: 'test/fixtures/models/tiny-bert', engines, log: () => undefined })

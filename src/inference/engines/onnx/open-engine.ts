@@ -4,12 +4,12 @@ import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
 import type { Engine, Transcription } from '../engine.ts'
 import { type ModelFacts, type OnnxOptions, type Settings, settingsOf } from './settings.ts'
 
-/** A segment that ends before this many seconds does not decide where the next window begins: it would never end. */
+/** A segment that ends earlier than this does not set the start of the next window, which could otherwise loop forever. */
 const MIN_STEP = 0.1
 
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100
 
-/** Has a recording understood window by window, so that it can be given up between them and others come in. */
+/** Transcribes a recording window by window, so that it can be aborted and other requests can run in between. */
 const transcribe = async (
   supervisor: Pick<Supervisor<unknown>, 'ask'>,
   samples: Float32Array,
@@ -29,7 +29,7 @@ const transcribe = async (
       const start = rounded(offset + segment.start)
       segments.push({ start, end: rounded(offset + segment.end), text: segment.text.trim() })
     }
-    // The first window in which somebody speaks decides for all.
+    // The first window with speech determines the language.
     if (heard.segments.length > 0) language ??= heard.language
     const isLast = at + windowSamples >= samples.length && heard.nextStart >= window.length / SAMPLE_RATE
     if (isLast) break
@@ -61,7 +61,7 @@ const abilitiesOf = (supervisor: Supervisor<ModelFacts>): Abilities => {
 }
 
 /**
- * An ONNX model in a process of its own, which is replaced when it dies: embeddings, Whisper, or a language model.
+ * Opens an ONNX model in a separate process, which is replaced when it dies: embeddings, Whisper, or a language model.
  * @throws InferenceError engine_missing, invalid_model, unsupported
  */
 export const openOnnxEngine = async (options: OnnxOptions): Promise<Engine> => {
@@ -74,7 +74,7 @@ export const openOnnxEngine = async (options: OnnxOptions): Promise<Engine> => {
   const { contextTokens, memoryBytes } = supervisor.facts
   return {
     name: 'onnxruntime',
-    // The container does not say how many parameters there are.
+    // The container does not contain the number of parameters.
     model: { name: options.name, path: options.path, parameters: null, contextTokens, memoryBytes },
     slots: 1,
     ...abilitiesOf(supervisor),

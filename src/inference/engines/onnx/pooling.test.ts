@@ -10,18 +10,18 @@ test.each([
   ['cls', [1, 2]],
   ['last', [2, 1]],
   ['max', [3, 2]],
-  // The sum: its direction is that of the mean.
+  // The sum, which has the same direction as the mean.
   ['mean', [6, -3]],
 ] as const)('%s pooling', (pooling, expected) => {
   expect([...pool(STATES, 2, pooling)]).toEqual(expected)
 })
 
-test('vectors get the length 1, but for the one that has none', () => {
+test('vectors are scaled to length 1, except the zero vector', () => {
   expect([...normalized(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
   expect([...normalized(Float32Array.of(0, 0))]).toEqual([0, 0])
 })
 
-test('the folder says which pooling it wants', async () => {
+test('the folder determines the pooling', async () => {
   const folder = await emptyFolder()
   await mkdir(join(folder, '1_Pooling'), { recursive: true })
   const reading = async (config: object): Promise<string> => {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { InferenceError } from '../../errors.ts'
 import { isObject, readJson, readObject } from './model-json.ts'
 
-/** How the vectors of a text's tokens become one. */
+/** How the vectors of a text's tokens are combined. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'last'
 
 const KEYS: Readonly<Record<string, Pooling>> = {
@@ -12,12 +12,12 @@ const KEYS: Readonly<Record<string, Pooling>> = {
   pooling_mode_mean_tokens: 'mean',
 }
 
-/** What is applied anyway, or is the model itself. */
+/** Modules that are applied anyway, or that are the model itself. */
 const KNOWN_MODULES = /\.(Transformer|Pooling|Normalize)$/
 
 /**
- * What the folder says in the files of sentence-transformers; the mean where it says nothing.
- * @throws InferenceError unsupported when it wants more than a pooling
+ * Reads the pooling from the folder's sentence-transformers files; the mean if there is none.
+ * @throws InferenceError unsupported for further layers
  */
 export const readPooling = async (folder: string): Promise<Pooling> => {
   const modules = await readJson(join(folder, 'modules.json'))
@@ -42,7 +42,7 @@ export const readPooling = async (folder: string): Promise<Pooling> => {
   })
 }
 
-/** @param states one row of `width` numbers for each of the text's tokens */
+/** @param states a row of `width` numbers for each of the text's tokens */
 export const pool = (states: Float32Array, width: number, pooling: Pooling): Float32Array => {
   const tokens = states.length / width
   const row = (token: number): Float32Array => states.subarray(token * width, (token + 1) * width)
@@ -55,11 +55,11 @@ export const pool = (states: Float32Array, width: number, pooling: Pooling): Flo
       pooled[at] = pooling === 'max' ? Math.max(pooled[at]!, one[at]!) : pooled[at]! + one[at]!
     }
   }
-  // What is divided by the number of tokens is made to length 1 afterwards.
+  // For the mean, the sum is enough: vectors are normalized afterward.
   return pooled
 }
 
-/** To length 1 (L2). */
+/** Scales a vector to length 1 (L2). */
 export const normalized = (vector: Float32Array): Float32Array => {
   const length = Math.hypot(...vector)
   return length === 0 ? vector : vector.map((value) => value / length)

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { answerOnce } from '../child/run-once.ts'
 import type { GraphCommand, GraphRun, GraphTensor, GraphTensors } from './run-graph.ts'
 
-/** What this program uses of onnxruntime-node 1.30, which is imported from where the user installed it. */
+/** The parts of onnxruntime-node 1.30 that are used here. It is imported from where the user installed it. */
 interface Runtime {
   readonly InferenceSession: {
     create(model: string | Uint8Array, options: object): Promise<Session>
@@ -41,7 +42,7 @@ const run = async ({ runtime, model, samples, threads }: GraphCommand): Promise<
 
 answerOnce((command: GraphCommand) =>
   run(command).catch((error: unknown) => {
-    const message = `onnxruntime cannot run the model: ${error instanceof Error ? error.message : String(error)}`
+    const message = `onnxruntime cannot run the model: ${errorMessage(error)}`
     throw new InferenceError('invalid_model', message)
   }),
 )

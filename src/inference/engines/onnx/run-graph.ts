@@ -4,7 +4,7 @@ import { runOnce } from '../child/run-once.ts'
 import { engineState } from '../optional/installed-engine.ts'
 import { installLine, LITERT, ONNXRUNTIME, type OptionalEngine } from '../optional/optional-engine.ts'
 
-/** A tensor as engines take and give it: `float32`, `int64` (as BigInt64Array), `bool` (as Uint8Array), `string`. */
+/** An input or output tensor: `float32`, `int64` (as BigInt64Array), `bool` (as Uint8Array), `string`. */
 export interface GraphTensor {
   readonly type: string
   readonly dims: readonly number[]
@@ -18,9 +18,9 @@ export type GraphFormat = 'onnx' | 'tflite'
 interface GraphEngine {
   readonly title: string
   readonly part: OptionalEngine
-  /** What runs models, beside this file. */
+  /** The process file that runs models, next to this file. */
   readonly file: string
-  /** What it loads, by the file that is imported of the part. */
+  /** The module it loads, given the imported file of the optional engine. */
   moduleOf(path: string): string
 }
 
@@ -41,7 +41,7 @@ const GRAPH_ENGINES: Readonly<Record<GraphFormat, GraphEngine>> = {
 
 export interface RunGraphOptions {
   readonly format?: GraphFormat
-  /** The folder of optional parts, in which the engine is looked for. */
+  /** The folder of optional engines. */
   readonly engines: string
   readonly threads?: number
   readonly signal?: AbortSignal
@@ -49,13 +49,13 @@ export interface RunGraphOptions {
 }
 
 export interface GraphRun {
-  /** Of each sample, by name. */
+  /** The outputs of each sample, by name. */
   readonly outputs: readonly GraphTensors[]
-  /** What each sample took. */
+  /** The time of each sample. */
   readonly milliseconds: readonly number[]
 }
 
-/** What the process is told. */
+/** The command for the process. */
 export interface GraphCommand {
   readonly runtime: string
   readonly model: string | Uint8Array
@@ -66,9 +66,10 @@ export interface GraphCommand {
 const TIMEOUT_MS = 5 * 60 * 1000
 
 /**
- * Runs a model (a path or bytes) on each sample in a process of its own, on the processor: ONNX by onnxruntime, TFLite by LiteRT.
- * `{ notRun }` where the engine is not installed. Throws InferenceError invalid_model with what the engine says of the model or its
- * inputs; engine_failed where the process dies or the time is over; the signal's reason when it aborts.
+ * Runs a model (a path or bytes) on each sample in a separate process on the CPU: ONNX with onnxruntime, TFLite with LiteRT.
+ * Returns `{ notRun }` if the engine is not installed.
+ * @throws InferenceError invalid_model with the engine's error about the model or its inputs; engine_failed if the process dies
+ * or times out; the signal's reason on abort
  */
 export const runGraph = async (
   model: string | Uint8Array,

@@ -1,8 +1,9 @@
-// Runs .tflite files with LiteRT, which is made for web pages: its script is evaluated here, on the processor.
+// Runs .tflite files on the CPU with LiteRT, which is made for web pages: this process evaluates its script.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { compileFunction } from 'node:vm'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { answerOnce } from '../child/run-once.ts'
 import type { GraphCommand, GraphRun, GraphTensor, GraphTensors } from './run-graph.ts'
@@ -18,13 +19,13 @@ interface TensorType {
 interface TensorBuffer {
   tensorType(): TensorType
   packedSize(): number
-  /** The place in memory. */
+  /** Locks the buffer and returns its address. */
   lock(mode: unknown): number
   unlock(): void
   delete(): void
 }
 
-/** What this program uses of the WebAssembly module of @litertjs/core 2.5. */
+/** The parts of the WebAssembly module of @litertjs/core 2.5 that are used here. */
 interface LiteRt {
   readonly HEAPU8: Uint8Array
   _malloc(size: number): number
@@ -48,7 +49,7 @@ interface CompiledModel {
   run(signature: number, inputs: readonly TensorBuffer[]): Promise<readonly TensorBuffer[]>
 }
 
-/** By LiteRT's number of the element type. */
+/** By LiteRT's number for the element type. */
 const ELEMENTS = {
   1: ['float32', Float32Array],
   2: ['int32', Int32Array],
@@ -98,7 +99,7 @@ const run = async ({ runtime, model, samples }: GraphCommand, hear: (line: strin
   const write = (name: string, index: number, tensor: GraphTensor | undefined): TensorBuffer => {
     const declared = loaded.getInputTensorType(0, index)
     const [, TypedArray] = elementsOf(declared, name)
-    // A negative size is open; what this build gives for others than 1 cannot be read.
+    // A negative size is dynamic. This build's outputs can be read only for size 1.
     const sizes = sizesOf(declared).map((size) => Math.max(size, 1))
     if (tensor?.dims.join() !== sizes.join()) {
       throw new Error(`the input '${name}' has the shape [${sizes.join(', ')}], not [${tensor?.dims.join(', ') ?? ''}]`)
@@ -106,7 +107,7 @@ const run = async ({ runtime, model, samples }: GraphCommand, hear: (line: strin
     const dimensions = new wasm.VectorInt32()
     for (const size of sizes) dimensions.push_back(size)
     const type = wasm.LiteRtRankedTensorType.create(declared.elementType(), wasm.LiteRtLayout.create(dimensions))
-    // Converted models take float32 for half and double precision.
+    // Converted models take float32 in place of half and double precision.
     const data = new (TypedArray as Float32ArrayConstructor)(tensor.data as ArrayLike<number>)
     const { HOST_MEMORY } = wasm.LiteRtTensorBufferType
     const buffer = wasm.LiteRtTensorBuffer.createManaged(environment, HOST_MEMORY, type, data.byteLength)
@@ -135,10 +136,21 @@ const run = async ({ runtime, model, samples }: GraphCommand, hear: (line: strin
   return { outputs, milliseconds }
 }
 
+/** LiteRT runs a model without an operator that failed to prepare or to run, and returns memory that nothing wrote. */
+const FAILED = /^ERROR.*failed to (prepare|allocate|invoke)/i
+
+const requireRun = (lines: readonly string[]): void => {
+  if (lines.some((line) => FAILED.test(line))) throw new Error('an operator does not support its inputs')
+}
+
 answerOnce((command: GraphCommand) => {
   const lines: string[] = []
-  return run(command, (line) => void lines.push(line)).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error)
+  const running = run(command, (line) => void lines.push(line)).then((result) => {
+    requireRun(lines)
+    return result
+  })
+  return running.catch((error: unknown) => {
+    const reason = errorMessage(error)
     const said = lines.filter((line) => line.startsWith('ERROR')).slice(-2)
     throw new InferenceError('invalid_model', `LiteRT cannot run the model: ${[reason, ...said].join('. ')}`)
   })

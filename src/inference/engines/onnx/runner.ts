@@ -7,7 +7,7 @@ import type { ModelFacts, ModelKind, Settings } from './settings.ts'
 import { loadTransformers } from './transformers.ts'
 import { openListener } from './whisper.ts'
 
-/** A loaded model at work. */
+/** A loaded model that serves requests. */
 export interface Runner {
   readonly facts: ModelFacts
   /** @throws InferenceError */
@@ -26,7 +26,7 @@ export const openRunner = async (settings: Settings): Promise<Runner> => {
   const loading = { transformers: await loadTransformers(settings.modulePath), model, settings }
   const { kind } = model
   const ready = (contextTokens: number, windowSamples: number, work: Work): Runner => {
-    // What the model took; no less than its files, which may not all have been read yet.
+    // The memory growth during loading, but at least the size of its files, which may not all have been read yet.
     const memoryBytes = Math.max(model.files.bytes, process.memoryUsage.rss() - before)
     return { facts: { kind, contextTokens, windowSamples, memoryBytes }, work }
   }

@@ -5,31 +5,31 @@ import { ONNXRUNTIME } from '../optional/optional-engine.ts'
 export interface OnnxOptions {
   /** As the user named it. */
   readonly name: string
-  /** A folder as Hugging Face keeps models, or one .onnx file in it. */
+  /** A folder in Hugging Face's layout, or one .onnx file in it. */
   readonly path: string
-  /** One core is left to the server unless told otherwise. */
+  /** By default all cores but one, which is left to the server. */
   readonly threads?: number
-  /** The folder of optional parts, in which onnxruntime is looked for. */
+  /** The folder of optional engines, which contains onnxruntime. */
   readonly engines: string
   readonly log: (line: string) => void
 }
 
-/** What the process in which the model runs is told at its start. */
+/** The settings sent to the model's process when it starts. */
 export interface Settings {
   readonly path: string
   readonly threads: number
-  /** The file that transformers.js is imported from. */
+  /** The file of transformers.js to import. */
   readonly modulePath: string
 }
 
 export type ModelKind = 'embeddings' | 'speech' | 'chat'
 
-/** What that process found once the model was loaded. */
+/** The model's properties that the process reports after loading. */
 export interface ModelFacts {
   readonly kind: ModelKind
   readonly contextTokens: number
   readonly memoryBytes: number
-  /** Samples of sound that the model hears at a time; 0 where it hears nothing. */
+  /** Audio samples per window; 0 if the model does not take audio. */
   readonly windowSamples: number
 }
 

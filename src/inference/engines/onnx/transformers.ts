@@ -3,8 +3,8 @@ import { InferenceError } from '../../errors.ts'
 import { installLine, ONNXRUNTIME } from '../optional/optional-engine.ts'
 
 /**
- * What this program uses of transformers.js 4.3.1. It is no dependency: it is imported from where the user installed it, so
- * its own types are not at hand.
+ * The parts of transformers.js 4.3.1 that are used here. It is not a dependency but imported from where the user installed it,
+ * so its own types are not available.
  */
 export interface Transformers {
   readonly env: { allowRemoteModels: boolean; useFSCache: boolean; logLevel: number }
@@ -27,7 +27,7 @@ export interface Tensor {
   readonly data: Float32Array | BigInt64Array
 }
 
-/** Changes the scores of the next token in place: one row for each sequence, of which there is one here. */
+/** Changes the scores of the next token in place: one row per sequence, of which there is one here. */
 export type LogitsProcessor = (sequences: readonly (readonly bigint[])[], logits: LogitsRows) => LogitsRows
 
 export interface LogitsRows {
@@ -75,7 +75,7 @@ const NEEDED = [
 
 const SILENT = 50
 
-/** Imports it, for files on this machine alone. @throws InferenceError engine_missing */
+/** Imports the library, restricted to local files. @throws InferenceError engine_missing */
 export const loadTransformers = async (modulePath: string): Promise<Transformers> => {
   const loaded: Partial<Transformers> = await import(pathToFileURL(modulePath).href).catch((error: unknown) => {
     throw new InferenceError(

@@ -1,27 +1,27 @@
 // Decoding as in "Robust Speech Recognition via Large-Scale Weak Supervision" (Radford et al. 2022), section 4.5.
 
-/** The tokens that steer Whisper, as generation_config.json numbers them. */
+/** The tokens that control Whisper, with their numbers from generation_config.json. */
 export interface WhisperTokens {
   readonly end: number
   readonly start: number
-  /** By language code; empty for models of English alone. */
+  /** By language code; empty for English-only models. */
   readonly languages: ReadonlyMap<string, number>
   readonly transcribe: number | null
   readonly noTimestamps: number
-  /** The first timestamp, of second 0; each further one is SECONDS_PER_TIMESTAMP later. */
+  /** The timestamp of second 0; each further one is SECONDS_PER_TIMESTAMP later. */
   readonly firstTimestamp: number
   readonly suppressed: readonly number[]
   readonly suppressedAtBegin: readonly number[]
-  /** The latest timestamp that a window may begin with, as a count of steps. */
+  /** The latest timestamp that a window may start with, in steps. */
   readonly latestFirstTimestamp: number
 }
 
-/** What becomes of one window. The model itself finds the language, in the first step, where it is not given. */
+/** The state of one window. If no language is given, the model detects it in the first step. */
 export interface WhisperRun {
   language: string
-  /** False once the model wanted to begin with a word: it was not taught timestamps, and what it says with them is of no use. */
+  /** Becomes false if the model would start with a word: it was not trained on timestamps, and its output is useless. */
   knowsTimestamps: boolean
-  /** Changes the scores of the next token so that only what is allowed can be chosen. */
+  /** Changes the scores of the next token so that only allowed tokens can be chosen. */
   limit(sequence: readonly number[], scores: Float32Array): void
 }
 
@@ -33,7 +33,7 @@ const only = (scores: Float32Array, token: number): void => {
 const likeliest = (scores: Float32Array, languages: ReadonlyMap<string, number>): string =>
   [...languages].reduce((best, other) => (scores[other[1]]! > scores[best[1]]! ? other : best))[0]
 
-/** Of timestamps together, and of the likeliest word (or, with `all`, of all words). */
+/** The probability weight of all timestamps, and of the most likely word (or, with `all`, of all words). */
 const weigh = (scores: Float32Array, firstTimestamp: number, all: boolean): { times: number; words: number } => {
   const highest = scores.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY)
   let times = 0
@@ -46,7 +46,7 @@ const weigh = (scores: Float32Array, firstTimestamp: number, all: boolean): { ti
   return { times, words }
 }
 
-/** Timestamps come in pairs, never go back, and are taken when together they are likelier than any word. */
+/** Timestamps come in pairs, never go back, and are chosen if together they are more likely than any word. */
 const limitTimestamps = (tokens: WhisperTokens, decoded: readonly number[], scores: Float32Array): void => {
   const { firstTimestamp, end } = tokens
   const isTime = (token: number | undefined): boolean => token !== undefined && token >= firstTimestamp
@@ -57,7 +57,7 @@ const limitTimestamps = (tokens: WhisperTokens, decoded: readonly number[], scor
     return
   }
   if (isTime(decoded.at(-1))) {
-    // A segment has been opened, and is not empty; or one was closed, and the next is opened or all is over.
+    // A segment was just opened and must not be empty; or one was closed, and the next segment or the end follows.
     if (decoded.length === 1 || isTime(decoded.at(-2))) forbid(firstTimestamp, scores.length)
     else forbid(0, end)
   }
@@ -73,7 +73,7 @@ const limitTimestamps = (tokens: WhisperTokens, decoded: readonly number[], scor
 export const createRun = (tokens: WhisperTokens, requested: string | null, withTimestamps: boolean): WhisperRun => {
   const { languages, transcribe, noTimestamps } = tokens
   const isMultilingual = languages.size > 0
-  /** Tokens that are set after the start: language, task, and whether there are timestamps. */
+  /** The number of fixed tokens after the start: language, task, and whether there are timestamps. */
   const preamble = (isMultilingual ? 1 : 0) + (transcribe !== null && isMultilingual ? 1 : 0) + (withTimestamps ? 0 : 1)
   const run: WhisperRun = {
     language: requested ?? 'en',

@@ -12,9 +12,9 @@ export const SECONDS_PER_TIMESTAMP = 0.02
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100
 
 /**
- * Cuts what was said in a window at its timestamps. What follows the last closed segment may have been cut off by the
- * window's end: the next window begins there, and hears it again.
- * @param decoded without the tokens before and after it
+ * Splits a window's tokens at their timestamps. Speech after the last closed segment may have been cut off by the window's end,
+ * so the next window starts there and transcribes it again.
+ * @param decoded the tokens without the preamble and the end
  */
 export const segmentsOf = (
   { firstTimestamp }: Pick<WhisperTokens, 'firstTimestamp'>,
@@ -43,7 +43,7 @@ export const segmentsOf = (
     start = time
   }
   const lastEnd = segments.at(-1)?.end ?? 0
-  // Two timestamps at the end: the model says that there is more after the second one.
+  // With two timestamps at the end, the model says that more follows after the second one.
   const isCut = !isClosed || (isTime(decoded.at(-1)) && isTime(decoded.at(-2)))
   if (isCut && lastEnd > 0) return { segments, nextStart: lastEnd }
   if (open.length > 0) segments.push({ start: Math.min(start, windowSeconds), end: windowSeconds, tokens: open })

@@ -14,9 +14,9 @@ export interface Listener {
   listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Heard>
 }
 
-/** Quieter windows than this (-60 dB) hold nothing to be understood, and Whisper would make something up. */
+/** Windows quieter than this (-60 dB) contain no speech, and Whisper would make something up. */
 const SILENCE = 1e-3
-/** Seconds of 0.02: how late the first word of a window may begin. */
+/** How late the first word of a window may start, in steps of 0.02 s. */
 const LATEST_FIRST_TIMESTAMP = 50
 const USUAL_WINDOW_SECONDS = 30
 const USUAL_POSITIONS = 448
@@ -78,7 +78,7 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
   const network = await loadWeights(transformers.WhisperForConditionalGeneration, loading)
   const isWord = (token: number): boolean => token < tokens.firstTimestamp && token !== tokens.end
 
-  /** The tokens after the preamble, without the end. */
+  /** Returns the tokens after the preamble, without the end. */
   const decode = async (features: unknown, run: WhisperRun, from: number, signal: AbortSignal): Promise<number[]> => {
     const sequence: number[] = []
     const rules = new transformers.LogitsProcessorList()
@@ -90,14 +90,14 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
     await network.generate({
       inputs: features,
       decoder_input_ids: [tokens.start],
-      // Half of the positions, as in OpenAI's program: what is longer is the same words again and again.
+      // Half of the positions, as in OpenAI's program. Anything longer is a repetition.
       max_new_tokens: Math.floor(contextTokens / 2) + from - 1,
       return_timestamps: false,
       begin_suppress_tokens: null,
       do_sample: false,
       num_beams: 1,
       logits_processor: rules,
-      // Stopping criteria are not passed on by Whisper's part of the library; a streamer is.
+      // The library's Whisper model ignores stopping criteria, but not a streamer.
       streamer: {
         put: (rows: readonly (readonly bigint[])[]) => void sequence.push(...rows[0]!.map(Number)),
         end: () => undefined,

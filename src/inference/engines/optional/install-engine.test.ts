@@ -20,7 +20,7 @@ const PART: OptionalEngine = {
   unused: ['the-thing/unused'],
 }
 
-/** One file of a tar archive: POSIX.1-1988, section "ustar". */
+/** A file in a tar archive: POSIX.1-1988, section "ustar". */
 const tarEntry = (name: string, content: string): Buffer => {
   const head = Buffer.alloc(512)
   const octal = (value: number, at: number, length: number) =>
@@ -42,7 +42,7 @@ const tarEntry = (name: string, content: string): Buffer => {
   return Buffer.concat([head, Buffer.from(content), Buffer.alloc((512 - (content.length % 512)) % 512)])
 }
 
-/** A registry with one package, whose module is `source`. */
+/** A registry with one package, which contains a module with the text `source`. */
 let source = 'export const thing = 1'
 let installs = 0
 let registry: Server
@@ -95,7 +95,7 @@ const start = async () => {
   return { engines, notes, options }
 }
 
-test('a part that two install at the same time is there afterwards, without its scripts and what is unused', async () => {
+test('an engine installed twice at the same time is complete, without install scripts or unused files', async () => {
   const { engines, notes, options } = await start()
   source = 'export const thing = 1'
   installs = 0
@@ -114,7 +114,7 @@ test('a part that two install at the same time is there afterwards, without its 
   expect(await readFile(modulePath, 'utf8')).toBe(source)
 })
 
-test('a part that cannot be loaded is not installed, and nothing of it stays', async () => {
+test('an engine that cannot be loaded is not installed, and leaves nothing behind', async () => {
   const { engines, options } = await start()
   source = "throw new Error('no library for this system')"
   await expect(installEngine(PART, options)).rejects.toMatchObject({
@@ -125,7 +125,7 @@ test('a part that cannot be loaded is not installed, and nothing of it stays', a
   expect(await engineState(PART, engines)).toEqual({ state: 'missing' })
 })
 
-test('what npm says is told when it fails', async () => {
+test("npm's output is shown when it fails", async () => {
   const { engines, options } = await start()
   const unknown = { ...PART, packages: { 'no-such-thing': '1.0.0' } }
   await expect(installEngine(unknown, options)).rejects.toMatchObject({
@@ -135,7 +135,7 @@ test('what npm says is told when it fails', async () => {
   expect(await readdir(engines)).toEqual([])
 })
 
-test('a damaged part says so, and is replaced by installing it again; removing it leaves nothing', async () => {
+test('a damaged engine is reported, reinstalling replaces it, and removing it leaves nothing behind', async () => {
   const { engines, options } = await start()
   source = 'export const thing = 2'
   const folder = join(engines, 'thing')
@@ -145,7 +145,7 @@ test('a damaged part says so, and is replaced by installing it again; removing i
     code: 'engine_missing',
     message: `thing in ${folder} is damaged: it has the-thing 1.0.0 instead of 1.2.3. Install it again: svc engines install thing`,
   })
-  // What somebody left who was killed.
+  // A leftover of a killed process.
   await mkdir(join(engines, '.adding-abcdef'))
   await utimes(join(engines, '.adding-abcdef'), 1, 1)
   expect((await installEngine(PART, options)).state).toBe('installed')
@@ -154,7 +154,7 @@ test('a damaged part says so, and is replaced by installing it again; removing i
   expect(await readdir(engines)).toEqual([])
 })
 
-test('a build of llama.cpp for graphics cards is taken where it is installed, in the version of this program', async () => {
+test("an installed llama.cpp build for graphics cards is used if it has this program's version", async () => {
   const { engines } = await start()
   expect(await llamaGpuModule(engines)).toBe(null)
   const folder = join(engines, VULKAN.folder, 'node_modules', VULKAN.module.name)
@@ -166,7 +166,7 @@ test('a build of llama.cpp for graphics cards is taken where it is installed, in
   expect(new Set(Object.values(optionalDependencies))).toEqual(new Set([LLAMA_VERSION]))
 })
 
-test('parts are in the folder of the user', () => {
+test("optional engines are in the user's folder", () => {
   expect(enginesFolder({ SERVICE_HOME: '/home/of/svc' })).toBe(join('/home/of/svc', 'engines'))
   expect(enginesFolder({})).toMatch(/\.svc.engines$/)
 })

@@ -16,10 +16,10 @@ export interface ProgramRun {
 
 const KEPT = 3000
 
-/** Runs a program to its end. @throws InferenceError engine_failed with what it last said */
+/** Runs a program until it exits. @throws InferenceError engine_failed with its last output */
 export const runProgram = (program: string, argv: readonly string[], { cwd, env, signal }: ProgramRun): Promise<void> =>
   new Promise((resolve, reject) => {
-    // npm is a script on Windows, which only a shell starts; no argument comes from a user.
+    // On Windows, npm is a script, which needs a shell. No argument comes from a user.
     const shell = process.platform === 'win32' && program === 'npm'
     const child = spawn(program, argv, { cwd, env: env as NodeJS.ProcessEnv, shell, stdio: ['ignore', 'pipe', 'pipe'] })
     let words = ''
@@ -48,22 +48,22 @@ export const runProgram = (program: string, argv: readonly string[], { cwd, env,
   })
 
 /**
- * Installs what package.json in `cwd` names. Without install scripts: what is used here needs none, and theirs fetch from
- * elsewhere than the registry.
+ * Installs the packages of package.json in `cwd`, without install scripts: the packages used here do not need them, and theirs
+ * download files from outside the registry.
  */
 export const npmInstall = (run: ProgramRun): Promise<void> =>
   runProgram('npm', ['install', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'], run)
 
 export interface InstallOptions {
-  /** The folder of all parts. */
+  /** The folder of optional engines. */
   readonly engines: string
-  /** What npm runs with. */
+  /** The environment for npm. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
   readonly note: (line: string) => void
 }
 
-/** Packages that lack a library of this system install well and fail when they are first used: they are tried now. */
+/** Imports the engine, because packages that lack a system library install without errors and fail on first use. */
 const assertUsable = async (part: OptionalEngine, folder: string, options: InstallOptions): Promise<void> => {
   const fault = await faultOf(part, folder)
   if (fault !== null) {
@@ -103,8 +103,8 @@ const install = async (part: OptionalEngine, options: InstallOptions): Promise<v
 }
 
 /**
- * Installs a part, whole or not at all, unless it is there already.
- * @throws InferenceError engine_failed with what npm said; engine_missing where there is no npm
+ * Installs an engine atomically, unless it is already installed.
+ * @throws InferenceError engine_failed with npm's output; engine_missing if npm is not available
  */
 export const installEngine = async (
   part: OptionalEngine,
@@ -119,6 +119,6 @@ export const installEngine = async (
   return after
 }
 
-/** Removes a part. Whether it was there. */
+/** Removes an engine. Returns whether it existed. */
 export const removeEngine = (part: OptionalEngine, engines: string): Promise<boolean> =>
   discard(engines, join(engines, part.folder))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { InferenceError } from '../../errors.ts'
 import { CUDA, installLine, type OptionalEngine, VULKAN } from './optional-engine.ts'
 
-/** What is there of a part. */
+/** The state of an optional engine. */
 export type EngineState =
   | { readonly state: 'installed'; readonly folder: string; readonly modulePath: string; readonly bytes: number | null }
   | { readonly state: 'missing' }
@@ -19,7 +19,7 @@ const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>
   }
 }
 
-/** What is wrong with the packages in a part's folder; null when they are the ones this program was made for. */
+/** Returns the fault of the packages in an engine's folder; null if they are the ones that this program was made for. */
 export const faultOf = async (part: OptionalEngine, folder: string): Promise<string | null> => {
   for (const [name, requested] of Object.entries(part.packages)) {
     const version = (await readJson(join(folder, 'node_modules', name, 'package.json')))?.version
@@ -33,7 +33,7 @@ export const faultOf = async (part: OptionalEngine, folder: string): Promise<str
 export const modulePathOf = ({ module }: OptionalEngine, folder: string): string =>
   join(folder, 'node_modules', module.name, module.file)
 
-/** @param engines the folder of all parts. */
+/** @param engines the folder of optional engines */
 export const engineState = async (part: OptionalEngine, engines: string): Promise<EngineState> => {
   const folder = join(engines, part.folder)
   if ((await stat(folder).catch(() => null)) === null) return { state: 'missing' }
@@ -49,8 +49,8 @@ export const engineState = async (part: OptionalEngine, engines: string): Promis
 }
 
 /**
- * The file to import a part from.
- * @throws InferenceError engine_missing, with the line that installs it
+ * Returns the file to import an engine from.
+ * @throws InferenceError engine_missing, with the install command
  */
 export const requireEngine = async (part: OptionalEngine, engines: string): Promise<string> => {
   const found = await engineState(part, engines)
@@ -66,7 +66,7 @@ export const requireEngine = async (part: OptionalEngine, engines: string): Prom
 
 const NVIDIA_DRIVERS = ['/proc/driver/nvidia/version', 'C:\\Windows\\System32\\nvcuda.dll']
 
-/** The file of an installed build of llama.cpp for graphics cards: CUDA where NVIDIA's driver is, else Vulkan; null: none. */
+/** Returns the module of an installed GPU build of llama.cpp: CUDA with an NVIDIA driver, otherwise Vulkan; null if none. */
 export const llamaGpuModule = async (engines: string): Promise<string | null> => {
   for (const part of NVIDIA_DRIVERS.some((path) => existsSync(path)) ? [CUDA, VULKAN] : [VULKAN]) {
     const found = await engineState(part, engines)

@@ -1,21 +1,21 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** A large optional part of this program: npm packages in a folder of their own, installed when they are asked for. */
+/** A large optional component: npm packages in a separate folder, installed on demand. */
 export interface OptionalEngine {
-  /** Of its folder. */
+  /** The name of its folder. */
   readonly folder: string
-  /** What `svc engines install` calls it. */
+  /** Its names for `svc engines install`. */
   readonly names: readonly string[]
-  /** Exactly these versions: newer ones have not been tried. */
+  /** Exact versions, because newer ones have not been tested. */
   readonly packages: Readonly<Record<string, string>>
-  /** The package and the file in it that is imported. */
+  /** The package and its file to import. */
   readonly module: { readonly name: string; readonly file: string }
-  /** About what it takes on disk, in megabytes, to be said beforehand. */
+  /** The approximate size on disk in megabytes, shown before installation. */
   readonly megabytes: number
-  /** Lines of the .npmrc beside it. */
+  /** Lines of its .npmrc. */
   readonly npmrc: readonly string[]
-  /** Files and folders under node_modules that nothing here loads. */
+  /** Files and folders under node_modules that are never loaded. */
   readonly unused: readonly string[]
 }
 
@@ -32,13 +32,13 @@ export const ONNXRUNTIME: OptionalEngine = {
   packages: { '@huggingface/transformers': '4.3.1' },
   module: { name: '@huggingface/transformers', file: 'dist/transformers.node.mjs' },
   megabytes: 100,
-  // Else its install script asks elsewhere for CUDA's files, and fails where there is no way there.
+  // Without this, the install script tries to download CUDA's files from elsewhere, and fails offline.
   npmrc: ['onnxruntime-node-install=skip'],
-  // The build for web pages, and the libraries of other systems: four fifths of what npm brings.
+  // The build for web pages and the libraries of other systems are four fifths of what npm installs.
   unused: ['onnxruntime-web', ...OTHER_PLATFORMS],
 }
 
-/** The build that needs nothing of Node that version 20 lacks. */
+/** The build that works with Node 20. */
 const LITERT_BUILD = 'litert_wasm_compat_internal'
 
 export const LITERT: OptionalEngine = {
@@ -48,7 +48,7 @@ export const LITERT: OptionalEngine = {
   module: { name: '@litertjs/core', file: `wasm/${LITERT_BUILD}.js` },
   megabytes: 10,
   npmrc: [],
-  // What loads it in web pages, and its builds for other browsers.
+  // The loader for web pages, and the builds for other browsers.
   unused: [
     '@litertjs/wasm-utils',
     '@litertjs/core/dist',
@@ -58,7 +58,7 @@ export const LITERT: OptionalEngine = {
   ],
 }
 
-/** Of llama.cpp's builds, which node-llama-cpp publishes: the version in package.json too. */
+/** The version of llama.cpp's builds, which node-llama-cpp publishes. It is also in package.json. */
 export const LLAMA_VERSION = '3.22.1'
 
 const CPU_BUILDS: Readonly<Record<string, string>> = {
@@ -72,13 +72,13 @@ const CPU_BUILDS: Readonly<Record<string, string>> = {
   'win32-arm64': 'win-arm64',
 }
 
-/** The package with llama.cpp for this system's processor; null where there is none. */
+/** Returns the package with llama.cpp for this system's CPU; null if there is none. */
 export const llamaBuild = (): string | null => {
   const system = CPU_BUILDS[`${process.platform}-${process.arch}`]
   return system === undefined ? null : `@node-llama-cpp/${system}`
 }
 
-/** Where there are builds of llama.cpp for graphics cards: the name of their system. */
+/** The systems with llama.cpp builds for graphics cards, and their names in packages. */
 const GPU_SYSTEMS: Readonly<Record<string, string>> = { 'linux-x64': 'linux-x64', 'win32-x64': 'win-x64' }
 const GPU_SYSTEM = GPU_SYSTEMS[`${process.platform}-${process.arch}`]
 
@@ -110,6 +110,6 @@ export const optionalEngineNamed = (name: string): OptionalEngine | null =>
 
 export const installLine = ({ names }: OptionalEngine): string => `svc engines install ${names[0]}`
 
-/** Where parts are kept: `engines` in the user's folder, which is SERVICE_HOME, else ~/.svc. */
+/** Returns the folder of optional engines: `engines` in SERVICE_HOME, which defaults to ~/.svc. */
 export const enginesFolder = (env: Readonly<Record<string, string | undefined>>): string =>
   join(resolve(env.SERVICE_HOME || join(homedir(), '.svc')), 'engines')

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 
 export const HOST = '127.0.0.1'
 
-/** A port of this machine that nobody listens on, for a program that cannot choose one itself. */
+/** Finds a free port for a program that cannot choose one itself. */
 export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, HOST)
   await once(server, 'listening')

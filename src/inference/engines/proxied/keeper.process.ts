@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 
-// Stands between svc and a program that knows nothing of it: when svc is gone, however it went, the channel to it closes,
-// and the program with everything it started is ended. So no model stays in memory that nobody can reach.
+// Runs between svc and a program that does not know about it. When svc ends for any reason, the channel to it closes, and this
+// process ends the program with everything that it started, so that no unreachable model stays in memory.
 
 const GRACE_MS = 3000
 
 const [program, ...rest] = process.argv.slice(2)
 const child = spawn(program!, rest, {
-  // A group of its own, which is what is signalled.
+  // A separate process group, so that the whole group can be signaled.
   detached: process.platform !== 'win32',
   stdio: ['ignore', 'ignore', 'inherit'],
   windowsHide: true,
@@ -18,7 +18,7 @@ const signalGroup = (signal: NodeJS.Signals): void => {
     if (process.platform === 'win32') spawn('taskkill', ['/pid', String(child.pid), '/t', '/f'])
     else process.kill(-child.pid!, signal)
   } catch {
-    // Nobody is left in it.
+    // The group is empty.
   }
 }
 
@@ -35,8 +35,8 @@ const end = (): void => {
   signalGroup('SIGTERM')
   setTimeout(() => signalGroup('SIGKILL'), GRACE_MS)
 }
-// The channel may have closed while this file was loading: then the event has been, and nobody heard it.
+// If the channel closed while this file was loading, its event has already passed.
 if (process.connected) process.once('disconnect', end)
 else end()
-// Ctrl-C reaches everybody in the terminal's group; svc decides what it means.
+// Ctrl-C reaches the terminal's whole process group, but svc decides what to do.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => undefined)

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import type { Environment } from '../../find-program.ts'
 
-/** A program that runs for us and ends with us. */
+/** A child program that ends when this process ends. */
 export interface KeptProgram {
-  /** Resolves when it has ended, with the reason as words: `exit code 1`. */
+  /** Resolves when it has ended, with the reason in words: `exit code 1`. */
   readonly ended: Promise<string>
-  /** What it last said on stderr: why it failed, where it did. */
+  /** Its last output on stderr, which shows why it failed. */
   stderrTail(): string
   stop(): Promise<void>
 }
@@ -49,7 +49,7 @@ export const keepProgram = (
       resolve()
     })
   })
-  // Not its event `close`, which never comes once we have disconnected. What it started may still hold its stderr open.
+  // The keeper's `close` event never comes after a disconnect. Its descendants may still hold its stderr open.
   const closed = gone.then(() => Promise.race([stderrClosed, sleep(STDERR_DRAIN_MS, undefined, { ref: false })]))
   return {
     ended: closed.then(() => reason),

@@ -1,10 +1,10 @@
 import { watchStall } from '../../../platform/transfer/resume-download.ts'
 import type { Embeddings } from '../engine.ts'
 
-/** What a piece of a streamed chat completion says; fields that a server leaves out are null. */
+/** A chunk of a streamed chat completion. Fields that the server omits are null. */
 export interface ChatPiece {
   readonly text: string
-  /** Pieces of calls: the first of each has its id and name. */
+  /** Pieces of calls. The first piece of each has its id and name. */
   readonly calls: readonly {
     readonly index: number
     readonly id: string | null
@@ -19,21 +19,21 @@ export interface ChatPiece {
   } | null
 }
 
-/** An OpenAI-style server. */
+/** An OpenAI-compatible server. */
 export interface Server {
-  /** With /v1, without a slash at the end. */
+  /** With /v1, without a trailing slash. */
   readonly baseUrl: string
   readonly key?: string | null
-  /** A request in which nothing arrives for so long is given up. */
+  /** A request fails after receiving nothing for this long. */
   readonly stallMs?: number
 }
 
-/** A server's refusal, or an error that it sent within a stream. */
+/** An error response of a server, or an error within a stream. */
 export class ChatServerError extends Error {
   override readonly name = 'ChatServerError'
-  /** Null where it came within a stream. */
+  /** null within a stream. */
   readonly status: number | null
-  /** What it asked for in Retry-After, in seconds. */
+  /** The seconds in its Retry-After header. */
   readonly retryAfter: number | null
 
   constructor(message: string, status: number | null, retryAfter: number | null = null) {
@@ -49,7 +49,7 @@ export class ServerStalled extends Error {
 }
 
 const STALL_MS = 300_000
-/** Half a million numbers are about ten. */
+/** Half a million numbers take about 10 MB. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 20
 
 type Json = Readonly<Record<string, unknown>>
@@ -60,7 +60,7 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
-/** OpenAI's shape, and the bare texts that some servers send. */
+/** Reads errors in OpenAI's format, and plain strings, which some servers send. */
 const messageOf = (error: unknown): string => {
   const { message } = object(error)
   return typeof message === 'string' ? message : typeof error === 'string' ? error : JSON.stringify(error)
@@ -79,7 +79,7 @@ const refusal = async (response: Response): Promise<ChatServerError> => {
   }
 }
 
-/** The bytes of the answer to one request. */
+/** Yields the bytes of the response to one request. */
 async function* answerOf(
   { baseUrl, key, stallMs = STALL_MS }: Server,
   path: string,
@@ -127,7 +127,7 @@ const askOnce = async (server: Server, path: string, body: object | null, signal
   }
 }
 
-/** The data of server-sent events, whole events only. */
+/** Yields the data of complete server-sent events. */
 async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let held = ''
@@ -181,9 +181,9 @@ const pieceIn = (data: string): ChatPiece => {
 }
 
 /**
- * Asks for one streamed chat completion.
- * @throws ChatServerError for what the server says is wrong, also in the middle; ServerStalled; fetch's own error when it is
- * gone, and an Error when the stream ends without an end
+ * Requests a streamed chat completion.
+ * @throws ChatServerError for an error from the server, even mid-stream; ServerStalled; fetch's error if it is unreachable; and
+ * an Error if the stream ends early
  */
 export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
   const requested = { ...body, stream: true, stream_options: { include_usage: true } }
@@ -194,7 +194,7 @@ export async function* streamChat(server: Server, body: object, signal: AbortSig
   throw new Error('the stream ended early')
 }
 
-/** One vector for each input, as the server makes them. @throws as streamChat */
+/** Returns one vector per input, as computed by the server. @throws like streamChat */
 export const embedTexts = async (
   server: Server,
   model: string | null,
@@ -216,7 +216,7 @@ export const embedTexts = async (
   return { vectors: whole, tokens: count(object(usage).prompt_tokens) }
 }
 
-/** The models that it has, with the length of their context where it says so, as vLLM does. @throws as streamChat */
+/** Lists the server's models, with their context length if it is reported, as by vLLM. @throws like streamChat */
 export const listServed = async (
   server: Server,
   signal: AbortSignal,

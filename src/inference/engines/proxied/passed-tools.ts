@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ChatEvent, ChatMessage, Tool, ToolUse } from '../engine.ts'
 import type { ChatPiece } from './openai-client.ts'
 
-/** A message as OpenAI's API has it. */
+/** Formats a message for OpenAI's API. */
 export const presentMessage = ({ role, content, toolCalls = [], toolCallId }: ChatMessage): object => ({
   role,
   content,
@@ -24,11 +24,11 @@ const presentTool = ({ name, description, parameters, strict }: Tool): object =>
 export const presentTools = ({ tools, choice, parallel }: ToolUse): object => ({
   tools: tools.map(presentTool),
   tool_choice: typeof choice === 'string' ? choice : { type: 'function', function: choice },
-  // What is the default is left out: not every server knows the field.
+  // The default is omitted, because not every server knows the field.
   ...(!parallel && { parallel_tool_calls: false }),
 })
 
-/** Reads calls from the pieces of a stream, one after another as servers send them. */
+/** Reads calls from the chunks of a stream, in which servers send one call after another. */
 export const createCallReader = () => {
   let current = -1
   let count = 0

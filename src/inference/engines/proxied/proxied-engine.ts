@@ -5,30 +5,30 @@ import { type ChatPiece, ChatServerError, embedTexts, type Server, ServerStalled
 import { createCallReader, presentMessage, presentTools } from './passed-tools.ts'
 import { type ServerProgram, serverNamed } from './servers.ts'
 
-/** A rule of thumb for servers that count no tokens. */
+/** A rule of thumb for servers that do not count tokens. */
 const estimatedTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4)
 
 const estimatedPrompt = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0)
 
-/** A server that somebody else wrote, and the one model of it that is asked. */
+/** A third-party server, and the model to use on it. */
 export interface Proxied<S extends Server> {
   readonly name: EngineName
-  /** For messages: a name or an address. */
+  /** A name or address for messages. */
   readonly label: string
   readonly model: LoadedModel
-  /** What requests name; null: the server has one model, and some take a name for another one to load. */
+  /** The name in requests; null if the server has one model, because some would load another model by name. */
   readonly modelId: string | null
   readonly slots: number
   readonly responseFormat: ServerProgram['responseFormat']
   server(): Promise<S>
-  /** What is known of a request that failed without an answer; null: nothing more. */
+  /** Explains a request that failed without a response; null if nothing more is known. */
   explain?(server: S, error: unknown): Promise<InferenceError>
   restarts(): number
   close(): Promise<void>
 }
 
-/** Of a server's refusals that are the request's fault. */
+/** Converts a server's error response into an error for the client. */
 const refused = (label: string, { message, status, retryAfter }: ChatServerError): InferenceError => {
   const text = `${label} refused: ${message}`
   if (status === 401 || status === 403)
@@ -83,7 +83,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     let begun = false
     const calls = createCallReader()
     for await (const piece of streamChat(server, bodyOf(request), signal)) {
-      // Not before: a refusal has a status as long as nothing was said.
+      // Not earlier, so that an error before the first chunk still gets a status.
       if (!begun) yield started
       begun = true
       usage = piece.usage ?? usage
@@ -117,7 +117,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     model,
     tools: 'passed',
     async *chat(request, signal) {
-      // Said before anything is started again for it.
+      // Validates the request before a server is restarted for it.
       bodyOf(request)
       const server = await proxied.server()
       signal.throwIfAborted()

@@ -21,7 +21,7 @@ afterAll(async () => {
   await starter.close()
 })
 
-/** A second inference server, which has the first one as its engine. */
+/** Starts a second inference server that uses the first one as its engine. */
 const serve = async (engine: string, options: { readonly model?: string; readonly key?: string } = {}) => {
   const server = await createInferenceServer({
     home: '/nowhere/svc',
@@ -39,7 +39,7 @@ const serve = async (engine: string, options: { readonly model?: string; readonl
   return { server, url, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }) }
 }
 
-/** Stands before the first server: passes on what `before` does not answer. */
+/** Starts a proxy in front of the first server, which forwards what `before` does not answer. */
 const standBefore = async (before: (request: IncomingMessage, response: ServerResponse) => boolean) => {
   const front = createServer((request, response) => {
     if (before(request, response)) return
@@ -75,7 +75,7 @@ const faultOf = async (promise: Promise<unknown>) => {
   return { status: error.status, code: error.code, message: error.message.replace(/^\d+ /, '') }
 }
 
-test('the address of a server is an engine: chats, streams and usage are those of the server', async () => {
+test("a server's address can be an engine: chats, streams, and usage are the server's", async () => {
   const { client, url } = await serve(`${upstream.url}/v1`)
   expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['starter'])
   const whole = await client.chat.completions.create(question)
@@ -99,7 +99,7 @@ test('the address of a server is an engine: chats, streams and usage are those o
   })
 })
 
-test('a schema goes to the server as it is, and its refusal comes back', async () => {
+test('a schema is passed to the server unchanged, and its refusal is returned', async () => {
   const { client } = await serve(upstream.url)
   const ask = (schema: Record<string, unknown>) =>
     client.chat.completions.create({
@@ -119,7 +119,7 @@ test('a schema goes to the server as it is, and its refusal comes back', async (
   })
 })
 
-test('a server that is not there, refuses the key, or lacks the model is told before anything is served', async () => {
+test('a server that is unreachable, refuses the key, or lacks the model is reported before anything is served', async () => {
   const requested: (string | undefined)[] = []
   const guarded = await standBefore((request, response) => {
     requested.push(request.headers.authorization)
@@ -146,7 +146,7 @@ test('a server that is not there, refuses the key, or lacks the model is told be
   })
 })
 
-test('what goes wrong later is told with its status, and the next request is served', async () => {
+test('later failures are reported with their status, and the next request is served', async () => {
   let failing: ((response: ServerResponse) => boolean) | null = null
   const flaky = await standBefore((request, response) => request.method === 'POST' && (failing?.(response) ?? false))
   const { client } = await serve(flaky)
@@ -183,7 +183,7 @@ test('what goes wrong later is told with its status, and the next request is ser
   expect((await client.chat.completions.create(question)).choices[0]!.finish_reason).toBe('stop')
 })
 
-test('a server that stops sending is given up, and one that a client leaves is left', async () => {
+test('a server that stops sending times out, and requests of disconnected clients are aborted', async () => {
   let left = 0
   const slow = await standBefore((request, response) => {
     if (request.method !== 'POST') return false
@@ -209,7 +209,7 @@ test('a server that stops sending is given up, and one that a client leaves is l
   await expect.poll(() => left).toBe(1)
 })
 
-test('embeddings are those of the server, in the order of the inputs', async () => {
+test('embeddings come from the server, in the order of the inputs', async () => {
   const vectors = await standBefore((request, response) => {
     if (request.url !== '/v1/embeddings') return false
     const data = [
@@ -240,7 +240,7 @@ test('embeddings are those of the server, in the order of the inputs', async () 
   })
 })
 
-test('under the name of a program that is a server, a model that is not here is asked for at its usual address', async () => {
+test("with the name of a server program, a model that is not here is requested at the program's default address", async () => {
   const chosen = await chooseModelAndEngine({ home: '/nowhere', cwd: '/', env: {} }, 'org/tiny', 'vllm')
   expect({ path: chosen.file.path, format: chosen.file.format, ...chosen.engine }).toEqual({
     path: 'http://127.0.0.1:8000/v1',
@@ -252,7 +252,7 @@ test('under the name of a program that is a server, a model that is not here is 
   expect((await faultOf(nowhere)).message).toMatch(/Is it running\? Start it: vllm serve org\/tiny$/)
 })
 
-test('an address may lack /v1, and nothing but an address of a web server is one', () => {
+test('an address may lack /v1, and only the address of a web server is one', () => {
   expect(['http://a:8000', 'https://a/v1/', 'http://a/other', 'auto', 'vllm'].map(addressOf)).toEqual([
     'http://a:8000/v1',
     'https://a/v1',

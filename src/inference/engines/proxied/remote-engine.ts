@@ -13,24 +13,24 @@ export interface RemoteOptions {
   /** With /v1. */
   readonly baseUrl: string
   readonly key: string | null
-  /** Its name there. */
+  /** The model's name on the server. */
   readonly model: string
   readonly slots?: number
   readonly contextTokens?: number
-  /** A request in which nothing arrives for so long is given up. */
+  /** A request fails after receiving nothing for this long. */
   readonly stallMs?: number
 }
 
 /**
- * A model of a server that runs already, anywhere.
- * @throws InferenceError upstream_failed or upstream_timeout when it does not answer, model_not_found when it lacks the model
+ * Opens a model on a server that is already running, anywhere.
+ * @throws InferenceError upstream_failed or upstream_timeout if it does not answer, model_not_found if it lacks the model
  */
 export const openRemoteEngine = async (options: RemoteOptions): Promise<Engine> => {
   const { name, baseUrl, key, model } = options
   const program = serverNamed(name)
   const look = { baseUrl, key, stallMs: Math.min(LOOK_WITHIN_MS, options.stallMs ?? LOOK_WITHIN_MS) }
   const served = await listServed(look, new AbortController().signal).catch((error: unknown) => {
-    // Some servers have no list.
+    // Some servers cannot list their models.
     if (error instanceof ChatServerError && (error.status === 404 || error.status === 405)) return []
     const { code, message } = failureOf(baseUrl, error)
     const start = program === null ? '' : ` Start it: ${[program.program, ...program.arguments(model)].join(' ')}`

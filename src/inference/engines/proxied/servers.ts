@@ -3,29 +3,29 @@ import { InferenceError } from '../../errors.ts'
 import type { ModelFormat } from '../../models/model-file.ts'
 import type { EngineName, ResponseFormat } from '../engine.ts'
 
-/** Somebody else's program that serves a model over an OpenAI-style API: how it is started here, and where it runs otherwise. */
+/** A third-party program that serves a model over an OpenAI-compatible API: how to start it here, and its default address. */
 export interface ServerProgram {
   readonly name: EngineName
-  /** What it is called on PATH. */
+  /** Its name on PATH. */
   readonly program: string
-  /** The line that installs it. */
+  /** The install command. */
   readonly install: string
   readonly arguments: (path: string) => readonly string[]
-  /** Of a server that somebody else started on this machine. */
+  /** The address of a server that the user has started on this machine. */
   readonly usualAddress: string
-  /** What it opens. */
+  /** The format that it opens. */
   readonly format: ModelFormat
-  /** Choices that it computes side by side. */
+  /** Choices that it computes in parallel. */
   readonly slots: number
-  /** The file of a model's folder, and the key in it, that say how long a context may be. */
+  /** The file and key in a model's folder that define the maximum context length. */
   readonly contextIn: { readonly file: string; readonly key: string }
-  /** It ends a reply early unless it is told how long it may be. */
+  /** It ends replies early without a maximum length. */
   readonly needsMaxTokens?: boolean
-  /** What it takes of `response_format`, in its own spelling; null: it cannot force a format. */
+  /** Converts a format to its `response_format`; null if it cannot enforce one. */
   readonly responseFormat: ((format: ResponseFormat) => unknown) | null
 }
 
-/** As OpenAI spells it. */
+/** OpenAI's notation. */
 export const openAiFormat = (format: ResponseFormat): unknown =>
   format.type === 'json_schema'
     ? {
@@ -34,11 +34,11 @@ export const openAiFormat = (format: ResponseFormat): unknown =>
       }
     : format
 
-/** MLC's schema is a text, not an object. */
+/** MLC takes the schema as a string rather than an object. */
 const mlcFormat = (format: ResponseFormat): unknown =>
   format.type === 'json_schema' ? { type: 'json_object', schema: JSON.stringify(format.schema) } : format
 
-/** The engines that are somebody else's servers. None of them was ever run against the real program here. */
+/** The engines that are third-party servers. None of them has been run against the real program here. */
 export const SERVERS = {
   'mlx-lm': {
     name: 'mlx-lm',
@@ -70,12 +70,12 @@ export const SERVERS = {
     arguments: (path) => ['serve', path],
     usualAddress: 'http://127.0.0.1:8000/v1',
     format: 'mlc',
-    // In its mode `local`, the default.
+    // The limit of its default mode, `local`.
     slots: 4,
     contextIn: { file: 'mlc-chat-config.json', key: 'context_window_size' },
     responseFormat: mlcFormat,
   },
-  // Takes messages and nothing else: sampling is what the model's config.json says.
+  // Takes only messages: the sampling settings are in the model's config.json.
   mnn: {
     name: 'mnn',
     program: 'mnncli',
@@ -93,7 +93,7 @@ export const serverNamed = (name: string): ServerProgram | null =>
   Object.hasOwn(SERVERS, name) ? SERVERS[name as keyof typeof SERVERS] : null
 
 /**
- * The address that an engine is named by: `http://host:8000` is `http://host:8000/v1`. Null for what is no address.
+ * Parses the address of an engine: `http://host:8000` becomes `http://host:8000/v1`. Null if it is not an address.
  * @throws InferenceError unsupported for an address that cannot be used
  */
 export const addressOf = (engine: string): string | null => {

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const engine of started.splice(0)) await engine.close()
 })
 
-/** A PATH with that program on it, which is our double, and a model folder for it. */
+/** A PATH with a double of the program, and a model folder for it. */
 const setUp = async (program: string, extra: Readonly<Record<string, string>> = {}) => {
   const folder = await emptyFolder()
   const log = join(folder, 'log')
@@ -88,8 +88,8 @@ const isAlive = (pid: number): boolean => {
 const pidIn = (lines: readonly string[]): number =>
   Number(/started (\d+)/.exec(lines.findLast((l) => l.startsWith('started'))!)![1])
 
-describe('an engine that is a server of its own', () => {
-  it('is started on a loopback port, streams, counts as it says, and ends with the engine', async () => {
+describe('an engine that is a separate server', () => {
+  it('starts on a loopback port, streams, uses the reported token counts, and ends with the engine', async () => {
     const { engine, folder, logged } = await open('mlx-lm')
     expect(await collect(engine, request('hello', { stop: ['END'] }))).toEqual([
       { type: 'started', promptTokens: 2, cachedTokens: 0 },
@@ -132,7 +132,7 @@ describe('an engine that is a server of its own', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  it('that dies in the middle of a reply fails it with its last words, and is started again', async () => {
+  it('fails a reply with its last output if it dies mid-reply, and is restarted', async () => {
     const { engine, logged } = await open('mlx-lm')
     expect(await errorOf(collect(engine, request('die')))).toEqual({
       code: 'engine_failed',
@@ -145,7 +145,7 @@ describe('an engine that is a server of its own', () => {
     expect(engine.figures()).toEqual({ restarts_total: 1, slots_busy: 0 })
   })
 
-  it('is left alone at once when the client leaves, and goes on for others', async () => {
+  it('stops a reply at once when the client disconnects, and continues for others', async () => {
     const { engine, logged } = await open('mlc-llm')
     const leave = new AbortController()
     const events: ChatEvent[] = []
@@ -162,7 +162,7 @@ describe('an engine that is a server of its own', () => {
     expect(textOf(await collect(engine, request('hello')))).toBe('Grüße, café')
   })
 
-  it('that refuses, or fails within a stream, is quoted', async () => {
+  it('is quoted when it refuses, or fails mid-stream', async () => {
     const { engine } = await open('mlx-lm')
     expect([
       await errorOf(collect(engine, request('refuse'))),
@@ -173,7 +173,7 @@ describe('an engine that is a server of its own', () => {
     ])
   })
 
-  it('gets a format in its own spelling where it can force one, and says so where it cannot', async () => {
+  it('gets a format in its own notation if it can enforce one, otherwise the request is refused', async () => {
     const schema = { type: 'object' }
     const requested = request('hello', {
       responseFormat: { type: 'json_schema', schema, compiled: compileSchema(schema, '') },
@@ -192,7 +192,7 @@ describe('an engine that is a server of its own', () => {
     })
   })
 
-  it('that counts no tokens has them estimated, at four bytes each', async () => {
+  it('has tokens estimated at four bytes each if it does not count them', async () => {
     const { engine, folder, logged } = await open('mnn')
     const events = await collect(engine, request('hello'))
     expect({ text: textOf(events), last: events.at(-1) }).toEqual({
@@ -204,7 +204,7 @@ describe('an engine that is a server of its own', () => {
     )
   })
 
-  it('that ends while it starts, or never answers, is an error with what it said', async () => {
+  it('is reported with its output if it ends during startup or never answers', async () => {
     expect(await errorOf(open('mlx-lm', { DOUBLE_DIES_AT_START: '1' }))).toEqual({
       code: 'engine_failed',
       message: 'mlx-lm ended during startup (exit code 3). Its output:\nValueError: Model type tiny not supported.',
@@ -213,7 +213,7 @@ describe('an engine that is a server of its own', () => {
       const { model, env, logged } = await setUp('mlc_llm', { DOUBLE_NEVER_READY: '1' })
       const opening = openStartedEngine(SERVERS['mlc-llm'], { model, env, log: () => undefined, readyWithinMs })
       const error = await errorOf(opening)
-      // On a busy machine patience may end before the program has begun.
+      // On a busy machine, the timeout may pass before the program has started.
       if (error.message.endsWith('It printed nothing.')) return impatient(2 * readyWithinMs)
       expect(error).toEqual({
         code: 'engine_failed',
@@ -224,14 +224,14 @@ describe('an engine that is a server of its own', () => {
     await impatient(1000)
   })
 
-  it('ends also when it is given up before it has begun', async () => {
+  it('ends even if it is given up before it has started', async () => {
     const { model, env, logged } = await setUp('mlc_llm', { DOUBLE_NEVER_READY: '1' })
     const opening = openStartedEngine(SERVERS['mlc-llm'], { model, env, log: () => undefined, readyWithinMs: 0 })
     expect(await errorOf(opening)).toMatchObject({ code: 'engine_failed' })
     expect((await logged()).length === 0 || !isAlive(pidIn(await logged()))).toBe(true)
   })
 
-  it('that is not on the PATH is missing, with the line that installs it', async () => {
+  it('is reported missing, with the install command, if it is not on the PATH', async () => {
     const { model } = await setUp('something-else')
     const opening = openStartedEngine(SERVERS['mlx-lm'], { model, env: { PATH: model.path }, log: () => undefined })
     expect(await errorOf(opening)).toEqual({
@@ -240,7 +240,7 @@ describe('an engine that is a server of its own', () => {
     })
   })
 
-  it('ends also when we are killed', async () => {
+  it('ends even if this process is killed', async () => {
     const { model, env, logged } = await setUp('mlx_lm.server')
     const code = `
       import { openStartedEngine } from ${JSON.stringify(new URL('./started-engine.ts', import.meta.url).href)}

@@ -12,7 +12,7 @@ const USUAL_CONTEXT = 4096
 const contextTokensOf = async (folder: string, { file, key }: ServerProgram['contextIn']): Promise<number> => {
   try {
     const config = JSON.parse(await readFile(join(folder, file), 'utf8'))
-    // Models that see and hear keep what concerns text apart.
+    // Multimodal models keep the text settings separately.
     const tokens: unknown = config[key] ?? config.text_config?.[key]
     return typeof tokens === 'number' && tokens > 0 ? tokens : USUAL_CONTEXT
   } catch {
@@ -26,8 +26,8 @@ export interface StartedOptions extends Omit<StartOptions, 'path'> {
 }
 
 /**
- * Runs a model in a program that is started for it, watched, and ended with us.
- * @throws InferenceError engine_missing when the program is not on PATH, engine_failed when it does not come up
+ * Runs a model in a program that is started for it, restarted when it ends, and stopped with this process.
+ * @throws InferenceError engine_missing if the program is not on PATH, engine_failed if it does not start
  */
 export const openStartedEngine = async (program: ServerProgram, options: StartedOptions): Promise<Engine> => {
   const { model } = options
@@ -43,7 +43,7 @@ export const openStartedEngine = async (program: ServerProgram, options: Started
     slots: options.slots ?? program.slots,
     responseFormat: program.responseFormat,
     async explain(server, error) {
-      // A connection that breaks is how a death is noticed first; its reason comes a moment later.
+      // A broken connection is the first sign that the program died; the reason comes a moment later.
       const waited = new Promise<null>((resolve) => setTimeout(resolve, 1000, null))
       const reason = await Promise.race([server.program.ended, waited])
       const what =

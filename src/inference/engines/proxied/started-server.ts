@@ -7,17 +7,17 @@ import { listServed, type Server } from './openai-client.ts'
 import type { ServerProgram } from './servers.ts'
 
 const PROBE_MS = 100
-/** Beyond it a server that has taken the connection is taken for hanging. */
+/** After this time, a server that accepted the connection counts as hanging. */
 const PROBE_TIMEOUT_MS = 5000
 /** Loading a model of many gigabytes from a slow disk takes minutes. */
 const READY_WITHIN_MS = 180_000
-/** One that ends before it has lived so long may be dying of what it is given: it is started again when it is asked. */
+/** A server that ends sooner than this may die of its input, so it is restarted only on the next request. */
 const HEALTHY_MS = 10_000
 
 export interface StartOptions {
   /** The model's file or folder. */
   readonly path: string
-  /** PATH is searched for the program, which inherits all of it. */
+  /** Its PATH is searched for the program, which inherits the whole environment. */
   readonly env: Environment
   readonly readyWithinMs?: number
   readonly log: (line: string) => void
@@ -27,9 +27,9 @@ export interface RunningServer extends Server {
   readonly program: KeptProgram
 }
 
-/** A server that is started again whenever it ends. */
+/** A server that is restarted when it ends. */
 export interface StartedServer {
-  /** The running one, waiting for one that is being started. @throws InferenceError engine_failed */
+  /** Returns the running server, or waits for one that is starting. @throws InferenceError engine_failed */
   server(): Promise<RunningServer>
   restarts(): number
   close(): Promise<void>
@@ -40,7 +40,7 @@ export const withWords = (what: string, program: KeptProgram): string => {
   return words === '' ? `${what} It printed nothing.` : `${what} Its output:\n${words}`
 }
 
-/** Starts the program on a free port of this machine and waits until it answers. */
+/** Starts the program on a free local port and waits until it answers. */
 const startOnce = async (
   { name, arguments: argumentsFor }: ServerProgram,
   path: string,
@@ -75,7 +75,7 @@ const startOnce = async (
   throw new InferenceError('engine_failed', `${name} was closed during startup.`)
 }
 
-/** @throws InferenceError engine_missing when the program is not on PATH, engine_failed when it does not come up */
+/** @throws InferenceError engine_missing if the program is not on PATH, engine_failed if it does not start */
 export const startServer = async (program: ServerProgram, options: StartOptions): Promise<StartedServer> => {
   const path = await findProgram(program.program, options.env)
   if (path === null) {
@@ -96,7 +96,7 @@ export const startServer = async (program: ServerProgram, options: StartOptions)
       options.log(`${program.name} ended (${reason}); it is being restarted.`)
       restarts++
       current = null
-      // Its failure is told to whoever asks next.
+      // The next request reports a failure.
       if (Date.now() - since >= HEALTHY_MS) server().catch(() => undefined)
     })
     return running

@@ -12,7 +12,7 @@ const messages: readonly ChatMessage[] = [
   { role: 'tool', content: '12:01', toolCallId: 'call_1' },
 ]
 
-it('templates that know functions get them in their own fields, with ids as they take them', () => {
+it('templates that support functions get them in their own fields, with ids in their format', () => {
   const { messages: given, tools } = templateInput(messages, [tool], templateTools('tools [TOOL_CALLS]'))
   const { name, description, parameters } = tool
   expect(tools).toEqual([{ type: 'function', function: { name, description, parameters } }])
@@ -24,7 +24,7 @@ it('templates that know functions get them in their own fields, with ids as they
   ])
 })
 
-it('for others functions, calls and results are texts, in turns', () => {
+it('for other templates, functions, calls, and results are texts in alternating turns', () => {
   const { messages: given, tools } = templateInput(messages, [tool], templateTools(null))
   expect(tools).toEqual([])
   expect(given[0]!.content).toMatch(
@@ -40,7 +40,7 @@ it('for others functions, calls and results are texts, in turns', () => {
   ])
 })
 
-it('texts of one role behind each other become one, calls and results do not', () => {
+it('consecutive texts of the same role are joined; calls and results are not', () => {
   const call = { role: 'assistant', content: '', tool_calls: [] }
   const result = { role: 'tool', content: '1' }
   const turns = [{ role: 'user', content: 'a' }, { role: 'user', content: 'b' }, call, call, result, result]

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { Template } from '@huggingface/jinja'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { HERMES, type TemplateTools, templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, Tool, ToolCall } from '../engine.ts'
 
-/** What a chat template is given, as Hugging Face's templates expect it. */
+/** The input of a chat template in Hugging Face's format. */
 export interface TemplateInput {
   readonly messages: readonly TemplateMessage[]
   readonly tools: readonly object[]
@@ -21,10 +22,10 @@ const presentTool = ({ name, description, parameters }: Tool) => ({
   function: { name, description: description ?? '', parameters },
 })
 
-/** Nine letters and digits, the same for the same id. */
+/** Returns nine letters and digits that depend only on the id. */
 const shortId = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 9)
 
-/** For templates that know functions: the fields that Hugging Face documents for them. */
+/** For templates that support functions: the fields that Hugging Face documents. */
 const nativeInput = (messages: readonly ChatMessage[], tools: readonly Tool[], shortIds: boolean): TemplateInput => {
   const idOf = (id: string): string => (shortIds ? shortId(id) : id)
   const names = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)))
@@ -48,7 +49,7 @@ const nativeInput = (messages: readonly ChatMessage[], tools: readonly Tool[], s
 const callText = ({ name, arguments: given }: ToolCall): string =>
   `${HERMES.trigger}\n${HERMES.beforeName}${name}${HERMES.beforeArguments}${JSON.stringify(given)}${HERMES.afterArguments}${HERMES.end}`
 
-/** What models are told whose template knows no functions. docs/inference.md has it, too. */
+/** Instructions for models with a template that does not support functions. They are also in docs/inference.md. */
 const instructions = (
   tools: readonly Tool[],
 ): string => `You may call these functions. JSON schemas describe their parameters:
@@ -61,14 +62,14 @@ To call functions, reply with a JSON object in tags for each call, and with noth
 {"name": "<name of the function>", "arguments": {"<parameter>": <value>}}
 </tool_call>`
 
-/** For other templates: everything is text in messages of the roles that each template knows. */
+/** For other templates: everything becomes text in messages of the roles that every template supports. */
 const writtenInput = (messages: readonly ChatMessage[], tools: readonly Tool[]): TemplateInput => {
   const written: TemplateMessage[] = []
   for (const { role, content, toolCalls = [] } of messages) {
     const result = role === 'tool' ? `<tool_response>\n${content}\n</tool_response>` : null
     const text = result ?? [content, ...toolCalls.map(callText)].filter((part) => part !== '').join('\n')
     const last = written.at(-1)
-    // Some templates want users and assistants to take turns: results are one turn.
+    // Some templates require users and assistants to alternate, so consecutive results become one turn.
     if (result !== null && last?.role === 'user')
       written[written.length - 1] = { role: 'user', content: `${last.content}\n${text}` }
     else written.push({ role: result === null ? role : 'user', content: text })
@@ -88,7 +89,7 @@ export const templateInput = (
   { native, shortIds }: TemplateTools,
 ): TemplateInput => (native ? nativeInput(messages, tools, shortIds) : writtenInput(messages, tools))
 
-/** For templates that want users and assistants to take turns: texts of one role behind each other are one. */
+/** For templates that require users and assistants to alternate: joins consecutive texts of the same role. */
 export const joinTurns = (messages: readonly TemplateMessage[]): readonly TemplateMessage[] => {
   const joined: TemplateMessage[] = []
   for (const message of messages) {
@@ -101,24 +102,24 @@ export const joinTurns = (messages: readonly TemplateMessage[]): readonly Templa
   return joined
 }
 
-/** Most chat models without a template of their own were trained on this one. */
+/** Most chat models without a template were trained on this one. */
 const CHATML = `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
-/** What a prompt depends on of its model. */
+/** The model's properties that determine a prompt. */
 interface PromptModel {
-  /** null: one that most models without a template know. */
+  /** With null, the template that most models without one know. */
   readonly chatTemplate: string | null
   readonly bosToken: string
   readonly eosToken: string
-  /** What the template may write and a user may not: words that become one token with a meaning of its own. */
+  /** Words that become one token with a special meaning, which templates may write and users may not. */
   readonly controlWords: readonly string[]
-  /** `special`: control words in the text become their tokens. No token is put before the text. */
+  /** With `special`, control words in the text become control tokens. Adds no token before the text. */
   tokenize(text: string, special: boolean): Uint32Array
-  /** The token that goes before every prompt; null where the template writes it, or the model wants none. */
+  /** The token before every prompt; null if the template writes it, or the model needs none. */
   readonly firstToken: number | null
 }
 
-/** The first character of the private use area that occurs in none of the texts. */
+/** Returns the first private-use character that occurs in none of the texts. */
 const unusedCharacter = (texts: string): string => {
   for (let code = 0xe000; code < 0xf8ff; code++) {
     const character = String.fromCharCode(code)
@@ -129,7 +130,7 @@ const unusedCharacter = (texts: string): string => {
   })
 }
 
-/** Every text inside a value, changed. */
+/** Applies `change` to every string inside a value. */
 const mapTexts = (value: unknown, change: (text: string) => string): unknown => {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
@@ -137,7 +138,7 @@ const mapTexts = (value: unknown, change: (text: string) => string): unknown => 
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [change(name), mapTexts(one, change)]))
 }
 
-/** Makes the tokens of a chat's prompt: the model's own template, in which a user cannot write control tokens. */
+/** Tokenizes a chat with the model's own template, in which users cannot write control tokens. */
 export type PromptWriter = (messages: readonly ChatMessage[], tools?: readonly Tool[]) => Uint32Array
 
 export const createPromptWriter = (model: PromptModel): PromptWriter => {
@@ -167,12 +168,12 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
       const joined = joinTurns(input.messages)
       if (joined.length < input.messages.length) return renderOrExplain({ ...input, messages: joined })
       const [first, second, ...rest] = input.messages
-      // Some templates know no system message: what it says then goes before what the user says.
+      // Some templates do not support system messages. Their text is then prepended to the user's first message.
       if (first?.role === 'system' && second?.role === 'user') {
         const merged = { role: 'user', content: `${first.content}\n\n${second.content}` }
         return renderOrExplain({ ...input, messages: [merged, ...rest] })
       }
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorMessage(error)
       throw new InferenceError('invalid_request', `The model's chat template does not take these messages: ${reason}`, {
         param: 'messages',
       })
@@ -182,7 +183,7 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
   return (messages, tools = []) => {
     const input = templateInput(messages, tools, style)
     const breaker = unusedCharacter(JSON.stringify(input))
-    // Control words in what people wrote are cut in two, so that they are read as the letters they are.
+    // Splits control words in user text in two, so that they are read as plain letters.
     const harmless = (text: string): string => (controlWord === null ? text : text.replace(controlWord, `$1${breaker}`))
     const pieces = renderOrExplain(mapTexts(input, harmless) as TemplateInput).split(breaker)
     const tokens = pieces.flatMap((piece) => [...model.tokenize(piece, true)])

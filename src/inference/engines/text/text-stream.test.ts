@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTextStream } from './text-stream.ts'
 
-/** A vocabulary of single bytes, as models have it for what they know no word for. */
+/** A vocabulary of single bytes, which models use for unknown words. */
 const bytes = (tokens: readonly number[]): string => Buffer.from(tokens).toString('utf8')
 
 const run = (text: string, stops: readonly string[]) => {
@@ -18,12 +18,12 @@ const run = (text: string, stops: readonly string[]) => {
 }
 
 describe('text of tokens', () => {
-  test('comes in whole characters, however many tokens each takes', () => {
+  test('arrives in whole characters, however many tokens each takes', () => {
     const { pieces } = run('aé€😀.', [])
     expect(pieces).toEqual(['a', 'é', '€', '😀', '.'])
   })
 
-  test('drops half a character at the end', () => {
+  test('drops an incomplete character at the end', () => {
     const stream = createTextStream(bytes, [])
     const [first, second] = Buffer.from('€')
     expect([stream.push(0x61), stream.push(first!), stream.push(second!)].map(({ text }) => text)).toEqual([
@@ -34,17 +34,17 @@ describe('text of tokens', () => {
     expect(stream.end()).toBe('')
   })
 
-  test('goes on after bytes that are no character', () => {
+  test('continues after bytes that are not a character', () => {
     const stream = createTextStream(bytes, [])
     const text = [0xff, 0x61, 0x62].map((byte) => stream.push(byte).text).join('') + stream.end()
     expect(text).toBe('\ufffdab')
   })
 
-  test('ends before a stop sequence, which is never seen in part', () => {
+  test('ends before a stop sequence, no part of which is emitted', () => {
     expect(run('one END two', ['END'])).toEqual({ pieces: ['o', 'n', 'e', ' '], stopped: 'END' })
   })
 
-  test('gives back what only looked like the beginning of a stop sequence', () => {
+  test('returns text that only looked like the start of a stop sequence', () => {
     const { pieces, stopped } = run('EN ENE', ['END'])
     expect(pieces).toEqual(['EN ', 'EN', 'E'])
     expect(stopped).toBeNull()
@@ -55,7 +55,7 @@ describe('text of tokens', () => {
     expect(run('aab', ['ab']).pieces.join('')).toBe('a')
   })
 
-  test('knows no stop in an empty one', () => {
+  test('ignores an empty stop sequence', () => {
     expect(run('abc', ['']).pieces.join('')).toBe('abc')
   })
 })

@@ -1,26 +1,26 @@
-/** The text that tokens become as they arrive: whole characters only, and never a part of a stop sequence. */
+/** Converts tokens to text as they arrive: whole characters only, and no part of a stop sequence. */
 export interface TextStream {
-  /** Text that is certain after this token, and the stop sequence that is complete and was cut off, if one is. */
+  /** Returns the text that is final after this token, and the stop sequence if one is complete (it is cut off). */
   push(token: number): { readonly text: string; readonly stopped: string | null }
-  /** What was held back, once there will be no more tokens; half a character is dropped. */
+  /** Returns the text held back at the end of the tokens. Drops an incomplete character. */
   end(): string
 }
 
-/** Whole characters of tokens, as they arrive. */
+/** Converts tokens to whole characters as they arrive. */
 export interface Detokenizer {
-  /** Text that is certain after this token; '' in the middle of a character. */
+  /** Returns the text that is final after this token; '' within a character. */
   push(token: number): string
-  /** What is left, once there will be no more tokens. */
+  /** Returns the rest at the end of the tokens. */
   end(): string
 }
 
-// No character takes more bytes than four, so no more tokens than that can be half a character.
+// A character has at most four bytes, so no more tokens than that can be an incomplete character.
 const MAX_CHARACTER_BYTES = 4
 const BROKEN = '\ufffd'
 
-/** Characters of several tokens are told from broken ones by the replacement character at the end. */
+/** A replacement character at the end may be a character that is incomplete so far. */
 const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): Detokenizer => {
-  // The tokens before the open ones go along: some vocabularies drop the space before a text's first word.
+  // Earlier tokens are decoded, too, because some vocabularies drop the space before a text's first word.
   let before: number[] = []
   let open: number[] = []
   return {
@@ -41,7 +41,7 @@ const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): D
   }
 }
 
-/** How much of the end of `text` could be the beginning of one of `stops`. */
+/** Returns how much of the end of `text` could be the start of one of `stops`. */
 const suspicious = (text: string, stops: readonly string[]): number => {
   let longest = 0
   for (const stop of stops) {

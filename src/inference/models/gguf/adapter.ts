@@ -15,9 +15,9 @@ const openAdapter = (path: string): number => {
 }
 
 /**
- * Checks a LoRA adapter in a GGUF file against the model that it is for, before llama.cpp reads it: each pair of its matrices,
- * a (inputs x rank) and b (rank x outputs), must fit a weight of the model.
- * @throws InferenceError invalid_model naming the file, and what does not fit; model_not_found
+ * Checks a LoRA adapter in a GGUF file against its model before llama.cpp reads it. Each pair of matrices, a (inputs x rank)
+ * and b (rank x outputs), must fit a weight of the model.
+ * @throws InferenceError invalid_model that names the file and the mismatch; model_not_found
  */
 export const checkAdapter = (path: string, model: Pick<GgufHeader, 'architecture' | 'tensors' | 'path'>): void => {
   const file = openAdapter(path)
@@ -45,7 +45,7 @@ export const checkAdapter = (path: string, model: Pick<GgufHeader, 'architecture
       const [inputs, outputs] = weights.get(weight) ?? []
       const b = shapes.get(`${weight}.lora_b`)
       const fits = a[0] === inputs && a[1] === b?.[0] && b?.[1] === outputs
-      // Of embeddings, a and b are the other way round.
+      // For embeddings, a and b are swapped.
       const turned = a[0] === b?.[0] && a[1] === outputs && b?.[1] === inputs
       if (!fits && !(weight === 'token_embd.weight' && turned))
         throw invalidModel(

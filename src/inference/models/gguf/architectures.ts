@@ -1,6 +1,6 @@
 /**
- * Architectures of the llama.cpp that we ship which generate text token by token (llama-arch.cpp, LLM_ARCH_NAMES). Our test
- * compares the lists of this file with what that llama.cpp itself names.
+ * Architectures that generate text token by token in the bundled llama.cpp (llama-arch.cpp, LLM_ARCH_NAMES). A test compares
+ * the lists in this file with those of that llama.cpp.
  */
 export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
   `afmoe apertus arcee arctic arwkv7 baichuan bailingmoe bailingmoe2 bailingmoe3 bitnet bloom chameleon chatglm codeshell
@@ -15,13 +15,13 @@ export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
   xverse`.split(/\s+/),
 )
 
-/** Those that make embeddings. Others do, too, where their file says how they are pooled. */
+/** Embedding architectures. Others compute embeddings, too, if their file names a pooling type. */
 export const EMBEDDING_ARCHITECTURES: ReadonlySet<string> = new Set(
   `bert eurobert gemma-embedding jina-bert-v2 jina-bert-v3 llama-embed modern-bert neo-bert nomic-bert
   nomic-bert-moe`.split(/\s+/),
 )
 
-/** Architectures that llama.cpp knows, but that do not answer a chat: what they are instead. */
+/** Architectures that llama.cpp knows but that cannot chat, with what they are. */
 export const OTHER_ARCHITECTURES: Readonly<Record<string, string>> = {
   ...roleOf('an encoder, which does not run here', 't5encoder'),
   ...roleOf('a translation model with an encoder', 't5'),
@@ -31,7 +31,7 @@ export const OTHER_ARCHITECTURES: Readonly<Record<string, string>> = {
   ...roleOf('a speech model', 'pockettts qwen3tts wavtokenizer-dec'),
 }
 
-/** Of the above: those that keep a state instead of attending to earlier tokens, in some or all blocks. */
+/** Those of the above that keep state instead of attending to earlier tokens, in some or all blocks. */
 export const RECURRENT_ARCHITECTURES: ReadonlySet<string> = new Set(
   `arwkv7 bailingmoe3 deepseek4 falcon-h1 granitehybrid jamba kimi-k3 kimi-linear lfm2 lfm2moe mamba mamba2 minimax-01
   nemotron_h nemotron_h_moe plamo2 qwen35 qwen35moe qwen3next qwen4exp rwkv6 rwkv6qwen2 rwkv7`.split(/\s+/),

@@ -5,20 +5,20 @@ import { type MetadataEntry, readEntry } from './metadata.ts'
 
 const MAX_ENTRIES = 65_536
 const MAX_TENSORS = 1 << 20
-/** ggml.h: GGML_MAX_NAME with its final zero, GGML_MAX_DIMS. */
+/** ggml.h: GGML_MAX_NAME without its final zero, GGML_MAX_DIMS. */
 const MAX_NAME_LENGTH = 63
 const MAX_DIMENSIONS = 4
 
 export interface GgufTensor {
   readonly name: string
-  /** Fastest dimension first, as the file has them. */
+  /** Fastest dimension first, as in the file. */
   readonly shape: readonly number[]
-  /** Its number in the file, and its name. */
+  /** The type's number in the file, and its name. */
   readonly typeNumber: number
   readonly type: string
   readonly elements: number
   readonly bytes: number
-  /** From the beginning of the file's data. */
+  /** Relative to the start of the tensor data. */
   readonly offset: number
 }
 
@@ -27,11 +27,11 @@ export interface GgufContainer {
   readonly metadata: ReadonlyMap<string, MetadataEntry>
   readonly tensors: readonly GgufTensor[]
   readonly alignment: number
-  /** Where the data of the tensors begins in the file. */
+  /** The file offset of the tensor data. */
   readonly dataStart: number
 }
 
-/** Reads what stands before the weights, and checks that the weights are where it says (specification: ggml, docs/gguf.md). */
+/** Reads everything before the weights, and checks the positions of the weights (specification: ggml, docs/gguf.md). */
 export const readContainer = (reader: HeaderReader): GgufContainer => {
   const version = readVersion(reader)
   const tensorCount = readCount(reader, 'tensors', MAX_TENSORS)
@@ -56,7 +56,7 @@ export const readContainer = (reader: HeaderReader): GgufContainer => {
   return { version, metadata, tensors, alignment, dataStart }
 }
 
-/** The next multiple of `alignment`. */
+/** Rounds up to a multiple of `alignment`. */
 export const padded = (bytes: number, alignment: number): number => Math.ceil(bytes / alignment) * alignment
 
 const readVersion = (reader: HeaderReader): number => {
@@ -120,7 +120,7 @@ const readTensor = (reader: HeaderReader, index: number): GgufTensor => {
   return { name, shape, typeNumber, type: type.name, elements, bytes, offset }
 }
 
-/** llama.cpp wants the tensors one after another, in order, each at a multiple of the alignment. */
+/** Checks that tensors are contiguous, in order, and aligned, as llama.cpp requires. */
 const checkPlaces = (
   reader: HeaderReader,
   tensors: readonly GgufTensor[],

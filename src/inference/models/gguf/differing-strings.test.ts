@@ -12,7 +12,7 @@ const allDiffer = (texts: readonly string[], count = texts.length): boolean => {
 
 const TOKENS = Array.from({ length: 200_000 }, (_, id) => `tok${id.toString(36)}`)
 
-test('strings that differ are found to differ', () => {
+test('recognizes that all strings differ', () => {
   expect(allDiffer(TOKENS)).toBe(true)
   expect(allDiffer(Array.from({ length: 256 }, (_, code) => String.fromCharCode(code)).slice(1))).toBe(true)
   expect(allDiffer(['only'])).toBe(true)
@@ -22,15 +22,15 @@ test.each([
   ['one twice, far apart', [...TOKENS, TOKENS[3]!]],
   ['the same to the first zero', ['a\0b', 'b', 'a\0c']],
   ['an empty one', ['a', '', 'b']],
-])('%s: not for certain', (_name, texts) => {
+])('%s: not certain to differ', (_name, texts) => {
   expect(allDiffer(texts)).toBe(false)
 })
 
-test('nothing is said of more strings than any vocabulary has, and no memory is taken for them', () => {
+test('makes no claim about more strings than any vocabulary has, and allocates no memory for them', () => {
   expect(allDiffer(['a', 'b'], 2 ** 26)).toBe(false)
 })
 
-test('strings chosen to have like hashes cost no more than others', () => {
+test('strings chosen to have colliding hashes cost no more than others', () => {
   const hash = (text: string): number =>
     [...Buffer.from(text)].reduce((sum, byte) => Math.imul(sum ^ byte, 0x01000193), 0x811c9dc5)
   const place = (text: string): number => (hash(text) ^ (hash(text) >>> 16)) & 127

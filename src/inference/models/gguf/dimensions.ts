@@ -10,7 +10,7 @@ export interface Dimensions {
   readonly blocks: number
   readonly contextTokens: number
   readonly embedding: number
-  /** One per block; 0 where a block does not attend. */
+  /** One per block; 0 for blocks without attention. */
   readonly heads: readonly number[]
   readonly keyValueHeads: readonly number[]
   readonly feedForward: readonly number[]
@@ -19,7 +19,7 @@ export interface Dimensions {
   readonly experts: number
 }
 
-/** Reads keys of one container with their types: llama.cpp takes no others, and aborts on some numbers. */
+/** Reads metadata keys in the exact types that llama.cpp requires, and checks ranges: it aborts on some numbers. */
 export const metadataOf = (path: string, { metadata }: GgufContainer) => {
   const read = (key: string, type: MetadataType): Scalar | undefined => {
     const entry = metadata.get(key)
@@ -35,7 +35,7 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
   const missing = (key: string) =>
     invalidModel(path, `lacks the metadata key ${quoted(key)}. Convert or fetch the model again.`)
   return {
-    /** To the first zero, as llama.cpp reads it. */
+    /** Cut at the first zero, as in llama.cpp. */
     text: (key: string) => (read(key, 'string') as string | undefined)?.split('\0', 1)[0],
     flag: (key: string) => read(key, 'bool') as boolean | undefined,
     missing,
@@ -45,7 +45,7 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
       if (value === undefined) throw missing(key)
       return value
     },
-    /** One number for all blocks, or an array with one for each. */
+    /** One number for all blocks, or an array with one per block. */
     perBlock: (key: string, blocks: number): readonly number[] | undefined => {
       const entry = metadata.get(key)
       if (entry?.type !== 'array') {
@@ -64,7 +64,7 @@ export const metadataOf = (path: string, { metadata }: GgufContainer) => {
 
 type Metadata = ReturnType<typeof metadataOf>
 
-/** The numbers that the graph is built from, as llama.cpp's load_hparams takes them and with what it asserts of them. */
+/** Reads the dimensions of the graph like llama.cpp's load_hparams, with the checks that it asserts. */
 export const readDimensions = (
   path: string,
   metadata: Metadata,
@@ -99,7 +99,7 @@ export const readDimensions = (
   }
 }
 
-/** Returns the embedding's share of one head. */
+/** Returns the embedding size per head. */
 const checkHeads = (
   path: string,
   architecture: string,
@@ -111,7 +111,7 @@ const checkHeads = (
   const uniform = heads.every((count) => count === heads[0])
   for (const [block, count] of heads.entries()) {
     const shared = keyValueHeads[block]!
-    // Blocks without attention say 0 in arrays.
+    // Arrays contain 0 for blocks without attention.
     const silent = (recurrent || !uniform || shared === 0) && (count === 0 || shared === 0)
     if (count < 0 || shared < 0 || (!silent && (count === 0 || shared === 0 || count % shared !== 0)))
       throw invalidModel(
@@ -155,7 +155,7 @@ const checkExperts = (path: string, metadata: Metadata, architecture: string, bl
         used <= experts &&
         groups < experts &&
         (groups <= 1 || (experts % groups === 0 && groupsUsed > 0 && groupsUsed < groups))
-  // llama.cpp itself takes an only expert of these for none.
+  // llama.cpp treats a single expert of these as none.
   if (fits || (architecture.startsWith('hunyuan') && experts <= 1)) return experts
   throw invalidModel(
     path,

@@ -11,7 +11,7 @@ const WHOLE = join(models, 'tiny-chat-q8_0.gguf')
 const folder = mkdtempSync(join(tmpdir(), 'first-layers-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** All that a file says, with the bytes of its weights, whatever the order they stand in. */
+/** The whole content of a file, including the bytes of its weights, independent of their order. */
 const contents = (header: GgufHeader) => {
   const file = readFileSync(header.path)
   return {
@@ -30,7 +30,7 @@ const contents = (header: GgufHeader) => {
   }
 }
 
-it('writes what the script that made the fixture wrote', async () => {
+it('writes the same content as the script that created the fixture', async () => {
   const target = join(folder, 'first1.gguf')
   await writeFirstLayers(WHOLE, target, 1)
   const written = contents(await readGgufHeader(target))
@@ -38,13 +38,13 @@ it('writes what the script that made the fixture wrote', async () => {
   expect(readdirSync(folder)).toEqual(['first1.gguf'])
 })
 
-it('writes the same file again when all blocks are taken', async () => {
+it('reproduces the file if all blocks are kept', async () => {
   const target = join(folder, 'all.gguf')
   await writeFirstLayers(WHOLE, target, 4)
   expect(readFileSync(target).equals(readFileSync(WHOLE))).toBe(true)
 })
 
-it('cuts arrays that have one value for each block', async () => {
+it('truncates arrays with one value per block', async () => {
   const source = join(folder, 'arrays.gguf')
   const target = join(folder, 'arrays-1.gguf')
   writeFileSync(source, makeGguf(tinyLlama()))
@@ -54,7 +54,7 @@ it('cuts arrays that have one value for each block', async () => {
   expect(header.tensors.map(({ name }) => name)).not.toContain('blk.1.attn_q.weight')
 })
 
-it('refuses numbers of blocks that the model does not have, and leaves nothing behind', async () => {
+it('refuses block counts that the model does not have, and leaves no file behind', async () => {
   for (const blocks of [0, 5, 1.5])
     await expect(writeFirstLayers(WHOLE, join(folder, 'none.gguf'), blocks)).rejects.toThrow('has 4 blocks')
   expect(readdirSync(folder).filter((name) => name.startsWith('none'))).toEqual([])

@@ -11,9 +11,9 @@ const CHUNK = 1 << 20
 type File = Awaited<ReturnType<typeof open>>
 
 /**
- * Writes the model in `source` with its first `blocks` blocks only (and its embedding, norm and output) to `target`: a draft of
- * the whole model that needs no download. `target` appears when it is complete. Throws InferenceError invalid_model for a
- * source that is broken or cannot be cut there.
+ * Writes the model in `source` to `target` with only its first `blocks` blocks (and its embedding, norm, and output): a draft
+ * for the whole model that needs no download. `target` appears once it is complete.
+ * @throws InferenceError invalid_model for a source that is broken or cannot be cut there
  */
 export const writeFirstLayers = async (source: string, target: string, blocks: number): Promise<void> => {
   const header = await readGgufHeader(source)
@@ -61,7 +61,7 @@ const write = async (header: GgufHeader, from: File, to: File, blocks: number): 
   }
 }
 
-/** As it stands in the source, but for what counts blocks: their number, and arrays with one element for each. */
+/** Copies an entry from the source, except that the block count and arrays with one element per block are adapted. */
 const metadataBytes = async (
   { architecture, blocks: all }: GgufHeader,
   from: File,
@@ -71,7 +71,7 @@ const metadataBytes = async (
   const bytes = await read(from, entry.start, entry.end - entry.start)
   const value = entry.valueStart - entry.start
   if (entry.key === `${architecture}.block_count`) bytes.writeUInt32LE(blocks, value)
-  // Blocks that predict further tokens are the last ones.
+  // The blocks that predict further tokens are the last ones, so they are dropped.
   if (entry.key === `${architecture}.nextn_predict_layers`) bytes.writeUInt32LE(0, value)
   const perBlock = entry.key.startsWith(`${architecture}.`) && entry.itemType !== null && entry.length === all
   if (!perBlock || entry.itemType === 'string') return bytes

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../../../..')
 const folder = mkdtempSync(join(tmpdir(), 'gguf-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** mulberry32: small, seeded, good enough to pick places. */
+/** mulberry32: small, seeded, and good enough to pick positions. */
 const randomFrom = (seed: number) => {
   let state = seed
   return (below: number): number => {
@@ -24,7 +24,7 @@ const randomFrom = (seed: number) => {
   }
 }
 
-/** Damage to the first `head` bytes, which are what is read before the weights. */
+/** Damages the first `head` bytes, which are read before the weights. */
 const mutate = (bytes: Buffer, head: number, random: (below: number) => number): Buffer => {
   const at = random(head)
   const length = 1 + random(40)
@@ -42,7 +42,7 @@ const mutate = (bytes: Buffer, head: number, random: (below: number) => number):
   return mutations[random(mutations.length)]!()
 }
 
-/** llama.cpp, loading what it is given and computing with it. */
+/** A process with llama.cpp that loads the given files and computes with them. */
 const startLlama = () => {
   const program = join(import.meta.dirname, '../../engines/llama/llama-process.fixture.ts')
   const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['pipe', 'pipe', 'ignore'] })
@@ -84,7 +84,7 @@ it(`refuses ${MUTATIONS} damaged files, or llama.cpp survives them`, async () =>
   } finally {
     llama.stop()
   }
-  // What llama.cpp refuses in its own words is no harm.
+  // A regular refusal by llama.cpp is harmless.
   const { invalid_model = 0, loaded = 0, refused = 0 } = outcomes
   expect(invalid_model + loaded + refused).toBe(MUTATIONS)
   expect(loaded).toBeGreaterThan(MUTATIONS / 20)

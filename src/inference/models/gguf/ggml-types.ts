@@ -1,4 +1,4 @@
-/** How ggml stores tensors: elements are packed in blocks of `elements` that take `bytes`, and rows are whole blocks. */
+/** How ggml stores a type: each block of `elements` takes `bytes`, and a row consists of whole blocks. */
 export interface GgmlType {
   readonly name: string
   readonly elements: number
@@ -6,8 +6,8 @@ export interface GgmlType {
 }
 
 /**
- * By their number in a GGUF file (ggml.h, enum ggml_type); numbers that are missing here were withdrawn. Our test compares
- * the table with the sizes that the llama.cpp beside us says.
+ * Types by their number in a GGUF file (ggml.h, enum ggml_type). Missing numbers were withdrawn. A test compares the table with
+ * the bundled llama.cpp.
  */
 export const GGML_TYPES: Readonly<Record<number, GgmlType>> = {
   0: { name: 'F32', elements: 1, bytes: 4 },
@@ -47,5 +47,5 @@ export const GGML_TYPES: Readonly<Record<number, GgmlType>> = {
   42: { name: 'Q2_0', elements: 64, bytes: 18 },
 }
 
-/** Types of whole numbers and intermediate ones: no weight of a model that multiplies anything has them. */
+/** Integer and intermediate types, which no weight of a matrix multiplication has. */
 export const NEVER_WEIGHTS: ReadonlySet<string> = new Set(['I8', 'I16', 'I32', 'I64', 'F64', 'Q8_1', 'Q8_K'])

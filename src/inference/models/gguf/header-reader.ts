@@ -3,7 +3,7 @@ import { invalidModel } from './invalid-model.ts'
 
 const WINDOW = 1 << 20
 
-/** Reads the numbers and strings of a file's header forward, through a window, and never beyond the end of the file. */
+/** Reads numbers and strings of a file's header sequentially through a window, and never beyond the end of the file. */
 export class HeaderReader {
   readonly path: string
   readonly #file: number
@@ -12,14 +12,14 @@ export class HeaderReader {
   #windowStart = 0
   #next = 0
 
-  /** `file` is an open descriptor of `path`, `size` its bytes. */
+  /** `file` is an open descriptor of `path`; `size` is in bytes. */
   constructor(path: string, file: number, size: number) {
     this.path = path
     this.#file = file
     this.#size = size
   }
 
-  /** Absolute offset of the next byte. */
+  /** The file offset of the next byte. */
   get position(): number {
     return this.#windowStart + this.#next
   }
@@ -34,7 +34,7 @@ export class HeaderReader {
     this.#next = 0
   }
 
-  /** The next `length` bytes, valid until the next call; `what` names them in the refusal. */
+  /** Returns the next `length` bytes, valid until the next call. `what` describes them in errors. */
   take(length: number, what: string): Buffer {
     const at = this.#advance(length, what)
     return this.#window.subarray(at, at + length)
@@ -50,7 +50,7 @@ export class HeaderReader {
     return this.#window.readUInt32LE(this.#advance(4, what))
   }
 
-  /** Counts, lengths and offsets: beyond 2^53 nothing of them can be true. */
+  /** Reads a count, length, or offset. Values above 2^53 cannot be valid. */
   u64(what: string, ofWhat = ''): number {
     const at = this.#advance(8, what)
     const value = this.#window.readUInt32LE(at) + this.#window.readUInt32LE(at + 4) * 2 ** 32
@@ -62,12 +62,12 @@ export class HeaderReader {
     return value
   }
 
-  /** The bytes of a string with its length in front. */
+  /** Reads the bytes of a length-prefixed string. */
   stringBytes(what: string, longest: number): Buffer {
     return this.take(this.#stringLength(what, longest), what)
   }
 
-  /** Shows the bytes of `count` strings, one after the other, where they are in `window` until the next one. */
+  /** Calls `see` with each of `count` strings in `window`, which is valid only during the call. */
   eachString(
     count: number,
     what: string,
@@ -91,7 +91,7 @@ export class HeaderReader {
     return length
   }
 
-  /** Passes over `length` bytes, which are in the window then; returns where they begin in it. */
+  /** Moves past `length` bytes, loads them into the window, and returns their offset in it. */
   #advance(length: number, what: string): number {
     if (length > this.remaining)
       throw invalidModel(

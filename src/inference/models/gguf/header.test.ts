@@ -68,13 +68,13 @@ it('reads the starter model', async () => {
   })
 })
 
-it('reads version 2, too, and the model that other tests of this file break', async () => {
+it('also reads version 2, and the model that the other tests in this file break', async () => {
   const path = join(folder, 'v2.gguf')
   writeFileSync(path, makeGguf({ ...tinyLlama(), version: 2 }))
   expect(await readGgufHeader(path)).toMatchObject({ version: 2, blocks: 2, vocabulary: 8 })
 })
 
-it('knows the architectures and types of the llama.cpp that comes with it', () => {
+it('knows the architectures and types of the bundled llama.cpp', () => {
   const program = join(import.meta.dirname, '../../engines/llama/llama-process.fixture.ts')
   const response = execFileSync(process.execPath, ['--import', 'tsx', program], { input: 'facts\n', encoding: 'utf8' })
   expect({
@@ -84,7 +84,7 @@ it('knows the architectures and types of the llama.cpp that comes with it', () =
   }).toEqual(JSON.parse(response))
 })
 
-it('refuses the starter model cut anywhere, and says where', async () => {
+it('refuses the starter model truncated anywhere, and reports where', async () => {
   const whole = readFileSync(STARTER)
   const lengths = [0, 3, 7, 20, 40, 500, 27_000, 28_500, 30_079, 30_081, 700_000, whole.length - 33]
   for (const length of lengths) expect(await refusal(whole.subarray(0, length))).toMatch(/ends at byte \d+/)
@@ -199,11 +199,11 @@ it.each([
   ['begins with', Buffer.from('PK\u0003\u0004 and so on, for long enough to be a header of something')],
   ['is GGUF version 1', makeGguf({ ...tinyLlama(), version: 1 })],
   ['is a GGUF file for big-endian machines', makeGguf({ ...tinyLlama(), version: 0x0300_0000 })],
-])('says that a file of another kind %s', async (message, bytes) => {
+])('says that another kind of file %s', async (message, bytes) => {
   expect(await refusal(bytes)).toContain(message)
 })
 
-it('does not believe counts and lengths that cannot be', async () => {
+it('refuses impossible counts and lengths', async () => {
   const whole = readFileSync(STARTER)
   const at = (offset: number, value: bigint) => {
     const bytes = Buffer.from(whole)
@@ -215,7 +215,7 @@ it('does not believe counts and lengths that cannot be', async () => {
   expect(await refusal(at(24, 2n ** 30n))).toContain('bytes in metadata key 1')
 })
 
-it('says of a path without a file that there is none', async () => {
+it('reports a path without a file as not found', async () => {
   await expect(readGgufHeader(join(folder, 'none.gguf'))).rejects.toMatchObject({ code: 'model_not_found' })
   await expect(readGgufHeader(folder)).rejects.toMatchObject({ code: 'invalid_model' })
 })

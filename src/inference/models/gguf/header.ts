@@ -13,28 +13,29 @@ import { invalidModel, quoted } from './invalid-model.ts'
 import { checkType } from './tensors.ts'
 import { readVocabulary } from './vocabulary.ts'
 
-/** A GGUF file of a model that answers chats or makes embeddings. What llama.cpp refuses by itself, such as a missing tensor, is not checked. */
+/** The header of a chat or embedding model. What llama.cpp itself refuses, such as a missing tensor, is not checked. */
 export interface GgufHeader extends GgufContainer, Dimensions {
   readonly path: string
   readonly fileBytes: number
   readonly architecture: string
-  /** As the file says, for people. */
+  /** The display name in the file. */
   readonly modelName: string | null
-  /** Weights, counted. */
+  /** The total number of weights. */
   readonly parameters: number
   readonly vocabulary: number
   readonly chatTemplate: string | null
-  /** Some blocks keep a state: its sequences cannot be cut back to an earlier token. */
+  /** Some blocks keep state, so sequences cannot be cut back to an earlier token. */
   readonly recurrent: boolean
-  /** It makes embeddings, and answers no chats. */
+  /** It computes embeddings and cannot chat. */
   readonly embeds: boolean
-  /** More than 1: the weights go on in further files, whose tensors are not listed here. */
+  /** Above 1, the weights continue in further files, whose tensors are not listed here. */
   readonly files: number
 }
 
 /**
- * Reads and checks the header of a GGUF file (version 2 or 3) with all that would make llama.cpp abort or read out of bounds.
- * Throws InferenceError invalid_model naming the file, the key or tensor, and what is wrong with it.
+ * Reads the header of a GGUF file (version 2 or 3), and checks everything that would make llama.cpp abort or read out of
+ * bounds.
+ * @throws InferenceError invalid_model that names the file, the key or tensor, and the fault
  */
 export const readGgufHeader = async (path: string): Promise<GgufHeader> => {
   const file = openModel(path)
@@ -100,7 +101,7 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
   )
 }
 
-/** LLAMA_POOLING_TYPE_NONE is 0; 4 is of models that rank texts. */
+/** LLAMA_POOLING_TYPE_NONE is 0; 4 is for models that rank texts. */
 const isPooled = (type: number | undefined): boolean => type !== undefined && type >= 1 && type <= 3
 
 const readFileCount = (path: string, { metadata }: GgufContainer): number => {

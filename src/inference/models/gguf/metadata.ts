@@ -2,24 +2,24 @@ import type { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 
 interface StringWatch {
-  /** The bytes of the next string: those of `window` from `from` until before `to`. */
+  /** Takes the next string: the bytes of `window` from `from` to `to`, exclusive. */
   readonly see: (window: Uint8Array, from: number, to: number) => void
   readonly allDiffer: () => boolean
 }
 
-/** Of more strings than any vocabulary has, nothing is said: the table would take too much memory. */
+/** With more strings than any vocabulary has, the answer is no: the table would take too much memory. */
 const MAX_STRINGS = 1 << 22
-/** A longer search for a place is no chance: somebody chose strings with like hashes. */
+/** A longer probe is no coincidence: the strings were chosen for colliding hashes. */
 const MAX_SEARCH = 32
 
 /**
- * Sees one string after the other and says whether all differ for certain, by their hashes: without a string of JavaScript for
- * each. A string ends at its first zero, as for llama.cpp; of an empty one nothing is said.
- * @param count how many strings there are at most
+ * Takes strings one at a time, and tells whether all differ for certain, by their hashes and without allocating JavaScript
+ * strings. A string ends at its first zero, as in llama.cpp. An empty one makes the answer no.
+ * @param count the maximum number of strings
  */
 export const watchStrings = (count: number): StringWatch => {
   let differ = count <= MAX_STRINGS
-  // Open addressing, at most half full: by one hash, with the other in its place.
+  // A hash table with open addressing, at most half full. One hash gives the position; the other is stored there.
   const seen = new Int32Array(differ ? 2 ** Math.ceil(Math.log2(count * 2 + 1)) : 0)
   const last = seen.length - 1
   const see = (window: Uint8Array, from: number, to: number): void => {
@@ -31,7 +31,7 @@ export const watchStrings = (count: number): StringWatch => {
       first = Math.imul(first ^ byte, 0x01000193)
       second = Math.imul(second + byte, 0x5bd1e995) ^ (second >>> 15)
     }
-    // Zero is a free place.
+    // Zero marks a free position.
     second |= 1
     let place = (first ^ (first >>> 16)) & last
     let searched = 0
@@ -42,7 +42,7 @@ export const watchStrings = (count: number): StringWatch => {
   return { see, allDiffer: () => differ }
 }
 
-/** In the order of their numbers in the file (gguf.h, enum gguf_type), with their bytes: of a string, those of its length. */
+/** Sizes in bytes, in the order of the type numbers (gguf.h, enum gguf_type). For a string, the size of its length. */
 const SIZES = {
   u8: 1,
   i8: 1,
@@ -77,10 +77,10 @@ const READ: Readonly<Record<Exclude<MetadataType, 'string' | 'array'>, (bytes: B
   f64: (bytes) => bytes.readDoubleLE(),
 }
 
-/** A chat template or a license is the longest real string; 2^26 elements are ten times the largest real vocabulary. */
+/** The longest real strings are chat templates and licenses; 2^26 elements are ten times the largest real vocabulary. */
 const MAX_STRING_LENGTH = 1 << 26
 const MAX_ARRAY_LENGTH = 1 << 26
-/** Arrays up to here are kept: those with a value per block. Vocabularies are looked at where they stand. */
+/** Arrays up to this length, such as those with a value per block, are kept. Vocabularies are checked without copying them. */
 const KEPT_ARRAY = 2048
 
 export type Scalar = number | bigint | boolean | string
@@ -88,21 +88,21 @@ export type Scalar = number | bigint | boolean | string
 export interface MetadataEntry {
   readonly key: string
   readonly type: MetadataType
-  /** Of the elements of an array, else null. */
+  /** The type of an array's elements; otherwise null. */
   readonly itemType: MetadataType | null
-  /** Elements of an array, else 1. */
+  /** The number of an array's elements; otherwise 1. */
   readonly length: number
   /** The scalar, the elements of a short array, or null for a long one. */
   readonly value: Scalar | readonly Scalar[] | null
-  /** Of a long array of strings: whether no two are the same, for certain. Else false. */
+  /** True for a long array of strings that certainly all differ. */
   readonly differ: boolean
-  /** Where the entry, and where its value (without types and length of the array), begin in the file. */
+  /** File offsets of the entry, of its value (after the types and the array length), and of its end. */
   readonly start: number
   readonly valueStart: number
   readonly end: number
 }
 
-/** Reads one key with its value. Throws invalid_model naming the key. */
+/** Reads one key with its value. @throws InferenceError invalid_model that names the key */
 export const readEntry = (reader: HeaderReader, index: number): MetadataEntry => {
   const start = reader.position
   const key = reader.stringBytes(`metadata key ${index + 1}`, 65_535).toString('utf8')

@@ -4,13 +4,13 @@ import { invalidModel, quoted } from './invalid-model.ts'
 
 const BLOCK = /^blk\.(\d+)\./
 
-/** The block that a tensor belongs to, or null. */
+/** Returns the number of the tensor's block, or null. */
 export const blockOf = (tensorName: string): number | null => {
   const match = BLOCK.exec(tensorName)
   return match === null ? null : Number(match[1])
 }
 
-/** What is added or multiplied element by element aborts in another type than F32, and no weight is made of whole numbers. */
+/** Refuses types that llama.cpp aborts on: elementwise operands other than F32, and weights of integers. */
 export const checkType = (path: string, { name, type, shape }: GgufTensor): void => {
   const elementwise = /(_norm\.weight|\.bias)$/.test(name) && shape.length === 1
   if (

@@ -8,7 +8,7 @@ import type { MetadataEntry } from './metadata.ts'
 const WITH_MERGES: ReadonlySet<string> = new Set(['gpt2', 'gemma4', 'hybriddna', 'whitespace'])
 const TOKENS = 'tokenizer.ggml.tokens'
 
-/** Checks the tokenizer's tables, and returns how many tokens there are. llama.cpp aborts on a vocabulary with doubles. */
+/** Checks the tokenizer's tables, and returns the number of tokens. llama.cpp aborts on a vocabulary with duplicates. */
 export const readVocabulary = (
   reader: HeaderReader,
   container: GgufContainer,
@@ -46,13 +46,13 @@ export const readVocabulary = (
   return tokens.length
 }
 
-/** The tokens are read where they stand, so that a large vocabulary is not kept. */
+/** Reads the tokens from the file again, so that a large vocabulary is not kept in memory. */
 const assertDifferent = (reader: HeaderReader, { valueStart, length }: MetadataEntry): void => {
   const end = reader.position
   reader.seek(valueStart)
   const seen = new Map<string, number>()
   for (let id = 0; id < length; id++) {
-    // Bytes as they are, for tokens need not be UTF-8; and only as far as llama.cpp reads them, which is to the first zero.
+    // latin1, because tokens need not be UTF-8. llama.cpp reads them up to the first zero.
     const bytes = reader.stringBytes(`token ${id}`, 1 << 20).toString('latin1')
     const text = bytes.split('\0', 1)[0] || `[EMPTY_${id}]`
     const other = seen.get(text)

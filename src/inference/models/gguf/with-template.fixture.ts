@@ -3,11 +3,11 @@ import { readGgufHeader } from './header.ts'
 
 const KEY = 'tokenizer.chat_template'
 
-/** A copy of a model that has another chat template. Its tensors stay as they are, behind a header of another length. */
+/** Copies a model with another chat template. The tensors are unchanged, but the header's length differs. */
 export const withTemplate = async (source: string, target: string, template: string): Promise<string> => {
   const { dataStart, alignment, tensors } = await readGgufHeader(source)
   const file = await readFile(source)
-  // The key, then the type of its value, and the value with its length before it.
+  // Skips the key and the value's type; the value starts with its length.
   const at = file.indexOf(KEY) + KEY.length + 4
   const oldLength = Number(file.readBigUInt64LE(at))
   const length = Buffer.alloc(8)

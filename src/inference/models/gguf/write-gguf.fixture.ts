@@ -1,4 +1,4 @@
-/** GGUF files made for tests: values with their types, tensors with their shapes, and nothing checked. */
+/** GGUF files for tests, from typed values and tensor shapes. Nothing is checked. */
 const NUMBERS = { u8: 0, i32: 5, u32: 4, f32: 6, bool: 7, string: 8, array: 9, u64: 10 } as const
 
 export type MadeValue =
@@ -10,7 +10,7 @@ export type MadeValue =
 export interface MadeTensor {
   readonly name: string
   readonly shape: readonly number[]
-  /** Number of the type; F32 is 0. */
+  /** The type's number; F32 is 0. */
   readonly type?: number
   readonly offset?: number
 }
@@ -49,7 +49,7 @@ const valueBytes = (value: MadeValue): Buffer => {
   return Buffer.concat([u32(9), u32(NUMBERS[type]), u64(items.length), ...items.map((item) => scalar(type, item))])
 }
 
-/** Tensors of F32 (or of any type said, stored as if it were F32), all zeros. */
+/** Creates a file with tensors of zeros, in the size of F32 even if they name another type. */
 export const makeGguf = ({ version = 3, metadata, tensors }: MadeFile): Buffer => {
   const pieces = [Buffer.from('GGUF'), u32(version), u64(tensors.length), u64(Object.keys(metadata).length)]
   for (const [key, value] of Object.entries(metadata)) pieces.push(string(key), valueBytes(value))
@@ -66,7 +66,7 @@ export const makeGguf = ({ version = 3, metadata, tensors }: MadeFile): Buffer =
 const EMBEDDING = 32
 const FORWARD = 64
 
-/** A llama of two blocks with two heads, one of them for keys and values, and a vocabulary of eight tokens. */
+/** A llama model with two blocks, two heads, one key-value head, and a vocabulary of eight tokens. */
 export const tinyLlama = (): { metadata: Record<string, MadeValue>; tensors: MadeTensor[] } => ({
   metadata: {
     'general.architecture': ['string', 'llama'],

@@ -1,6 +1,6 @@
 import type { GgufTensor } from './container.ts'
 
-/** The first bytes of a GGUF file of version 3, before its metadata. */
+/** Returns the first bytes of a GGUF file of version 3, before its metadata. */
 export const startBytes = (tensors: number, entries: number): Buffer => {
   const bytes = Buffer.alloc(24)
   bytes.write('GGUF', 'latin1')
@@ -10,7 +10,7 @@ export const startBytes = (tensors: number, entries: number): Buffer => {
   return bytes
 }
 
-/** One tensor in the list behind the metadata; `offset` counts from the beginning of the data. */
+/** Returns one entry of the tensor list, which follows the metadata. `offset` is relative to the start of the data. */
 export const tensorBytes = (
   { name, shape, typeNumber }: Pick<GgufTensor, 'name' | 'shape' | 'typeNumber'>,
   offset: number,

@@ -2,9 +2,9 @@ import type { ChatMessage } from '../../engines/engine.ts'
 import { type Kept, type Removal, removalsIn } from './removal-order.ts'
 
 export interface CompressOptions {
-  /** Prompts of up to so many tokens are left as they are. */
+  /** Prompts of at most this many tokens are left unchanged. */
   readonly thresholdTokens: number
-  /** Where to stop: three quarters of the threshold unless given, so that not every further turn compresses again. */
+  /** Where to stop. Three quarters of the threshold by default, so that not every further turn is compressed again. */
   readonly targetTokens?: number
 }
 
@@ -12,7 +12,7 @@ export interface CompressionReport {
   readonly tokensBefore: number
   readonly tokensAfter: number
   readonly removedTokens: number
-  /** False when all that may go is gone, and it is still too long. */
+  /** False if the prompt is still too long after every possible removal. */
   readonly reachedTarget: boolean
   readonly removed: Readonly<Record<Removal['kind'], number>>
 }
@@ -24,16 +24,16 @@ export interface Compressed {
 
 export type CountTokens = (messages: readonly ChatMessage[]) => Promise<number>
 
-/** The engine is asked a few times only: in between, tokens are estimated from characters. */
+/** The engine counts tokens only this often. In between, tokens are estimated from characters. */
 const MAX_COUNTS = 8
 
 /**
- * Makes a long conversation shorter: takes out of older turns what was said twice, then the sentences and blocks of code
- * that have least to do with the last user turn, then whole old exchanges, until the target is met. System messages and
- * the last two exchanges are never touched, no message becomes empty, and the same input always gives the same output.
- * What it drops may have mattered: test/bench/compression.ts measures how often.
+ * Shortens a long conversation. Removes duplicates from older turns, then the sentences and code blocks least relevant to the
+ * last user turn, then whole old exchanges, until the target is reached. Never changes system messages and the last two
+ * exchanges, leaves no message empty, and is deterministic. The removed text may have mattered: test/bench/compression.ts
+ * measures how often.
  *
- * @returns null when nothing was removed
+ * @returns null if nothing was removed
  */
 export const compress = async (
   messages: readonly ChatMessage[],
@@ -71,7 +71,7 @@ export const compress = async (
 const lengthOf = (messages: readonly ChatMessage[]): number =>
   messages.reduce((sum, { content }) => sum + content.length, 0)
 
-/** Messages that lost nothing are the same objects; those of removed exchanges are gone. */
+/** Returns unchanged messages as the same objects, and omits removed exchanges. */
 const rebuilt = (messages: readonly ChatMessage[], kept: Kept): ChatMessage[] =>
   messages.flatMap((message, index) => {
     const older = kept.get(index)
@@ -81,7 +81,7 @@ const rebuilt = (messages: readonly ChatMessage[], kept: Kept): ChatMessage[] =>
       .filter((_, unit) => older.left.has(unit))
       .map(({ text }) => text)
       .join('')
-      // The indentation of what comes first now may be that of code.
+      // Keeps the first line's indentation, which may be part of code.
       .replace(/^\s*\n/, '')
       .trimEnd()
     return [{ ...message, content }]

@@ -4,7 +4,7 @@ import { compress } from './compress.ts'
 import { relevanceTo, wordsOf } from './removal-order.ts'
 import { unitsOf } from './units.ts'
 
-/** Tokens as a plain tokenizer would count them: words and signs, and four for each message's frame. */
+/** Counts tokens like a simple tokenizer: words and punctuation, and four for each message. */
 const countTokens = async (messages: readonly ChatMessage[]): Promise<number> =>
   messages.reduce((sum, { content }) => sum + 4 + (content.match(/\w+|[^\s\w]/g)?.length ?? 0), 0)
 
@@ -22,7 +22,7 @@ const FILLER = [
 ]
 const ENDING = [user('Thank you.'), assistant('You are welcome.')]
 
-it('pieces of a text, joined, are the text', () => {
+it('the pieces of a text add up to the text', () => {
   const texts = [
     '',
     '\n\n  leading',
@@ -39,7 +39,7 @@ it('pieces of a text, joined, are the text', () => {
   ).toEqual(texts)
 })
 
-it('sentences are pieces, a fenced block and a paragraph of code are one each', () => {
+it('each sentence, fenced block, and paragraph of code is one piece', () => {
   expect(unitsOf('See this. It is 3.5 long.\n```\na. b.\n\nc\n```\nThen:\n\n{\n  "x": 1,\n  "y": [2]\n}\n')).toEqual([
     { text: 'See this. ', kind: 'sentence' },
     { text: 'It is 3.5 long.\n', kind: 'sentence' },
@@ -53,14 +53,14 @@ it('sentences are pieces, a fenced block and a paragraph of code are one each', 
   ])
 })
 
-it('what shares rare words with the question ranks first, and the one behind it gains', () => {
+it('a text that shares rare words with the question ranks first, and raises the one after it', () => {
   const texts = ['The key is silver.', 'It opens the cellar.', 'The sun was warm.', 'The door was red.']
   const scores = relevanceTo('What is the key made of?', texts)
   expect(scores.map((score) => Number(score.toFixed(2)))).toEqual([2.51, 1.11, 0.15, 0.15])
   expect(wordsOf('Glass boxes of 東京都, No. 7')).toEqual(['glass', 'boxe', 'of', '東京', '京都', 'no', '7'])
 })
 
-it('a prompt within the threshold, and one in which nothing may go, are left alone', async () => {
+it('a prompt within the threshold, or with nothing that may be removed, is left unchanged', async () => {
   const short = [user('Hello there.'), assistant('Hello.'), user('What now?')]
   expect(await compress(short, countTokens, { thresholdTokens: 100 })).toBeNull()
   const protectedOnly = [system(FILLER.join(' ')), user(FILLER.join(' ').repeat(5))]
@@ -69,7 +69,7 @@ it('a prompt within the threshold, and one in which nothing may go, are left alo
   expect(await compress([assistant(FILLER.join(' '))], countTokens, { thresholdTokens: 0 })).toBeNull()
 })
 
-it('what was said twice goes first, and the first of two stays', async () => {
+it('duplicates go first, and the first copy stays', async () => {
   const messages = [
     system('Be brief.'),
     user(`${FILLER[0]}\n${FILLER[1]}\n${FILLER[0]}\nYes.`),
@@ -96,7 +96,7 @@ it('what was said twice goes first, and the first of two stays', async () => {
   })
 })
 
-it('the sentence that the last turn asks about outlives the others', async () => {
+it('the sentence that the last turn asks about outlasts the others', async () => {
   for (let place = 0; place <= FILLER.length; place++) {
     const needle = "Rosa's code is violet seven."
     const context = [...FILLER.slice(0, place), needle, ...FILLER.slice(place)].join(' ')
@@ -107,7 +107,7 @@ it('the sentence that the last turn asks about outlives the others', async () =>
   }
 })
 
-it('a block of code stays whole or goes whole', async () => {
+it('a code block stays whole or goes whole', async () => {
   const code = '```py\ndef total(rows):\n    return sum(rows)\n\nprint(total([1, 2]))\n```'
   const talk = [user(`${FILLER.slice(0, 3).join(' ')}\n${code}\n${FILLER.slice(3).join(' ')}`), assistant('Fine.')]
   const ask = async (question: string, targetTokens: number) => {
@@ -122,7 +122,7 @@ it('a block of code stays whole or goes whole', async () => {
   expect([without.includes('def'), without.includes('```'), without.includes('return')]).toEqual([false, false, false])
 })
 
-it('when sentences are not enough, whole old exchanges go, and the roles still alternate', async () => {
+it('if sentences are not enough, whole old exchanges go, and the roles still alternate', async () => {
   const chat = Array.from({ length: 20 }, (_, turn) => [
     user(`Question ${turn} about ${turn === 7 ? 'violets' : 'stones'}?`),
     assistant(`Answer ${turn}.`),
@@ -133,7 +133,7 @@ it('when sentences are not enough, whole old exchanges go, and the roles still a
   expect(done!.messages).toEqual([messages[0], ...chat.slice(14, 16), ...chat.slice(36), messages.at(-1)])
 })
 
-it('an exchange goes with its empty messages too', async () => {
+it('an exchange goes with its empty messages, too', async () => {
   const messages = [user(''), assistant('Pardon?'), ...ENDING, user('What now?')]
   const done = await compress(messages, countTokens, { thresholdTokens: 10, targetTokens: 5 })
   expect(done!.messages).toEqual(messages.slice(2))
@@ -147,7 +147,7 @@ const randomFrom = (seed: number) => {
   }
 }
 
-it('for any conversation: same input, same output; what is protected stays; nothing becomes empty or longer', async () => {
+it('any conversation: deterministic, protected parts stay, and nothing becomes empty or longer', async () => {
   const pieces = [
     ...FILLER,
     '```\nx = 1\n\ny = 2\n```',
@@ -183,7 +183,7 @@ it('for any conversation: same input, same output; what is protected stays; noth
   }
 })
 
-it('a long text costs no more than its length, however unlike prose it is', async () => {
+it('the cost of a long text is linear, however unlike prose it is', async () => {
   const characters = async (messages: readonly ChatMessage[]) =>
     messages.reduce((sum, { content }) => sum + content.length, 0)
   for (const piece of ['.', '. ', '\n', 'a ', '`', '```\n', '"', '。', '{\n', ' ', 'word. ', '1. ']) {

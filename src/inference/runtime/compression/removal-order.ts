@@ -1,10 +1,10 @@
 import type { ChatMessage } from '../../engines/engine.ts'
 import { type Unit, unitsOf } from './units.ts'
 
-/** Scripts that do not part words: pairs of characters stand in for them. */
+/** Scripts that do not separate words: pairs of characters replace words. */
 const UNPARTED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
-/** Words for comparing texts: lower case, a plural s removed. */
+/** Splits a text into words for comparison: lower case, without a plural s. */
 export const wordsOf = (text: string): string[] => {
   const words: string[] = []
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}_]+/gu)) {
@@ -18,12 +18,12 @@ export const wordsOf = (text: string): string[] => {
 
 const K1 = 1.2
 const B = 0.75
-/** A sentence often speaks of what the one before it named: 'It is kept in the cellar.' And an answer of its question. */
+/** A sentence often refers to the one before it, as in 'It is kept in the cellar.', and an answer to its question. */
 const SHARE_OF_PREVIOUS = 0.4
 
 /**
- * How much each text has to do with the query: Okapi BM25 over these texts (Robertson and Zaragoza 2009, section 3.5), plus
- * a share of the score of the text before it. Words that are in most texts count next to nothing.
+ * Scores how relevant each text is to the query: Okapi BM25 over these texts (Robertson and Zaragoza 2009, section 3.5), plus a
+ * share of the previous text's score. Words that occur in most texts count almost nothing.
  */
 export const relevanceTo = (query: string, texts: readonly string[]): readonly number[] => {
   const documents = texts.map(wordsOf)
@@ -46,20 +46,20 @@ export const relevanceTo = (query: string, texts: readonly string[]): readonly n
   return scores.map((score, index) => score + SHARE_OF_PREVIOUS * (scores[index - 1] ?? 0))
 }
 
-/** One step of making a conversation shorter. `characters` are those that it takes out. */
+/** One step of compression, which removes `characters`. */
 export interface Removal {
   readonly kind: 'duplicate' | 'sentence' | 'code' | 'exchange'
   readonly characters: number
   readonly apply: (kept: Kept) => void
 }
 
-/** What is left of older messages, by their place: their units, and the numbers of those that are kept; null: removed. */
+/** What remains of older messages, by index: their units, and the indexes of the remaining ones; null if removed. */
 export type Kept = Map<number, { readonly units: readonly Unit[]; readonly left: Set<number> } | null>
 
-/** A user's turn that is not one of these last ones is context, which may be pruned. */
+/** The last user turns that are protected. Earlier ones are context that may be pruned. */
 const KEPT_EXCHANGES = 2
 
-/** Shorter ones, such as 'Yes.', are not redundant because they occur twice. */
+/** Shorter texts, such as 'Yes.', may repeat without being redundant. */
 const DUPLICATE_CHARACTERS = 20
 
 interface Candidate {
@@ -69,7 +69,7 @@ interface Candidate {
   readonly score: number
 }
 
-/** Where the part begins that is never touched: the last exchanges, the last user turn among them. */
+/** Returns the index from which nothing is changed: the start of the last exchanges. */
 const protectedFrom = (messages: readonly ChatMessage[]): number => {
   const turns = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []))
   return turns.at(-KEPT_EXCHANGES) ?? 0
@@ -77,7 +77,7 @@ const protectedFrom = (messages: readonly ChatMessage[]): number => {
 
 const normal = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
-/** Sentences and blocks of older turns that were said before, or are said again in what is kept anyway. */
+/** Finds sentences and blocks of older turns that occur earlier, or in the texts that are kept anyway. */
 const duplicatesIn = (candidates: readonly Candidate[], keptTexts: readonly string[]): Candidate[] => {
   const seen = new Set(keptTexts.flatMap(unitsOf).map(({ text }) => normal(text)))
   return candidates.filter(({ unit }) => {
@@ -95,7 +95,7 @@ const pruning = ({ message, index, unit }: Candidate, kind: Removal['kind']): Re
   apply: (kept) => void kept.get(message)?.left.delete(index),
 })
 
-/** What could go, in the order in which it should: what is redundant, then what the last user turn has least to do with. */
+/** Lists possible removals in order: duplicates first, then what is least relevant to the last user turn. */
 export const removalsIn = (messages: readonly ChatMessage[]): { readonly kept: Kept; readonly removals: Removal[] } => {
   const end = protectedFrom(messages)
   const kept: Kept = new Map()
@@ -116,7 +116,7 @@ export const removalsIn = (messages: readonly ChatMessage[]): { readonly kept: K
     .filter(({ role }, index) => role === 'system' || index >= end)
     .map(({ content }) => content)
   const redundant = new Set(duplicatesIn(candidates, untouched))
-  // The one unit that each message keeps in any case: its best, rather one that is not said elsewhere.
+  // The unit that each message keeps: its most relevant one, preferably one that is not a duplicate.
   const best = new Map<number, Candidate>()
   for (const one of [...candidates.filter((other) => !redundant.has(other)), ...redundant]) {
     const rival = best.get(one.message)
@@ -135,7 +135,7 @@ export const removalsIn = (messages: readonly ChatMessage[]): { readonly kept: K
   }
 }
 
-/** Whole old exchanges, a user's turn with its answers, so that the roles still alternate: the least relevant first. */
+/** Lists whole old exchanges, least relevant first: a user turn with its answers, so that the roles still alternate. */
 const exchangesIn = (messages: readonly ChatMessage[], best: Map<number, Candidate>, end: number): Removal[] => {
   const exchanges: number[][] = []
   for (const [index, { role }] of messages.slice(0, end).entries()) {

@@ -1,15 +1,15 @@
-/** A piece of a message that is kept or removed as a whole. All pieces of a message, joined, are the message. */
+/** A piece of a message that is kept or removed as a whole. A message's pieces add up to the message. */
 export interface Unit {
   readonly text: string
   readonly kind: 'sentence' | 'code'
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
-/** Lines as programs and JSON have them: indented, or ending or beginning with brackets and semicolons. */
+/** Lines that look like code or JSON: indented, or with brackets or semicolons at the end or the start. */
 const CODE_LINE = /^(?: {4,}|\t)|[{}[\];]\s*$|^\s*[}\])]/
 /**
- * The space behind an ending and what closes a quotation; CJK endings need no space. Looking back from the space, because
- * looking for it from each of a million full stops would take a million times as long.
+ * The space after a sentence ending and its closing quotes; CJK endings need no space. The lookbehind starts at the space:
+ * searching from each of a million periods would take a million times as long.
  */
 const SENTENCE_END = /(?<=[.!?…]["'”’)\]]{0,3})\s+|[。！？]+["'”’」』）]*\s*/g
 
@@ -20,7 +20,7 @@ const sentencesOf = (line: string): string[] => {
   let start = 0
   for (const match of line.matchAll(SENTENCE_END)) {
     const end = match.index + match[0].length
-    // `1. ` begins an item and ends no sentence.
+    // `1. ` starts a list item and does not end a sentence.
     if (/^\s*(?:\d{1,3}|[A-Za-z])[.)]\s+$/.test(line.slice(start, end))) continue
     pieces.push(line.slice(start, end))
     start = end
@@ -32,7 +32,7 @@ const sentencesOf = (line: string): string[] => {
 const isCode = (paragraph: readonly string[]): boolean =>
   paragraph.length >= 2 && paragraph.filter((line) => CODE_LINE.test(line)).length * 2 > paragraph.length
 
-/** Lines that belong together: a fenced block, a paragraph, or the blank lines between them. */
+/** Groups lines into blocks: a fenced block, a paragraph, or the blank lines between them. */
 const blocksOf = (lines: readonly string[]): { readonly lines: readonly string[]; readonly isFenced: boolean }[] => {
   const blocks: { lines: string[]; isFenced: boolean }[] = []
   let closing: RegExp | null = null
@@ -54,7 +54,7 @@ const blocksOf = (lines: readonly string[]): { readonly lines: readonly string[]
   return blocks
 }
 
-/** The sentences of a text, and its blocks of code as one unit each, fenced or plain to see as code. */
+/** Splits a text into sentences and code blocks. Each block is one unit, whether fenced or recognized as code. */
 export const unitsOf = (text: string): readonly Unit[] => {
   const units: { text: string; kind: Unit['kind'] }[] = []
   for (const { lines, isFenced } of blocksOf(linesOf(text))) {
@@ -68,7 +68,7 @@ export const unitsOf = (text: string): readonly Unit[] => {
       }
   }
   const [first, second] = units
-  // A piece that is only space could be all that is left of a message.
+  // A piece with only whitespace could be all that remains of a message, so it joins the next one.
   if (second !== undefined && first!.text.trim() === '') {
     second.text = first!.text + second.text
     units.shift()

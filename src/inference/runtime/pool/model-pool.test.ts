@@ -12,7 +12,7 @@ const FILES = {
 
 const signal = new AbortController().signal
 
-/** A pool of three real models, and the order in which they were loaded and closed. */
+/** A pool of three real models, with the order in which they were loaded and closed. */
 const poolOf = (options: Partial<ModelPoolOptions> = {}): { readonly pool: ModelPool; readonly events: string[] } => {
   const events: string[] = []
   const models = Object.entries(FILES).map(([name, path]) => ({
@@ -40,7 +40,7 @@ const answer = async (engine: Engine): Promise<string> => {
   return text
 }
 
-it('models are loaded when asked for, once for many, and answer until the pool is closed', async () => {
+it('models are loaded on first use, once for concurrent requests, and answer until the pool is closed', async () => {
   const { pool, events } = poolOf()
   expect([pool.list().map(({ name }) => name), pool.loaded()]).toEqual([['whole', 'eight', 'first'], []])
   const leases = await Promise.all(['whole', 'eight', 'whole', 'whole'].map((name) => pool.open(name, signal)))
@@ -55,7 +55,7 @@ it('models are loaded when asked for, once for many, and answer until the pool i
   await expect(pool.open('whole', signal)).rejects.toMatchObject({ code: 'engine_failed' })
 })
 
-it('the least recently used makes room, by what models really take', async () => {
+it('the least recently used model makes room, based on actual memory use', async () => {
   const { pool: probe } = poolOf()
   const bytes = async (name: keyof typeof FILES) => {
     const { engine, release } = await probe.open(name, signal)
@@ -70,7 +70,7 @@ it('the least recently used makes room, by what models really take', async () =>
   expect(pool.loaded().map(({ model }) => model.name)).toEqual(['whole', 'first'])
 })
 
-it('says what is missing: a model that is not there, memory, or a file that can be loaded', async () => {
+it('reports an unknown model, insufficient memory, and a file that cannot be loaded', async () => {
   const { pool } = poolOf({ memoryBytes: 1000, timeoutMs: 20 })
   await expect(pool.open('other', signal)).rejects.toMatchObject({ code: 'model_not_found', param: 'model' })
   await expect(pool.open('whole', signal)).rejects.toMatchObject({
@@ -96,7 +96,7 @@ it('says what is missing: a model that is not there, memory, or a file that can 
   }
 })
 
-it('the default budget is most of what is free', () => {
+it('the default budget is most of the free memory', () => {
   expect(defaultMemoryBytes()).toBeGreaterThan(MEGABYTES_64)
   expect(defaultMemoryBytes()).toBeLessThan(process.availableMemory() * 1.5)
 })

@@ -7,7 +7,7 @@ import { Residents } from './residents.ts'
 
 /** A model that the pool may load. */
 export interface PooledModel extends ListedModel {
-  /** What it will probably take in memory: its file and a context. Replaced by what the engine says once it was loaded. */
+  /** The expected memory for its file and a context. The engine's own figure replaces it after loading. */
   readonly expectedBytes: number
   open(): Promise<Engine>
 }
@@ -18,20 +18,20 @@ export interface ModelPoolOptions {
   readonly memoryBytes?: number
   /** How long a request waits for memory that other requests use. */
   readonly timeoutMs?: number
-  /** Told when a model was closed to make room, and why it could not be closed cleanly. */
+  /** Called after a model was closed to make room, with the error if closing failed. */
   readonly onClosed?: (name: string, error?: unknown) => void
 }
 
 export interface ModelPool extends AvailableModels {
   readonly memoryBytes: number
-  /** Waits for requests that run, then closes every model. */
+  /** Waits for running requests, then closes every model. */
   close(): Promise<void>
 }
 
 const SHARE_OF_FREE_MEMORY = 0.8
 const TIMEOUT_MS = 60_000
 
-/** What models may take together unless somebody says otherwise: most of what is free, also inside a container. */
+/** The default memory limit for all models: most of the free memory, respecting container limits. */
 export const defaultMemoryBytes = (): number => Math.floor(process.availableMemory() * SHARE_OF_FREE_MEMORY)
 
 const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: number): InferenceError => {
@@ -51,7 +51,7 @@ const brokenModel = (name: string, cause: InferenceError): InferenceError =>
     cause,
   })
 
-/** Models that are loaded when they are first asked for, within a budget of memory. */
+/** Loads models on first use within a memory budget. */
 export const createModelPool = (options: ModelPoolOptions): ModelPool => {
   const { memoryBytes = defaultMemoryBytes(), timeoutMs = TIMEOUT_MS, onClosed } = options
   const models = new Map(options.models.map((model) => [model.name, model]))

@@ -1,7 +1,7 @@
-/** Something big that is in memory while somebody uses it, and afterwards until its room is needed. */
+/** A large value that stays in memory while in use, and afterward until its room is needed. */
 export interface Resident<Value> {
   readonly name: string
-  /** What it is expected to take, before it was loaded. */
+  /** The memory that it is expected to take, before it is loaded. */
   readonly expectedBytes: number
   load(): Promise<Value>
 }
@@ -12,12 +12,12 @@ export interface Acquired<Value> {
   release(): void
 }
 
-/** There is no room for `bytes` more: `heldBytes` are taken by others, of which those `inUse` may not be closed. */
+/** There is no room for `bytes`: others take `heldBytes`, of which those `inUse` cannot be closed. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom'
   readonly bytes: number
   readonly heldBytes: number
-  /** Empty when it would not fit alone either. */
+  /** Empty if it would not fit even alone. */
   readonly inUse: readonly string[]
 
   constructor(resident: string, bytes: number, heldBytes: number, inUse: readonly string[]) {

@@ -8,7 +8,7 @@ interface Loaded {
   readonly bytes: number
 }
 
-/** Residents of plain values, and a record of what was loaded and closed, in order. */
+/** Residents of plain values, with a record of loads and closes in order. */
 const open = (budgetBytes: number, timeoutMs = 60_000) => {
   const events: string[] = []
   const residents = new Residents<Loaded>({
@@ -45,7 +45,7 @@ const settle = async (): Promise<void> => {
   for (let round = 0; round < 20; round++) await turn()
 }
 
-it('many first requests load it once, and it stays when all are done', async () => {
+it('concurrent first requests load a value once, and it stays after they are done', async () => {
   const { acquire, events, names } = open(10)
   const all = await Promise.all(Array.from({ length: 20 }, () => acquire('a')))
   expect(new Set(all.map(({ value }) => value)).size).toBe(1)
@@ -54,14 +54,14 @@ it('many first requests load it once, and it stays when all are done', async () 
   expect([events, names()]).toEqual([['loaded a'], ['a']])
 })
 
-it('the least recently used idle one makes room', async () => {
+it('the least recently used idle value makes room', async () => {
   const { acquire, events, names } = open(3)
   for (const name of ['a', 'b', 'c', 'a', 'd', 'b']) (await acquire(name)).release()
   expect(events).toEqual(['loaded a', 'loaded b', 'loaded c', 'closed b', 'loaded d', 'closed c', 'loaded b'])
   expect(names()).toEqual(['a', 'd', 'b'])
 })
 
-it('what is in use is not closed, however long it has been out', async () => {
+it('a value in use is not closed, however long it has been in use', async () => {
   const { acquire, events, names } = open(3)
   await acquire('a')
   for (const name of ['b', 'c', 'd', 'e', 'f']) (await acquire(name)).release()
@@ -69,7 +69,7 @@ it('what is in use is not closed, however long it has been out', async () => {
   expect(events).not.toContain('closed a')
 })
 
-it('a load waits for room that is in use, and a second release of the same loan frees nothing', async () => {
+it('a load waits for room that is in use, and releasing twice frees nothing more', async () => {
   const { acquire, events } = open(2)
   const [first, second] = [await acquire('a', 2), await acquire('a', 2)]
   const waiting = acquire('b', 1)
@@ -82,7 +82,7 @@ it('a load waits for room that is in use, and a second release of the same loan 
   expect(events).toEqual(['loaded a', 'closed a', 'loaded b'])
 })
 
-it('a busy one cannot keep another out: who asks for it later queues behind', async () => {
+it('a busy value cannot block another: later requests for it queue behind the other', async () => {
   const { acquire, events } = open(1)
   const first = await acquire('a')
   const order: string[] = []
@@ -100,7 +100,7 @@ it('a busy one cannot keep another out: who asks for it later queues behind', as
   expect(events).toEqual(['loaded a', 'closed a', 'loaded b', 'closed b', 'loaded a'])
 })
 
-it('whichever falls idle first makes room, not only the oldest', async () => {
+it('the first value to become idle makes room, not only the oldest', async () => {
   const { acquire, names } = open(2)
   await acquire('a')
   const b = await acquire('b')
@@ -111,7 +111,7 @@ it('whichever falls idle first makes room, not only the oldest', async () => {
   expect(names()).toEqual(['a', 'c'])
 })
 
-it('says what is missing when it never fits, or when nothing is given back in time', async () => {
+it('reports when a value never fits, or when nothing is released in time', async () => {
   const { acquire, names } = open(4, 30)
   await expect(acquire('huge', 5)).rejects.toEqual(new NoRoom('huge', 5, 0, []))
   await acquire('a', 3)
@@ -120,7 +120,7 @@ it('says what is missing when it never fits, or when nothing is given back in ti
   expect(names()).toEqual(['a'])
 })
 
-it('one that takes more than expected makes room for that too, and is closed when it cannot have it', async () => {
+it('a value larger than expected makes more room, and is closed if there is none', async () => {
   const { acquire, events, names } = open(4)
   for (const name of ['a', 'b', 'c']) (await acquire(name)).release()
   await acquire('grown', 1, { takes: 3 })
@@ -131,7 +131,7 @@ it('one that takes more than expected makes room for that too, and is closed whe
   expect(events.filter((event) => event === 'loaded swollen')).toHaveLength(1)
 })
 
-it('a load that fails tells everybody who waits, and is tried again by the next', async () => {
+it('a failed load rejects all waiting requests, and the next request tries again', async () => {
   const { acquire, events, names } = open(1)
   const broken = () => acquire('a', 1, { gate: Promise.reject(new Error('the file is damaged')) })
   const all = await Promise.allSettled([broken(), acquire('a')])
@@ -142,7 +142,7 @@ it('a load that fails tells everybody who waits, and is tried again by the next'
   expect((await acquire('a')).value.name).toBe('a')
 })
 
-it('who gives up stops waiting; a load that nobody waits for any more does not begin', async () => {
+it('an aborted request stops waiting, and a load that no request waits for does not start', async () => {
   const { acquire, events, names } = open(1)
   const first = await acquire('a')
   const gaveUp = new AbortController()
@@ -160,7 +160,7 @@ it('who gives up stops waiting; a load that nobody waits for any more does not b
   await expect(acquire('a', 1, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
 })
 
-it('a load that began is finished although its only waiter gave up, and the next finds it', async () => {
+it('a load that has started finishes even if its only request is aborted, and the next request uses it', async () => {
   const { acquire, events } = open(1)
   let openGate = (): void => undefined
   const gate = new Promise<void>((resolve) => {
@@ -177,7 +177,7 @@ it('a load that began is finished although its only waiter gave up, and the next
   expect(events).toEqual(['loaded a'])
 })
 
-it('closing waits for what is in use, refuses what comes later and what still waits', async () => {
+it('closing waits for values in use, and refuses later and waiting requests', async () => {
   const { residents, acquire, events } = open(2)
   const a = await acquire('a')
   ;(await acquire('b')).release()
@@ -196,7 +196,7 @@ it('closing waits for what is in use, refuses what comes later and what still wa
   expect([residents.loaded, events.at(-1)]).toEqual([[], 'closed a'])
 })
 
-it('a storm of holds, releases and give-ups never exceeds the budget and leaves nothing in use', async () => {
+it('random holds, releases, and aborts never exceed the budget, and leave nothing in use', async () => {
   let seed = 1
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0

@@ -2,10 +2,10 @@ import { type Acquired, NoRoom, type Resident, ShuttingDown } from './resident.t
 
 export interface ResidentsOptions<Value> {
   readonly budgetBytes: number
-  /** What it takes, now that it is loaded. */
+  /** The actual memory of a loaded value. */
   readonly bytesOf: (value: Value) => number
   readonly close: (value: Value) => Promise<void>
-  /** How long a load waits for others to be given back before it is refused. */
+  /** How long a load waits for releases before it is refused. */
   readonly timeoutMs: number
   readonly onClosed?: (name: string, error?: unknown) => void
 }
@@ -13,37 +13,37 @@ export interface ResidentsOptions<Value> {
 interface Entry<Value> {
   readonly name: string
   bytes: number
-  /** Null while it is being loaded. */
+  /** null while loading. */
   value: Value | null
   users: number
-  /** When it was last given back; the lowest goes first. */
+  /** When it was last released; the lowest is closed first. */
   usedAt: number
-  /** Its room is wanted: nobody new may have it. */
+  /** Its room is needed, so new requests have to wait. */
   isLeaving: boolean
 }
 
 interface Load<Value> {
   readonly done: Promise<Entry<Value>>
-  /** Set when it is lent to all who wait, before they know: else the next in line could close it before they have it. */
+  /** Set when it is assigned to all waiting requests, before they resume. Otherwise the next load could close it in between. */
   lent: Entry<Value> | null
   waiting: number
   readonly abandoned: AbortController
 }
 
 /**
- * Keeps values in memory within a budget: one load per name however many ask, none closed while it is in use, the least
- * recently used idle ones closed to make room. When everything is in use, a load waits, and who asks for what it displaces
- * queues behind it, so that a busy one cannot keep it out for ever.
+ * Keeps values in memory within a budget. Each name is loaded once for concurrent requests. Values in use are not closed; the
+ * least recently used idle ones are closed to make room. If all are in use, a load waits, and requests for the values it
+ * displaces queue behind it, so that a busy value cannot block it forever.
  */
 export class Residents<Value> {
   readonly #options: ResidentsOptions<Value>
   readonly #entries = new Map<string, Entry<Value>>()
   readonly #loads = new Map<string, Load<Value>>()
-  /** What they turned out to take: the better expectation next time. */
+  /** Actual memory by name, the estimate for the next load. */
   readonly #learned = new Map<string, number>()
-  /** One load at a time: two side by side would count on the same room. */
+  /** Runs one load at a time, because two at once would count on the same room. */
   #line: Promise<unknown> = Promise.resolve()
-  /** Wakes whoever waits for something to fall idle: the first in line, or `close`. */
+  /** Wakes the one that waits for a value to become idle: the first load in the queue, or `close`. */
   #wake: () => void = () => undefined
   #clock = 0
   #closed: Promise<void> | null = null
@@ -56,7 +56,7 @@ export class Residents<Value> {
     return [...this.#entries.values()].flatMap(({ value }) => (value === null ? [] : [value]))
   }
 
-  /** @throws NoRoom, ShuttingDown, or what `load` threw; the next call tries again. */
+  /** @throws NoRoom, ShuttingDown, or the error of `load`; the next call tries again */
   async acquire(requested: Resident<Value>, signal: AbortSignal): Promise<Acquired<Value>> {
     signal.throwIfAborted()
     if (this.#closed !== null) throw new ShuttingDown()
@@ -76,7 +76,7 @@ export class Residents<Value> {
     }
   }
 
-  /** Waits for what is in use, then closes everything. */
+  /** Waits for values in use, then closes everything. */
   close(): Promise<void> {
     this.#closed ??= (async () => {
       for (const [name, load] of this.#loads) this.#abandon(name, load, new ShuttingDown())
@@ -118,7 +118,7 @@ export class Residents<Value> {
     return load
   }
 
-  /** Nobody waits for it any more. What has begun to load is finished and stays, idle. */
+  /** Cancels a load that no request waits for. If it has started, it finishes and stays idle. */
   #abandon(name: string, load: Load<Value>, reason?: Error): void {
     this.#forget(name, load)
     load.abandoned.abort(reason)
@@ -130,7 +130,7 @@ export class Residents<Value> {
 
   async #load(requested: Resident<Value>, abandoned: AbortSignal): Promise<Entry<Value>> {
     abandoned.throwIfAborted()
-    // Whoever wanted its room has given up meanwhile, or an abandoned load went through.
+    // The load that needed its room was aborted, or an abandoned load finished.
     const existing = this.#entries.get(requested.name)
     if (existing !== undefined) return existing
     const expected = this.#learned.get(requested.name) ?? requested.expectedBytes
@@ -162,7 +162,7 @@ export class Residents<Value> {
     entry.value = value
   }
 
-  /** Closes what is idle, least recently used first, and waits for what is in use, until `bytes` fit beside the rest. */
+  /** Closes idle values, least recently used first, and waits for values in use, until `bytes` fit. */
   async #makeRoom(name: string, bytes: number, abandoned: AbortSignal): Promise<void> {
     const { budgetBytes, timeoutMs } = this.#options
     if (bytes > budgetBytes) throw new NoRoom(name, bytes, 0, [])

@@ -10,7 +10,7 @@ const withClock = (options: Partial<AdmissionOptions>) => {
   return { admission, clock }
 }
 
-/** Asks for slots and notes under the name when each of them was given. */
+/** Records under the name when each requested slot is granted. */
 const asking = (given: string[], slots: Map<string, Slot[]>) => (name: string, promises: readonly Promise<Slot>[]) =>
   promises.forEach((promise) => {
     void promise.then(
@@ -24,7 +24,7 @@ const asking = (given: string[], slots: Map<string, Slot[]>) => (name: string, p
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Asks for slots that nobody awaits; what becomes of them after the test is no matter. */
+/** Takes slots, and ignores their promises. */
 const occupy = (promises: readonly Promise<Slot>[]): void => {
   for (const promise of promises) promise.catch(() => undefined)
 }
@@ -40,7 +40,7 @@ const refusal = (act: () => unknown): unknown => {
   return 'admitted'
 }
 
-test('slots are given in the order of asking, and a request for many is not overtaken', async () => {
+test('slots are granted in the order of requests, and a request for many is not overtaken', async () => {
   const { admission } = withClock({})
   const given: string[] = []
   const slots = new Map<string, Slot[]>()
@@ -74,7 +74,7 @@ test('releasing a slot twice frees one slot', async () => {
   second!.release()
 })
 
-test('whoever goes away leaves the queue, and a request that has part of its slots gives up the rest', async () => {
+test('an aborted request leaves the queue, and one with part of its slots gives up the rest', async () => {
   const { admission } = withClock({ slots: 1 })
   const given: string[] = []
   const slots = new Map<string, Slot[]>()
@@ -94,7 +94,7 @@ test('whoever goes away leaves the queue, and a request that has part of its slo
   expect(() => admission.enter(1, gone.signal)).toThrow('gone')
 })
 
-test('without a queue a request that cannot start at once is refused, but one for more slots than there are is not', async () => {
+test('without a queue, a request that cannot start at once is refused, but one for more slots than exist is not', async () => {
   const { admission } = withClock({ maxQueue: 0 })
   const slots = admission.enter(3, never)
   await Promise.all(slots.slice(0, 2))
@@ -107,7 +107,7 @@ test('without a queue a request that cannot start at once is refused, but one fo
   expect(refusal(() => admission.enter(1, never))).toBe('admitted')
 })
 
-test('a full queue refuses with the time after which a slot has come free until now, one slot for each that is refused', async () => {
+test('a full queue refuses with the time at which slots have become free so far, one slot per refusal', async () => {
   const { admission, clock } = withClock({ slots: 2, maxQueue: 1 })
   const slots = await Promise.all(admission.enter(2, never))
   clock.now = 10_000
@@ -119,21 +119,21 @@ test('a full queue refuses with the time after which a slot has come free until 
   for (const after of [5, 10, 15]) {
     expect(refusal(() => admission.enter(1, never))).toEqual({ code: 'queue_full', message: message(after), after })
   }
-  // What was promised for earlier than now no longer counts.
+  // A promise for an earlier time no longer counts.
   clock.now = 20_000
   expect(refusal(() => admission.enter(1, never))).toEqual({ code: 'queue_full', message: message(10), after: 10 })
   for (let i = 0; i < 20; i++) refusal(() => admission.enter(1, never))
   expect(refusal(() => admission.enter(1, never))).toMatchObject({ after: 60 })
 })
 
-test('before anything was measured a slot is expected to be held for as long as it has been already', async () => {
+test('before any measurement, a slot is expected to be held as long as it has been so far', async () => {
   const { admission, clock } = withClock({ slots: 1, maxQueue: 0 })
   occupy(admission.enter(1, never))
   clock.now = 7500
   expect(refusal(() => admission.enter(1, never))).toMatchObject({ after: 8 })
 })
 
-test('a request that waits too long for its first slot is refused, one that has a slot is not', async () => {
+test('a request that waits too long for its first slot is refused; one that has a slot is not', async () => {
   const { admission } = withClock({ slots: 1, timeoutMs: 20 })
   const [first, second] = admission.enter(2, never)
   const late = admission.enter(1, never)[0]!

@@ -1,18 +1,18 @@
 import type { Engine } from '../../engines/engine.ts'
 import { InferenceError } from '../../errors.ts'
 
-/** Clients that follow OpenAI's ignore a Retry-After above a minute. */
+/** OpenAI's clients and compatible ones ignore a Retry-After above a minute. */
 const MAX_SECONDS = 60
-/** How much the newest measurement weighs: a change of load shows after about five requests. */
+/** The weight of the newest measurement: a change of load shows after about five requests. */
 const WEIGHT = 0.2
 
-/** Foretells from how long slots were held until now when one will come free. */
+/** Predicts when a slot will be free, from how long slots were held so far. */
 export interface Forecast {
-  /** A slot is taken; the result is to be called when it is given back. */
+  /** Records that a slot is taken. Call the result when it is released. */
   enter(): () => void
   /**
-   * Whole seconds, from 1 to 60, until a slot is expected to be left for whoever asks now. Each answer counts as a promise:
-   * the next to ask is told of the slot after that, lest all come back for the same one.
+   * Predicts the whole seconds, from 1 to 60, until a slot is free for a new request. Each prediction counts as a promise: the
+   * next one is for the slot after it, so that clients do not all return for the same slot.
    */
   nextFree(): number
 }
@@ -22,7 +22,7 @@ export const createForecast = (slots: number, now: () => number): Forecast => {
   let average: number | null = null
   let promised: number[] = []
 
-  /** Before anything was measured, slots are held for at least as long as those that are held now have been. */
+  /** Before any measurement, assumes the longest time that a slot has been held so far. */
   const typical = (time: number): number =>
     average ?? [...taken].reduce((longest, { since }) => Math.max(longest, time - since), 0)
 
@@ -50,11 +50,11 @@ export const createForecast = (slots: number, now: () => number): Forecast => {
 export interface AdmissionOptions {
   /** How many choices the engine runs at the same time. */
   readonly slots: number
-  /** How many requests may wait for their first slot; 0: who cannot start at once is refused. */
+  /** How many requests may wait for their first slot; with 0, a request that cannot start at once is refused. */
   readonly maxQueue: number
-  /** How long a request waits for its first slot before it is refused after all. */
+  /** How long a request waits for its first slot before it is refused. */
   readonly timeoutMs: number
-  /** Milliseconds that only ever grow. */
+  /** Monotonic milliseconds. */
   readonly now: () => number
 }
 
@@ -64,19 +64,19 @@ export interface Slot {
 }
 
 /**
- * Who may use an engine, and in which order: first come, first served. It counts the engine's slots in this process; in that
- * of llama.cpp, engines/llama/slot-manager.ts says which of them a choice gets, and may let it wait for a prompt like its own.
+ * Controls access to an engine: first come, first served. It counts the engine's slots in this process. In llama.cpp's process,
+ * engines/llama/slot-manager.ts assigns them, and may let a choice wait for a prompt with the same beginning.
  */
 export interface Admission {
   /**
-   * Asks for this many slots. They are given one by one as they come free, all of them before anybody who asks later, so
-   * that a request for many is not overtaken for ever. Those not given yet are given up when `signal` is aborted.
+   * Requests this many slots. They are granted one by one as they become free, all of them before any later request, so that a
+   * request for many is not overtaken forever. Aborting `signal` cancels those not granted yet.
    * @throws InferenceError queue_full
    */
   enter(count: number, signal: AbortSignal): readonly Promise<Slot>[]
-  /** Requests that have no slot yet. */
+  /** Counts requests that have no slot yet. */
   waiting(): number
-  /** Slots in use. */
+  /** Counts slots in use. */
   busy(): number
 }
 
@@ -179,7 +179,7 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOp
   }
 }
 
-/** Each engine's own queue. */
+/** The queue of each engine. */
 export interface Admissions {
   of(engine: Engine): Admission
 }

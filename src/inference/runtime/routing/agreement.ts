@@ -25,9 +25,9 @@ const asJson = (text: string): string | null => {
 }
 
 /**
- * How far two answers say the same, 0..1: the F1 of their words, as question answering is scored (Rajpurkar et al. 2016,
- * section 6.1), without regard to case and punctuation; of two JSON documents, whether they are equal. It sees words and no
- * meaning: 'It is not so' nearly agrees with 'It is so'.
+ * Scores how much two answers agree, 0..1: the F1 of their words, as in question answering (Rajpurkar et al. 2016, section
+ * 6.1), ignoring case and punctuation; for two JSON documents, whether they are equal. It compares words rather than meaning:
+ * 'It is not so' almost agrees with 'It is so'.
  */
 export const agreement = (answer: string, expected: string): number => {
   const [json, expectedJson] = [asJson(answer), asJson(expected)]

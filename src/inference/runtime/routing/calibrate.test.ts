@@ -6,7 +6,7 @@ import { agreement } from './agreement.ts'
 import { choose, crossValidated, evaluate, intervalOf, policies, type Trial, worthwhile } from './calibrate.ts'
 import { readCalibration, routingPath, writeCalibration } from './routing-file.ts'
 
-it('answers agree by their words, and JSON by what it holds', () => {
+it('answers are compared by words, and JSON by value', () => {
   expect([
     agreement('The capital is Paris.', 'the capital is PARIS'),
     agreement('Paris', 'The capital is Paris'),
@@ -20,7 +20,7 @@ it('answers agree by their words, and JSON by what it holds', () => {
   ]).toEqual([1, 0.4, 0, 1, 0, 0.5, 1, 0, 1])
 })
 
-it('intervals are those of Wilson: wide for few, and no point for ten of ten', () => {
+it("intervals are Wilson's: wide for few values, and not a single point for ten of ten", () => {
   const rounded = (values: readonly number[]) => intervalOf(values).map((end) => Number(end.toFixed(4)))
   // Newcombe 1998, table I: 81 of 263 -> 0.2553 to 0.3662; 0 of 20 -> 0 to 0.1611.
   expect(rounded([...Array(81).fill(1), ...Array(182).fill(0)])).toEqual([0.2553, 0.3662])
@@ -28,7 +28,7 @@ it('intervals are those of Wilson: wide for few, and no point for ten of ten', (
   expect(rounded(Array(10).fill(1))).toEqual([0.7225, 1])
 })
 
-/** The small model is right up to a score of 0.3, the middle one up to 0.6, the big one always; each takes ten times as long. */
+/** The small model is right up to a score of 0.3, the middle one up to 0.6, the big one always; each takes 10x as long. */
 const trialAt = (score: number): Trial => ({
   score,
   outcomes: [
@@ -39,7 +39,7 @@ const trialAt = (score: number): Trial => ({
 })
 const TRIALS = Array.from({ length: 10 }, (_, index) => trialAt(index / 10))
 
-it('limits are told by what they would have done', () => {
+it('limits are evaluated by replaying the trials', () => {
   expect(evaluate(TRIALS, [0.3, 0.6])).toEqual({
     limits: [0.3, 0.6],
     shares: [0.4, 0.3, 0.3],
@@ -52,7 +52,7 @@ it('limits are told by what they would have done', () => {
   expect(evaluate(TRIALS, [-1, -1])).toMatchObject({ shares: [0, 0, 1], kept: 1, milliseconds: 1000 })
 })
 
-it('the fastest that keeps enough is chosen, and the biggest alone where nothing else does', () => {
+it('the fastest policy that keeps enough quality is chosen, and the biggest model alone if no other does', () => {
   const all = policies(TRIALS)
   expect(all[0]!.limits).toEqual([-1, -1])
   expect(choose(all, 1).limits).toEqual([0.3, 0.6])
@@ -64,7 +64,7 @@ it('the fastest that keeps enough is chosen, and the biggest alone where nothing
   expect(choose(policies(useless), 0.95).limits).toEqual([-1])
 })
 
-it('of all ways only those are shown that no other beats, and each is slower and better than the one before', () => {
+it('only undominated policies are shown, each slower and better than the one before', () => {
   const shown = worthwhile(policies(TRIALS))
   for (const [index, policy] of shown.slice(1).entries()) {
     expect(policy.quality).toBeGreaterThan(shown[index]!.quality)
@@ -74,12 +74,12 @@ it('of all ways only those are shown that no other beats, and each is slower and
   expect(shown.at(-1)!.limits).toEqual([0.3, 0.6])
 })
 
-it('what was chosen is judged on prompts left out, which costs where the sample is small', () => {
+it('the choice is judged on prompts left out, which costs quality if the sample is small', () => {
   expect(crossValidated(TRIALS.slice(0, 9), 1)).toBeNull()
   expect(crossValidated(TRIALS, 1)).toEqual({ quality: 1, kept: 1 })
   const many = Array.from({ length: 300 }, (_, index) => trialAt((index * 7) / 3000))
   expect(crossValidated(many, 1)!.kept).toBeGreaterThan(0.97)
-  // Right in four of five by chance, whatever the score: what looked like a limit in the sample is none.
+  // Right in four of five cases by chance, regardless of the score: any limit in the sample is an artifact.
   let state = 1
   const random = (): number => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32
   const noise = Array.from({ length: 40 }, (_, index): Trial => {
@@ -89,7 +89,7 @@ it('what was chosen is judged on prompts left out, which costs where the sample 
   expect([choose(policies(noise), 0.9).kept, crossValidated(noise, 0.9)!.kept]).toEqual([0.9, 0.875])
 })
 
-it('the file is read as it was written, and a damaged one says where', async () => {
+it('the file is read as it was written, and the error about a damaged one names the place', async () => {
   const home = await mkdtemp(join(tmpdir(), 'routing-'))
   onTestFinished(() => rm(home, { recursive: true }))
   expect(await readCalibration(home)).toBeNull()

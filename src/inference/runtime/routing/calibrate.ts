@@ -1,26 +1,26 @@
-/** What one model did with one prompt. */
+/** The result of one model for one prompt. */
 export interface Outcome {
-  /** Agreement with what was expected, or with the reference model's answer, 0..1. */
+  /** Agreement with the expected answer, or with the reference model's answer, 0..1. */
   readonly quality: number
   readonly milliseconds: number
   readonly tokens: number
 }
 
-/** A prompt of the user's, with how complex it looks and what every model did with it, smallest model first. */
+/** A prompt from the user, with its complexity score and every model's result, smallest model first. */
 export interface Trial {
   readonly score: number
   readonly outcomes: readonly Outcome[]
 }
 
 export interface Policy {
-  /** For each model but the biggest, the highest score that still goes to it; -1: nothing does. Never falling. */
+  /** For each model but the biggest, the highest score it gets; -1 for none. Never decreasing. */
   readonly limits: readonly number[]
-  /** Share of the prompts that each model got. */
+  /** The share of prompts that each model gets. */
   readonly shares: readonly number[]
-  /** Mean, with its 95% interval. */
+  /** The mean quality and its 95% interval. */
   readonly quality: number
   readonly interval: readonly [low: number, high: number]
-  /** Of the quality that the biggest model alone has. */
+  /** The share of the biggest model's quality. */
   readonly kept: number
   readonly milliseconds: number
   readonly tokens: number
@@ -29,8 +29,8 @@ export interface Policy {
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * 95% interval of a mean of values in 0..1: Wilson's (1927), the mean standing for the proportion. Values between 0 and 1
- * vary less than a proportion does, so it is rather too wide; and ten perfect answers do not make it shrink to a point.
+ * Returns the 95% interval of a mean of values in 0..1: Wilson's (1927), with the mean as the proportion. Values between 0 and
+ * 1 vary less than a proportion does, so it is slightly too wide; and ten perfect answers do not shrink it to a point.
  */
 export const intervalOf = (values: readonly number[]): readonly [low: number, high: number] => {
   const z = 1.959964
@@ -46,7 +46,7 @@ const rankFor = (score: number, limits: readonly number[]): number => {
   return rank < 0 ? limits.length : rank
 }
 
-/** What these limits would have done with the trials. */
+/** Evaluates these limits on the trials. */
 export const evaluate = (trials: readonly Trial[], limits: readonly number[]): Policy => {
   const ranks = trials.map(({ score }) => rankFor(score, limits))
   const outcomes = trials.map((trial, index) => trial.outcomes[ranks[index]!]!)
@@ -67,7 +67,7 @@ export const evaluate = (trials: readonly Trial[], limits: readonly number[]): P
   }
 }
 
-/** With more scores than these, quantiles of them are tried: the count of policies grows with its power. */
+/** With more scores than this, their quantiles are tried, because the number of policies grows exponentially with models. */
 const MAX_STEPS = [40, 40, 20, 10, 6]
 
 const stepsFor = (trials: readonly Trial[], models: number): number[] => {
@@ -77,7 +77,7 @@ const stepsFor = (trials: readonly Trial[], models: number): number[] => {
   return [-1, ...Array.from({ length: most }, (_, step) => scores[Math.ceil(((step + 1) * scores.length) / most) - 1]!)]
 }
 
-/** Every way to part the scores that were seen between the models, the biggest alone first. */
+/** Lists every way to divide the scores among the models, starting with the biggest model alone. */
 export const policies = (trials: readonly Trial[]): readonly Policy[] => {
   const models = trials[0]?.outcomes.length ?? 0
   const steps = stepsFor(trials, models)
@@ -90,7 +90,7 @@ export const policies = (trials: readonly Trial[]): readonly Policy[] => {
   return limits.map((one) => evaluate(trials, one))
 }
 
-/** Those that no other beats in both time and quality, the fastest first. */
+/** Returns the policies that no other beats in both time and quality, fastest first. */
 export const worthwhile = (all: readonly Policy[]): readonly Policy[] => {
   const byTime = [...all].sort((a, b) => a.milliseconds - b.milliseconds || b.quality - a.quality)
   let best = Number.NEGATIVE_INFINITY
@@ -101,15 +101,15 @@ export const worthwhile = (all: readonly Policy[]): readonly Policy[] => {
   })
 }
 
-/** The fastest that keeps this share of the biggest model's quality. The biggest alone always does. */
+/** Returns the fastest policy that keeps this share of the biggest model's quality. The biggest alone always qualifies. */
 export const choose = (all: readonly Policy[], keep: number): Policy =>
   worthwhile(all.filter(({ kept }) => kept >= keep - 1e-9))[0] ?? all[0]!
 
 const FOLDS = 5
 
 /**
- * What choosing like that is worth on prompts that it has not seen: limits are chosen on four fifths of the trials and
- * judged on the fifth left out, in turn. Null for too few to part.
+ * Estimates the quality on unseen prompts: chooses limits on four fifths of the trials and judges them on the remaining fifth,
+ * in turn. Returns null if there are too few trials.
  */
 export const crossValidated = (
   trials: readonly Trial[],

@@ -1,19 +1,19 @@
 import { type Complexity, complexity, type Question, reasonsOf } from './complexity.ts'
 
-/** A model that requests for `auto` may go to. */
+/** A model that may serve requests for `auto`. */
 export interface RoutableModel {
   readonly name: string
-  /** Where its container says so. */
+  /** null if the container does not say. */
   readonly parameters: number | null
-  /** Of its file. */
+  /** The size of its file. */
   readonly bytes: number
-  /** How long a prompt and its answer may be; null where that is not known before loading it. */
+  /** The maximum length of a prompt with its answer; null if unknown before loading. */
   readonly contextTokens: number | null
 }
 
-/** What calibration found: up to which score each model kept the quality that was asked for. */
+/** The result of calibration: up to which score each model keeps the requested quality. */
 export interface Calibration {
-  /** Prompts that it was found with. */
+  /** The number of prompts used. */
   readonly prompts: number
   readonly tiers: readonly { readonly model: string; readonly upToScore: number }[]
 }
@@ -23,7 +23,7 @@ export interface Choice {
   readonly reason: string
 }
 
-/** Smallest first: by parameters where all say them, else by bytes; as they were given where that is equal. */
+/** Sorts models smallest first: by parameters if all are known, otherwise by bytes. Stable for equal sizes. */
 export const bySize = <Model extends Pick<RoutableModel, 'parameters' | 'bytes'>>(
   models: readonly Model[],
 ): Model[] => {
@@ -32,16 +32,16 @@ export const bySize = <Model extends Pick<RoutableModel, 'parameters' | 'bytes'>
   return [...models].sort((a, b) => size(a) - size(b))
 }
 
-// Rather too many than too few: an estimate that is too low sends a prompt to a model that must refuse it.
+// Errs on the high side, because a low estimate would send a prompt to a model that must refuse it.
 const CHARACTERS_PER_TOKEN = 3
 
-/** Tokens that a prompt probably has; known exactly only to a model that is loaded. */
+/** Estimates a prompt's tokens. Only a loaded model can count them exactly. */
 export const estimatedTokens = ({ messages }: Pick<Question, 'messages'>): number =>
   Math.ceil(messages.reduce((sum, { content }) => sum + content.length, 0) / CHARACTERS_PER_TOKEN) + 8 * messages.length
 
 /**
- * The smallest model that should do: tiers are even shares of the score by rank in size, or those that calibration
- * found, which must cover at least two of the models. A model whose context is too short for the prompt is passed over.
+ * Chooses the smallest model that should be sufficient. Tiers are equal shares of the score by rank in size, or those of a
+ * calibration that covers at least two of the models. Skips models with too short a context for the prompt.
  */
 export const chooseModel = (
   models: readonly RoutableModel[],
@@ -55,7 +55,7 @@ export const chooseModel = (
   const limits = limitsOf(sorted, calibration)
   const fitting = sorted.filter(({ contextTokens }) => contextTokens === null || contextTokens > promptTokens)
   const able = fitting.length > 0 ? fitting : [longest(sorted)]
-  // Where every model that fits is said to be too small, the biggest of them does its best.
+  // If every model that fits counts as too small, the biggest of them answers.
   const chosen = able.find(({ name }) => limits.upTo(name) >= measured.score) ?? able.at(-1)!
   const rank = sorted.indexOf(chosen) + 1
   const passed = sorted.filter((model) => !fitting.includes(model)).map(({ name }) => name)
@@ -78,7 +78,7 @@ const limitsOf = (sorted: readonly RoutableModel[], calibration: Calibration | n
   if (sorted.filter(({ name }) => found.has(name)).length >= 2) {
     return {
       from: `, calibrated on ${calibration!.prompts} prompts`,
-      // A model that was not calibrated is never preferred to one that was.
+      // An uncalibrated model is never preferred to a calibrated one.
       upTo: (name: string) => found.get(name) ?? (name === biggest ? 1 : -1),
     }
   }
@@ -86,7 +86,7 @@ const limitsOf = (sorted: readonly RoutableModel[], calibration: Calibration | n
   return { from: '', upTo: (name: string) => even.get(name)! }
 }
 
-/** Routes requests for `auto` among these models. */
+/** Creates the routing of requests for `auto` among these models. */
 export const createRoute =
   (models: readonly RoutableModel[], calibration: Calibration | null = null) =>
   (question: Question): Choice =>

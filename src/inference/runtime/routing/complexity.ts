@@ -2,19 +2,19 @@ import { type Question, type Signal, signalsOf } from './signals.ts'
 
 export type { Question, Signal } from './signals.ts'
 
-/** Changes whenever the same request may get another score: thresholds found by calibration hold for one of them. */
+/** Changed when the same request may get another score, because calibrated limits hold for one scoring only. */
 export const SCORING = 1
 
 export interface Complexity {
-  /** 0: the smallest model will do. Near 1: the biggest one is needed. */
+  /** 0: the smallest model is sufficient. Near 1: the biggest one is needed. */
   readonly score: number
   readonly signals: readonly Signal[]
 }
 
 /**
- * How demanding a request looks, by what can be seen of it without running a model: a guess, which `svc calibrate` checks
- * against the user's own prompts. Signals are combined as independent reasons (noisy-or, Pearl 1988, section 4.3.2):
- * score = 1 - product(1 - weight * value), so that one more reason never lowers it, and it stays below 1.
+ * Estimates how demanding a request is without running a model: a guess, which `svc calibrate` checks against the user's own
+ * prompts. Signals are combined as independent reasons (noisy-or, Pearl 1988, section 4.3.2): score = 1 - product(1 - weight *
+ * value), so that another reason never lowers it, and it stays below 1.
  */
 export const complexity = (question: Question): Complexity => {
   const signals = signalsOf(question)
@@ -22,7 +22,7 @@ export const complexity = (question: Question): Complexity => {
   return { score: Math.round(score * 1_000) / 1_000, signals }
 }
 
-/** The strongest reasons behind a score, for a log line: `code 0.45, steps 0.15`. */
+/** Lists the strongest reasons for a score, for a log line: `code 0.45, steps 0.15`. */
 export const reasonsOf = ({ signals }: Complexity, atMost = 3): string =>
   signals
     .map(({ name, weight, value }) => ({ name, share: weight * value }))

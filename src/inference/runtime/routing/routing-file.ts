@@ -7,7 +7,7 @@ import { SCORING } from './complexity.ts'
 
 export const routingPath = (home: string): string => join(home, 'routing.json')
 
-/** Writes what `serve --auto-route` reads: whole or not at all. */
+/** Writes the file that `serve --auto-route` reads, atomically. */
 export const writeCalibration = async (home: string, { prompts, tiers }: Calibration, at: Date): Promise<string> => {
   const path = routingPath(home)
   const file = {
@@ -25,8 +25,8 @@ const damaged = (path: string, what: string): InferenceError =>
   new InferenceError('invalid_request', `${path} is damaged: ${what}. Remove it, or write it again with: svc calibrate`)
 
 /**
- * What calibration found on this machine; null where it never ran, or ran with other scores than today's.
- * @throws InferenceError when the file is damaged
+ * Reads the calibration of this machine; null if there is none, or if it used another scoring.
+ * @throws InferenceError if the file is damaged
  */
 export const readCalibration = async (home: string): Promise<Calibration | null> => {
   const path = routingPath(home)

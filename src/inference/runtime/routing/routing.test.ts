@@ -26,7 +26,7 @@ const HARD = [
   '1. Parse the log below.\n2. Diagnose the fault.\n3. Write a SQL query: SELECT id FROM runs WHERE 3 + 4 = 7\nExplain why.',
 ]
 
-it('a score is a number, its reasons are listed, and the same request always gets the same', () => {
+it('a score is a number with listed reasons, and the same for the same request', () => {
   expect(asking('What is the capital of France?')).toEqual({
     score: 0,
     signals: [
@@ -47,13 +47,13 @@ it('a score is a number, its reasons are listed, and the same request always get
   expect(reasonsOf(asking('Calculate 3 + 4.'))).toBe('maths 0.30, task 0.06')
 })
 
-it('demanding prompts score above middling ones, and those above easy ones', () => {
+it('demanding prompts score above medium ones, and those above easy ones', () => {
   const scores = (prompts: readonly string[]) => prompts.map((prompt) => asking(prompt).score)
   expect(Math.max(...scores(EASY))).toBeLessThan(Math.min(...scores(MIDDLE)))
   expect(Math.max(...scores(MIDDLE))).toBeLessThan(Math.min(...scores(HARD)))
 })
 
-it('every further reason raises the score and none reaches 1', () => {
+it('every further reason raises the score, and none reaches 1', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'array', items: {} } } }
   const turns: ChatMessage[] = Array.from({ length: 20 }, (_, turn) => ({
     role: turn % 2 === 0 ? 'user' : 'assistant',
@@ -71,7 +71,7 @@ it('every further reason raises the score and none reaches 1', () => {
   expect(steps.at(-1)).toBeLessThan(1)
 })
 
-it('a conversation without a user, an empty one and one of megabytes get a score too', () => {
+it('conversations without a user, without messages, or with megabytes of text get a score, too', () => {
   const none = complexity({ messages: [{ role: 'system', content: 'Be kind.' }], responseFormat: { type: 'text' } })
   expect([complexity({ messages: [], responseFormat: { type: 'text' } }).score, none.score]).toEqual([0.06, 0.06])
   for (const piece of ['(', 'first ', '1 ', '- ', 'a\n', '`', '\\', 'must ']) {
@@ -84,19 +84,19 @@ const model = (name: string, parameters: number | null, bytes: number, contextTo
 const THREE = [model('big', 70e9, 40e9), model('small', 1e9, 2e9), model('middle', 7e9, 1e9)]
 const scored = (score: number) => ({ score, signals: [] })
 
-it('models are ranked by parameters, and by bytes as soon as one does not say its own', () => {
+it('models are ranked by parameters, or by bytes if any model lacks its number of parameters', () => {
   expect(bySize(THREE).map(({ name }) => name)).toEqual(['small', 'middle', 'big'])
   const unsaid = [...THREE, model('unsaid', null, 3e9)]
   expect(bySize(unsaid).map(({ name }) => name)).toEqual(['middle', 'small', 'unsaid', 'big'])
 })
 
-it('tiers are even shares of the score', () => {
+it('tiers are equal shares of the score', () => {
   const chosen = (score: number) => chooseModel(THREE, scored(score)).model
   expect([0, 0.33, 0.34, 0.66, 0.67, 0.999].map(chosen)).toEqual(['small', 'small', 'middle', 'middle', 'big', 'big'])
   expect(chooseModel([THREE[0]!], scored(0)).model).toBe('big')
 })
 
-it('calibrated tiers replace the even ones where they cover two of the models', () => {
+it('calibrated tiers replace equal ones if they cover two of the models', () => {
   const tiers = [
     { model: 'small', upToScore: 0.1 },
     { model: 'middle', upToScore: -1 },
@@ -110,7 +110,7 @@ it('calibrated tiers replace the even ones where they cover two of the models', 
   expect(chosen(0.3, [THREE[1]!, model('other', 9e9, 1)])).toBe('small')
 })
 
-it('a model whose context is too short is passed over, and the reason says so', () => {
+it('a model with too short a context is skipped, and the reason says so', () => {
   const models = [model('short', 1e9, 1, 100), model('long', 2e9, 2, 1000)]
   const route = createRoute(models)
   const requested = (content: string) =>

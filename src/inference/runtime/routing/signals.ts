@@ -1,24 +1,24 @@
 import type { ChatMessage, RequestedFormat } from '../../engines/engine.ts'
 
-/** What is known of a request when its model is chosen. */
+/** What is known about a request when its model is chosen. */
 export interface Question {
   readonly messages: readonly ChatMessage[]
   readonly responseFormat: RequestedFormat
 }
 
-/** One reason why a request may need a bigger model. */
+/** A reason why a request may need a bigger model. */
 export interface Signal {
   readonly name: string
-  /** The score that this signal alone gives at its full strength, 0..1. */
+  /** The score of this signal alone at full strength, 0..1. */
   readonly weight: number
-  /** How strongly it is there, 0..1. */
+  /** Its strength in this request, 0..1. */
   readonly value: number
 }
 
-/** The parts of a request that signals look at: read once, so that a decision costs microseconds. */
+/** The parts of a request that signals use, extracted once so that a decision takes microseconds. */
 interface Reading {
   readonly question: Question
-  /** The user's last turn; of a long one, its beginning and its end, where instructions stand. */
+  /** The user's last turn; for a long one, its beginning and its end, where instructions usually are. */
   readonly requested: string
   readonly lower: string
   readonly askedCharacters: number
@@ -30,7 +30,7 @@ const READ_CHARACTERS = 4_000
 
 const clamp = (value: number): number => Math.min(1, Math.max(0, value))
 
-/** 0 at `from` and below, 1 at `to` and above, even steps per doubling in between. */
+/** 0 up to `from`, 1 from `to` on, and equal steps per doubling in between. */
 const doublings = (count: number, from: number, to: number): number => {
   if (count <= from) return 0
   return clamp(Math.log2(count / from) / Math.log2(to / from))
@@ -60,8 +60,8 @@ const LOOKING_UP =
 const QUESTION_MARKS = /[?？؟]/g
 
 /**
- * How demanding the task that the words name is: making something over explaining something over looking something up.
- * English words only; for other languages the structural signals remain.
+ * Scores the task that the words name: making above explaining above looking up. English only; other languages rely on the
+ * structural signals.
  */
 const taskOf = ({ lower, requested: asked }: Reading): number => {
   if (MAKING.test(lower)) return asked.length < 60 ? 0.5 : 1
@@ -69,7 +69,7 @@ const taskOf = ({ lower, requested: asked }: Reading): number => {
   return LOOKING_UP.test(lower) ? 0 : 0.15
 }
 
-/** Properties and depth of a schema, walked no further than what fills the signal. */
+/** Counts properties and levels of a schema, up to the limit in `left`. */
 const schemaSize = (schema: unknown, left: { nodes: number }): void => {
   if (typeof schema !== 'object' || schema === null || left.nodes <= 0) return
   left.nodes--
@@ -91,7 +91,7 @@ const SIGNALS: readonly {
   readonly weight: number
   readonly of: (reading: Reading) => number
 }[] = [
-  // Lengths in characters; about four make a token of English.
+  // Lengths in characters, about four per token of English.
   { name: 'length', weight: 0.4, of: ({ askedCharacters }) => doublings(askedCharacters, 80, 8_000) },
   { name: 'context', weight: 0.3, of: ({ otherCharacters }) => doublings(otherCharacters, 1_000, 64_000) },
   {
@@ -133,7 +133,7 @@ const read = (question: Question): Reading => {
   }
 }
 
-/** Every signal with how strongly it is there, in a fixed order. */
+/** Returns every signal with its strength, in a fixed order. */
 export const signalsOf = (question: Question): readonly Signal[] => {
   const reading = read(question)
   return SIGNALS.map(({ name, weight, of }) => ({ name, weight, value: clamp(of(reading)) }))

@@ -17,7 +17,7 @@ const copyTree = (from: string, to: string, wanted: (folder: string, name: strin
   mkdirSync(to, { mode: 0o700 })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (entry.isDirectory()) copyTree(join(from, entry.name), join(to, entry.name), wanted)
-    // By reference where the file system can: then it takes no time and no space.
+    // As a copy-on-write clone if the file system supports it, which takes no time or space.
     else if (entry.isFile() && wanted(from, entry.name)) {
       copyFileSync(join(from, entry.name), join(to, entry.name), constants.COPYFILE_FICLONE)
     }
@@ -25,8 +25,8 @@ const copyTree = (from: string, to: string, wanted: (folder: string, name: strin
 }
 
 /**
- * Copies the folder of an open database to `target`, which must not exist. After the checkpoint the files hold all that was
- * committed, and there is no other writer: the copy opens like the folder after a crash. Not to be called inside a transaction.
+ * Copies the folder of an open database to `target`, which must not exist. After the checkpoint the files contain all committed
+ * data, and there is no other writer: the copy opens like a folder after a crash. Must not be called inside a transaction.
  */
 export const copyFolder = async (db: PGlite, folder: string, target: string): Promise<RowCounts> => {
   await db.exec('checkpoint')
@@ -35,7 +35,7 @@ export const copyFolder = async (db: PGlite, folder: string, target: string): Pr
   )
   const { first, last } = rows[0]!
   const counts = await countRows(db)
-  // Earlier segments are kept by PostgreSQL to be overwritten, later ones are such already: neither is read again.
+  // PostgreSQL keeps earlier segments to overwrite them, and later ones are already recycled; neither kind is read again.
   copyTree(
     folder,
     target,

@@ -6,28 +6,28 @@ import type { Answer, Command, Counters, RowCounts, ThreadData } from './thread-
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 
-/** The thread that PGlite runs in, seen from the thread that serves requests. */
+/** The main thread's interface to the thread that runs PGlite. */
 export interface DatabaseThread {
-  /** A new connection, as a stream for `pg`. */
+  /** Opens a connection, as a stream for `pg`. */
   connect(): Duplex
-  /** Checkpoints and vacuums now. */
+  /** Runs a checkpoint and a vacuum now. */
   maintain(): Promise<Counters>
   counters(): Promise<Counters>
-  /** Copies the database's folder to `target`, between two statements, and counts its rows. */
+  /** Copies the database's folder to `target` while no transaction is open, and counts its rows. */
   copy(target: string): Promise<RowCounts>
-  /** Writes everything out and ends the thread. */
+  /** Writes everything to disk and ends the thread. */
   close(): Promise<void>
 }
 
 export interface ThreadEvents {
-  /** The thread has ended unexpectedly; called once. */
+  /** Called once if the thread ends unexpectedly. */
   readonly onFatal: (error: Error) => void
   readonly onTrouble: (message: string) => void
 }
 
 /**
- * What `pg` takes for a TCP socket: PostgreSQL's wire protocol over a message port to the database thread. Each write
- * is one message, so a query's parts (which `pg` corks) arrive, run and are answered as one.
+ * Takes the place of a TCP socket for `pg`: PostgreSQL's wire protocol over a message port to the database thread. Each write
+ * is one message, so a query's parts (which `pg` corks) are received, run and answered together.
  */
 class ThreadSocket extends Duplex {
   readonly #port: MessagePort
@@ -64,7 +64,7 @@ class ThreadSocket extends Duplex {
   override _read(): void {}
 
   override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
-    // A copy of exactly these bytes: posting a view would clone the whole buffer behind it.
+    // Copies only these bytes: posting a view would clone its whole buffer.
     const bytes = Uint8Array.from(chunk)
     this.#port.postMessage(bytes, [bytes.buffer])
     done()
@@ -86,8 +86,8 @@ class ThreadSocket extends Duplex {
 }
 
 /**
- * Starts the thread on an initialized folder that the caller has locked. When the thread ends unasked, queries that
- * wait for it fail, and so do later ones.
+ * Starts the thread on an initialized folder that the caller has locked. If the thread ends unexpectedly, pending and later
+ * queries fail.
  */
 export const startDatabaseThread = async (folder: string, events: ThreadEvents): Promise<DatabaseThread> => {
   const workerData: ThreadData = { folder }

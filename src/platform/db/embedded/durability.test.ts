@@ -25,7 +25,7 @@ const WRITER = `
   for (const first of [0, 1, 2, 3]) void writeFrom(first)
 `
 
-test('every write that was answered survives kill -9', async () => {
+test('every acknowledged write survives kill -9', async () => {
   const dataDir = await freshDataDir()
   const script = join(await emptyFolder(), 'writer.mts')
   await writeFile(script, WRITER)
@@ -45,7 +45,7 @@ test('every write that was answered survives kill -9', async () => {
   expect(answered.filter((n) => !kept.has(n))).toEqual([])
 }, 60_000)
 
-test('every commit is flushed to the disk before it is answered; reading flushes nothing', async () => {
+test('every commit is flushed to disk before it is acknowledged; reads flush nothing', async () => {
   const { pool, thread, close } = await openEmbedded(await freshDataDir(), {
     onFatal: () => {},
     onTrouble: () => {},
@@ -60,7 +60,7 @@ test('every commit is flushed to the disk before it is answered; reading flushes
   await close()
 })
 
-test('when the log cannot be written, the database stops, says why, and keeps what it answered', async () => {
+test('if the log cannot be written, the database stops with a reason, and keeps acknowledged writes', async () => {
   const dataDir = await freshDataDir()
   const fatal: string[] = []
   const onFatal = (error: Error) => fatal.push(error.message)
@@ -83,7 +83,7 @@ test('when the log cannot be written, the database stops, says why, and keeps wh
   await again.close()
 }, 60_000)
 
-test('a folder that another process has open is refused by openDatabase', async () => {
+test('openDatabase refuses a folder that another process has open', async () => {
   const dataDir = await freshDataDir()
   const db = await openFolder(dataDir)
   await expect(openFolder(dataDir)).rejects.toThrow(`The data folder ${dataDir} is in use by process ${process.pid}`)
@@ -91,7 +91,7 @@ test('a folder that another process has open is refused by openDatabase', async 
   await (await openFolder(dataDir)).close()
 })
 
-test('a data folder that cannot be made is refused with its name', async () => {
+test('a data folder that cannot be created is refused, naming it', async () => {
   const file = join(await emptyFolder(), 'file')
   await writeFile(file, '')
   await expect(openFolder(join(file, 'data'))).rejects.toThrow(

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
 
-/** The part of Emscripten's NODEFS that we complete: it has no fsync operation, so PostgreSQL's fsync did nothing. */
+/** The part of Emscripten's NODEFS that we complete: without an fsync operation, PostgreSQL's fsync does nothing. */
 interface EmscriptenModule {
   readonly NODEFS: {
     readonly stream_ops: { fsync?: (stream: Stream) => number }
@@ -19,10 +19,10 @@ interface Stream {
 }
 
 /**
- * The folder on disk as PGlite sees it, with an fsync that reaches the disk.
+ * PGlite's folder on disk, with an fsync that reaches the disk.
  *
- * It leans on internals of PGlite 0.5.16 and its Emscripten, hence the exact pin in package.json; the test that counts
- * flushes per commit fails when they move. PostgreSQL must be started with wal_sync_method=fsync, because Emscripten's
+ * It relies on internals of PGlite 0.5.16 and its Emscripten, hence the exact version in package.json; the test that counts
+ * flushes per commit fails if they change. PostgreSQL must be started with wal_sync_method=fsync, because Emscripten's
  * fdatasync is empty and cannot be replaced from outside.
  */
 class DurableFs extends NodeFS {
@@ -50,7 +50,7 @@ class DurableFs extends NodeFS {
   }
 }
 
-// Windows cannot open a folder, and needs no flush of one: NTFS journals its entries.
+// Windows cannot open a folder, and does not need to flush one: NTFS journals its entries.
 const syncFolder = (path: string): void => {
   if (process.platform === 'win32') return
   const descriptor = openSync(path, 'r')
@@ -61,7 +61,7 @@ const syncFolder = (path: string): void => {
   }
 }
 
-// PGlite's defaults without -F (which turns fsync off), with an fsync method that works (see DurableFs), and small.
+// PGlite's defaults without -F (which turns fsync off), with an fsync method that works (see DurableFs), and little memory.
 const START_PARAMETERS = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   ...['wal_sync_method=fsync', 'shared_buffers=16MB', 'max_wal_size=128MB', 'TimeZone=UTC'].flatMap((setting) => [
@@ -70,20 +70,20 @@ const START_PARAMETERS = [
   ]),
 ]
 
-// V8 takes 45 MB for optimizing each of PostgreSQL's largest functions: one at a time, and only those that a load calls
-// often (the budget is in bytes executed). The second one is V8's own budget, for the kernels of aggregation.
+// V8 takes 45 MB to optimize each of PostgreSQL's largest functions: limit it to one at a time, and to those called often under
+// load (the budget is in bytes executed). EARLY_OPTIMIZING is V8's default budget, for the aggregation kernels.
 const LATE_OPTIMIZING = ['--wasm-num-compilation-tasks=1', '--wasm-tiering-budget=1000000000']
 const EARLY_OPTIMIZING = '--wasm-tiering-budget=1800000'
 
-/** How Emscripten's exit looks when PostgreSQL reports an ordinary error (its siglongjmp). */
+/** The status of Emscripten's exit when PostgreSQL reports an ordinary error (its siglongjmp). */
 const ORDINARY_ERROR = 100
 
-// What PostgreSQL logged when it gave up. One thread holds one database, so one variable will do.
+// PostgreSQL's last log message before it stopped. One variable is enough, since a thread has one database.
 let lastWords = ''
 
 /**
- * PGlite, ending at a PANIC. PostgreSQL panics when it cannot write its log, and must never answer again; PGlite takes
- * the exception for an ordinary error and continues, or spins forever.
+ * PGlite that stops at a PANIC. PostgreSQL panics if it cannot write its log, and must not respond again; PGlite treats the
+ * exception as an ordinary error and continues, or spins forever.
  */
 export class DurablePGlite extends PGlite {
   constructor(folder: string, onSync: () => void) {
@@ -98,10 +98,10 @@ export class DurablePGlite extends PGlite {
     })
   }
 
-  // PGlite reads the array types at its start for a parser that we do not use: a fifth of the time to open.
+  // PGlite reads the array types at startup for a parser that we do not use, which takes a fifth of the time to open.
   override async _initArrayTypes(): Promise<void> {}
 
-  /** Waits until the database is open. `stop` is called, and must not return, when it cannot go on. */
+  /** Waits until the database is open. `stop` is called if it cannot continue, and must not return. */
   async open(stop: (why: string) => never): Promise<void> {
     await this.waitReady.catch((error: unknown) => stop(lastWords || String(error)))
     setFlagsFromString(EARLY_OPTIMIZING)
@@ -111,7 +111,7 @@ export class DurablePGlite extends PGlite {
       try {
         loopOnce()
       } catch (error) {
-        // Emscripten's ExitStatus, which is no Error.
+        // Emscripten's ExitStatus, which is not an Error.
         if ((error as { status?: unknown }).status === ORDINARY_ERROR) throw error
         stop(lastWords || String(error))
       }

@@ -27,7 +27,7 @@ const refusal = (folder: string, owner: string): string =>
   `The data folder ${folder} is in use by ${owner}. Stop that process, or choose another SERVICE_DATA_DIR. ` +
   'To run several processes on the same data, set SERVICE_DATABASE_URL to a PostgreSQL server.'
 
-test('a folder that another process holds is refused with its number, and free when it is killed', async () => {
+test('a folder in use by another process is refused, naming it, and is free once that is killed', async () => {
   const folder = await emptyFolder()
   const holder = await lockInAnotherProcess(folder)
   await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${holder.pid} on ${hostname()}`))
@@ -43,9 +43,9 @@ test('a folder that another process holds is refused with its number, and free w
   await (await lockFolder(folder)).release()
 })
 
-test.skipIf(process.platform === 'win32')('a container that shares only the folder is noticed too', async () => {
+test.skipIf(process.platform === 'win32')('a container that shares only the folder is detected too', async () => {
   const folder = await emptyFolder()
-  // It holds the socket file, but not the name in the kernel, which containers do not share.
+  // Holds the socket file, but not the name in the kernel, which containers do not share.
   const container = createServer().listen(join(folder, 'database.lock'))
   await once(container, 'listening')
   await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, 'another process'))
@@ -53,7 +53,7 @@ test.skipIf(process.platform === 'win32')('a container that shares only the fold
   await (await lockFolder(folder)).release()
 })
 
-test.skipIf(process.platform !== 'linux')('the path may be longer than a socket address', async () => {
+test.skipIf(process.platform !== 'linux')('the path may exceed the length of a socket address', async () => {
   const folder = join(await emptyFolder(), 'x'.repeat(120))
   await mkdir(folder)
   const lock = await lockFolder(folder)
@@ -62,7 +62,7 @@ test.skipIf(process.platform !== 'linux')('the path may be longer than a socket 
 })
 
 test.skipIf(process.platform !== 'linux')(
-  'a folder that cannot hold a socket is locked by its name alone',
+  'a folder that cannot contain a socket is locked only by its kernel name',
   async () => {
     const folder = await emptyFolder()
     // A folder in the socket's place makes connecting and listening fail, as on a file system without sockets.

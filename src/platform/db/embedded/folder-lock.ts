@@ -15,7 +15,7 @@ const listen = (path: string): Promise<Server> =>
     // No client connects to this server: its existence is the lock, and the kernel removes it when this process dies.
     const server = createServer((socket) => socket.destroy())
     server.unref().once('error', reject)
-    // exclusive: under node:cluster the primary would listen for its workers, and each would believe it has the lock.
+    // exclusive: under node:cluster the primary would listen for its workers, and each would believe it holds the lock.
     server.listen({ path, exclusive: true }, () => resolve(server))
   })
 
@@ -35,9 +35,9 @@ const someoneListens = (path: string): Promise<boolean> =>
 const isTaken = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 
 /**
- * A name that only one process of this machine can hold: an abstract socket on Linux, a named pipe on Windows. Made of
- * the folder's inode, so that two spellings of one path meet; padded to the full length, because Node versions differ
- * in whether they pad a shorter one.
+ * A name that only one process on this machine can hold: an abstract socket on Linux, a named pipe on Windows. Derived from the
+ * folder's inode, so that different spellings of a path give the same name; padded to the full length, because Node versions
+ * differ in whether they pad a shorter one.
  */
 const kernelName = (folder: string): string | undefined => {
   const { dev, ino } = statSync(folder, { bigint: true })
@@ -50,8 +50,8 @@ const kernelName = (folder: string): string | undefined => {
 const STALE_TAKEOVER_MS = 200
 
 /**
- * The same as a socket file in the folder, for systems without such names, and for containers that share the folder but
- * not the kernel's names. A socket file outlives its process, but then connecting to it fails.
+ * The same lock as a socket file in the folder, for systems without such names, and for containers that share the folder but
+ * not the kernel's names. A socket file outlives its process, but connecting to it then fails.
  */
 const listenInside = async (path: string, inUse: () => StartError): Promise<Server> => {
   if (await someoneListens(path)) throw inUse()
@@ -59,17 +59,17 @@ const listenInside = async (path: string, inUse: () => StartError): Promise<Serv
   rmSync(path, { force: true })
   const server = await listen(path)
   if (!stale) return server
-  // Another process may have found the same stale file and replaced ours: the last one stays.
+  // Another process may have found the same stale file and replaced ours: the last one wins.
   const { ino } = statSync(path)
   await sleep(STALE_TAKEOVER_MS)
   if (statSync(path, { throwIfNoEntry: false })?.ino === ino) return server
-  // Ours stays open: closing it would remove the file, which is the other's by now.
+  // Keeps ours open: closing it would remove the file, which now belongs to the other process.
   throw inUse()
 }
 
 /**
- * Makes this process the only one that opens the databases in `folder`; PGlite itself does not lock, and two processes
- * destroy each other's rows. Released by the kernel when the process dies in whatever way.
+ * Makes this process the only one that opens the databases in `folder`; PGlite does not lock, and two processes would
+ * destroy each other's rows. The kernel releases the lock when the process dies in any way.
  * @throws StartError naming the folder and the process that holds it.
  */
 export const lockFolder = async (folder: string): Promise<FolderLock> => {
@@ -85,7 +85,7 @@ export const lockFolder = async (folder: string): Promise<FolderLock> => {
     )
   }
   const held: Server[] = []
-  // A socket's path is limited to about 100 bytes; on Linux it can be named through the folder's descriptor instead.
+  // A socket's path is limited to about 100 bytes; on Linux it can be addressed through the folder's descriptor instead.
   const descriptor = process.platform === 'linux' ? openSync(folder, 'r') : undefined
   const release = async (): Promise<void> => {
     for (const server of held.reverse()) await close(server)
@@ -99,7 +99,7 @@ export const lockFolder = async (folder: string): Promise<FolderLock> => {
       try {
         held.push(await listenInside(join(inside, 'database.lock'), inUse))
       } catch (error) {
-        // Some folders (network drives, a desktop's folder inside a container) cannot hold sockets: the name will do.
+        // Some folders (network drives, a desktop folder inside a container) cannot contain sockets: the name is enough.
         if (name === undefined || error instanceof StartError || isTaken(error)) throw error
       }
     }

@@ -4,11 +4,11 @@ import type { ThreadData } from './thread-messages.ts'
 
 const { folder } = workerData as ThreadData
 
-// Small segments: a fresh folder carries two of them, and 16 MB each would be most of it.
+// Small segments: a new folder contains two of them, and at 16 MB each they would be most of it.
 const db = await PGlite.create({ dataDir: folder, initDbStartParams: ['--wal-segsize=4'] })
 
-// PGlite connects to one database only and could never vacuum the other two; their age alone would, after 2^31
-// transactions, bring everything to a stop.
+// PGlite connects to only one database and could never vacuum the other two; after 2^31 transactions their age would stop the
+// whole server.
 await db.exec("update pg_database set datistemplate = false where datname like 'template%'")
 await db.exec('drop database template0')
 await db.exec('drop database template1')

@@ -19,7 +19,7 @@ const openHere = async () => {
   return { db, logMegabytes }
 }
 
-test('maintenance checkpoints after a minute or 32 MB of log, vacuums what has changed, and rests otherwise', async () => {
+test('maintenance checkpoints after a minute or 32 MB of log, vacuums changed tables, and otherwise does nothing', async () => {
   const { db, logMegabytes } = await openHere()
   await db.exec('create table t (n int, content text)')
   const maintenance = createMaintenance(db, 0)
@@ -33,11 +33,11 @@ test('maintenance checkpoints after a minute or 32 MB of log, vacuums what has c
   expect(await maintenance.run(3 * MINUTE)).toEqual({ checkpoints: 1, vacuums: 0 })
   expect(await maintenance.run(5 * MINUTE)).toEqual(nothing)
 
-  // 45 MB of log each time: without a checkpoint none of it could be used again.
+  // 45 MB of log each time: without a checkpoint it could not be reused.
   for (const _round of [1, 2]) {
     await db.exec("insert into t select n, repeat('x', 1000) from generate_series(1, 38000) as n")
     await db.exec('delete from t')
-    // PostgreSQL tells its statistics at most once a second, unless asked to.
+    // PostgreSQL publishes its statistics at most once a second unless forced to.
     await db.exec('select pg_stat_force_next_flush()')
     expect(await maintenance.run(5 * MINUTE + 1)).toEqual({ checkpoints: 1, vacuums: 1 })
   }

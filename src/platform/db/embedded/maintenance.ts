@@ -1,13 +1,13 @@
 import type { PGlite } from '@electric-sql/pglite'
 
-// What PostgreSQL's background processes do on a server; PGlite has none. Without it the write-ahead log grows without
-// end, dead rows are never reclaimed, and after 2^31 transactions the database would stop to avoid wraparound.
+// The work of PostgreSQL's background processes on a server; PGlite has none. Without it the write-ahead log would grow without
+// limit, dead rows would never be reclaimed, and after 2^31 transactions the database would stop to avoid wraparound.
 const CHECKPOINT_AFTER_BYTES = 32 * 2 ** 20
 const CHECKPOINT_AFTER_MS = 60_000
 const VACUUM_ALL_AFTER_MS = 3_600_000
 
 export interface Maintenance {
-  /** Does what is due; `force` does everything now. Returns what it did. Not to be called inside a transaction. */
+  /** Does what is due; `force` does everything now. Returns what it did. Must not be called inside a transaction. */
   run(now: number, force?: boolean): Promise<{ checkpoints: number; vacuums: number }>
 }
 
@@ -42,8 +42,8 @@ export const createMaintenance = (db: PGlite, startedAt: number): Maintenance =>
     return 1
   }
 
-  // Autovacuum's rule (a fifth of the rows dead, or a tenth changed since the planner last looked), one table at a
-  // time, so that other queries wait for one table only.
+  // Autovacuum's rule (a fifth of the rows dead, or a tenth changed since the last analyze), one table at a time, so that other
+  // queries wait for only one table.
   const vacuumNeediest = async (): Promise<number> => {
     const { rows } = await db.query<{ name: string }>(
       `select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables

@@ -13,7 +13,7 @@ export interface EmbeddedDatabase {
   close(): Promise<void>
 }
 
-/** Opens `dataDir`/database, which is made when it is not there. Only one process may; the others get a StartError. */
+/** Opens `dataDir`/database, creating it if necessary. Only one process can; others get a StartError. */
 export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promise<EmbeddedDatabase> => {
   const unusable = (error: unknown): StartError =>
     error instanceof StartError
@@ -40,7 +40,7 @@ export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promi
       idleTimeoutMillis: 0,
       types: { getTypeParser: parseValue },
       stream: () => thread.connect(),
-      // Nothing leaves the process: no host, no password, whatever PGHOST and its kin say.
+      // Nothing leaves the process, so host and password are fixed, whatever PGHOST and similar variables contain.
       host: 'embedded',
       user: 'postgres',
       database: 'postgres',

@@ -1,10 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { copyFolder } from './copy-folder.ts'
 import { DurablePGlite } from './durable-pglite.ts'
 import { createMaintenance } from './maintenance.ts'
 import type { Answer, Command, ThreadData } from './thread-messages.ts'
 
-// The embedded database's own thread: PGlite computes synchronously and would block every request otherwise.
+// The embedded database's thread: PGlite computes synchronously and would otherwise block all requests.
 
 const MAINTENANCE_EVERY_MS = 5_000
 
@@ -35,7 +36,7 @@ const open = async (): Promise<void> => {
       checkpoints += done.checkpoints
       vacuums += done.vacuums
     } catch (error) {
-      // A full disk, for example: no query has failed yet, and the next attempt may succeed.
+      // For example because of a full disk: no query has failed yet, and the next attempt may succeed.
       answer({ kind: 'trouble', message: `database maintenance failed: ${error}` })
     }
   }
@@ -50,7 +51,7 @@ const open = async (): Promise<void> => {
     try {
       answer({ kind: 'copied', id, rows: await copyFolder(db, folder, target) })
     } catch (error) {
-      answer({ kind: 'not-copied', id, why: error instanceof Error ? error.message : String(error) })
+      answer({ kind: 'not-copied', id, why: errorMessage(error) })
     }
   }
   const maintainWhenIdle = async (): Promise<void> => {
@@ -71,10 +72,10 @@ const open = async (): Promise<void> => {
   const serve = (port: MessagePort): void => {
     port.on('message', (message: Uint8Array) => {
       void inTurn(async () => {
-        // A startup packet (it has no type byte): a new client must not inherit what a broken one left open.
+        // A startup packet (without a type byte): a new client must not inherit a broken client's open transaction.
         if (message[0] === 0) await resetSession()
         const chunks: Uint8Array[] = []
-        // The raw stream: PGlite's other protocol calls parse every answer and keep the parsed messages forever.
+        // The raw stream: PGlite's other protocol calls parse every response and keep the parsed messages forever.
         await db.execProtocolRawStream(message, { onRawData: (bytes) => void chunks.push(bytes.slice()) })
         const whole = Uint8Array.from(Buffer.concat(chunks))
         port.postMessage(whole, [whole.buffer])

@@ -8,7 +8,7 @@ import { createDatabaseFolder, EMBEDDED_MAJOR, packFolder, runInitdb, unpackFold
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** What a folder is as a database: what may differ between two folders is their identity, not this. */
+/** Describes a folder's database, without what identifies it. */
 const describeDatabase = async (dataDir: string): Promise<unknown> => {
   const db = await openDatabase({ url: null, dataDir, log: silent })
   const { rows } = await sql`
@@ -21,9 +21,9 @@ const describeDatabase = async (dataDir: string): Promise<unknown> => {
   return rows
 }
 
-test('the template that comes with the program is what initdb makes, and a broken start leaves no trace', async () => {
+test('the shipped template equals the result of initdb, and an interrupted start leaves no trace', async () => {
   const fromTemplate = await emptyFolder()
-  // What an earlier start left that was interrupted.
+  // Left by an interrupted start.
   await mkdir(join(fromTemplate, 'database.new', 'base'), { recursive: true })
   await createDatabaseFolder(join(fromTemplate, 'database'))
   expect(await readdir(fromTemplate)).toEqual(['database'])
@@ -46,7 +46,7 @@ test('the template that comes with the program is what initdb makes, and a broke
   expect(await describeDatabase(fromInitdb)).toEqual(description)
 }, 120_000)
 
-test('a folder unpacks to what was packed', async () => {
+test('an unpacked folder equals the packed one', async () => {
   const folder = await emptyFolder()
   await mkdir(join(folder, 'b', 'empty'), { recursive: true })
   await writeFile(join(folder, 'a'), 'first\nsecond\n')
@@ -60,7 +60,7 @@ test('a folder unpacks to what was packed', async () => {
   expect(await readFile(join(unpacked, 'b', 'nothing'), 'utf8')).toBe('')
 })
 
-test('a folder of another PostgreSQL version is refused, naming both and the way out', async () => {
+test('a folder of another PostgreSQL version is refused, with both versions and what to do', async () => {
   const dataDir = await freshDataDir()
   const folder = join(dataDir, 'database')
   await writeFile(join(folder, 'PG_VERSION'), '17\n')
@@ -71,7 +71,7 @@ test('a folder of another PostgreSQL version is refused, naming both and the way
   )
 })
 
-test('a damaged folder is refused with what PostgreSQL says about it', async () => {
+test("a damaged folder is refused with PostgreSQL's message", async () => {
   const dataDir = await freshDataDir()
   const folder = join(dataDir, 'database')
   await rm(join(folder, 'global', 'pg_control'))

@@ -5,12 +5,12 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, createBrotliDecompress } from 'node:zlib'
 import { startThread } from '../../threads/start-thread.ts'
 
-// An empty database folder takes initdb several seconds and 800 MB to make. The template is one that was made before
-// (1 MB, see write-template.ts); where it is missing, a throw-away thread makes the folder here and now.
+// initdb takes several seconds and 800 MB to create an empty database folder. The template was created in advance (1 MB, see
+// write-template.ts); without it, a temporary thread creates the folder now.
 
 const TEMPLATE = new URL('./template.bin', import.meta.url)
 
-/** The PostgreSQL version whose folders our PGlite opens. A folder of another one needs an export and an import. */
+/** The PostgreSQL version whose folders our PGlite opens. Folders of other versions need an export and an import. */
 export const EMBEDDED_MAJOR = '18'
 
 interface Entry {
@@ -31,8 +31,8 @@ const listFolder = async (folder: string, inside = ''): Promise<Entry[]> => {
 }
 
 /**
- * A folder as one compressed file: a line of JSON that lists the entries, then the files' bytes in that order.
- * `quality` is Brotli's, to 11.
+ * Packs a folder into one compressed file: a line of JSON that lists the entries, then the files' bytes in that order.
+ * `quality` is Brotli's, up to 11.
  */
 export const packFolder = async (folder: string, quality: number): Promise<Buffer> => {
   const entries = await listFolder(folder)
@@ -47,7 +47,7 @@ export const packFolder = async (folder: string, quality: number): Promise<Buffe
   return promisify(brotliCompress)(bytes, { params })
 }
 
-/** The reverse of `packFolder`, into a folder that does not exist yet. Only the owner may read what it writes. */
+/** Unpacks `packFolder`'s result into a folder that does not exist yet. Only the owner can read the written files. */
 export const unpackFolder = async (packed: Uint8Array, folder: string): Promise<void> => {
   const chunks: AsyncIterator<Buffer> = Readable.from([packed]).pipe(createBrotliDecompress())[Symbol.asyncIterator]()
   const nextChunk = async (): Promise<Buffer> => {
@@ -55,7 +55,7 @@ export const unpackFolder = async (packed: Uint8Array, folder: string): Promise<
     if (done) throw new Error('The packed folder is cut off.')
     return value
   }
-  // Never the whole folder in memory, which an idle service would keep.
+  // Never holds the whole folder in memory, which an idle service would keep.
   let rest = await nextChunk()
   while (!rest.includes('\n')) rest = Buffer.concat([rest, await nextChunk()])
   const firstFile = rest.indexOf('\n') + 1
@@ -86,7 +86,7 @@ const sync = async (path: string): Promise<void> => {
 }
 
 const syncTree = async (folder: string): Promise<void> => {
-  // Windows can flush neither folders nor files opened for reading; its file cache is written out within seconds.
+  // Windows can flush neither folders nor files opened for reading; its file cache is written to disk within seconds.
   if (process.platform === 'win32') return
   const entries = await listFolder(folder)
   await Promise.all(entries.map(({ path }) => sync(join(folder, path))))
@@ -101,9 +101,7 @@ export const runInitdb = (folder: string): Promise<void> =>
     worker.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`initdb ended with code ${code}`))))
   })
 
-/**
- * Makes an empty database folder, whole and on disk, or none: it grows under another name and is renamed at the end.
- */
+/** Creates an empty database folder, complete and on disk, or none: it is written under another name and renamed at the end. */
 export const createDatabaseFolder = async (folder: string): Promise<void> => {
   const growing = `${folder}.new`
   await rm(growing, { recursive: true, force: true })

@@ -1,26 +1,26 @@
 import type { MessagePort } from 'node:worker_threads'
 
-/** What the database thread is started with. */
+/** The start data of the database thread. */
 export interface ThreadData {
   /** An initialized PostgreSQL data folder. */
   readonly folder: string
 }
 
-/** Commands to the database thread. Queries do not travel here: each connection has its own port. */
+/** Commands to the database thread. Queries do not use them: each connection has its own port. */
 export type Command =
   | { readonly id: number; readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly id: number; readonly kind: 'maintain' }
   | { readonly id: number; readonly kind: 'counters' }
-  /** Copies the database's folder to `target`, which does not exist yet, as soon as no transaction is open. */
+  /** Copies the database's folder to `target`, which must not exist, as soon as no transaction is open. */
   | { readonly id: number; readonly kind: 'copy'; readonly target: string }
   | { readonly id: number; readonly kind: 'close' }
 
-/** How many rows each table has. */
+/** The number of rows in each table. */
 export type RowCounts = Readonly<Record<string, number>>
 
 /** Since the thread started. */
 export interface Counters {
-  /** Files and folders flushed to the disk. */
+  /** Flushes of files and folders to disk. */
   readonly syncs: number
   readonly checkpoints: number
   readonly vacuums: number
@@ -28,7 +28,7 @@ export interface Counters {
 
 export type Answer =
   | { readonly kind: 'ready' }
-  /** It cannot start, or go on; the thread ends. */
+  /** The database cannot start or continue; the thread ends. */
   | { readonly kind: 'failed'; readonly why: string }
   /** For the log; the thread continues. */
   | { readonly kind: 'trouble'; readonly message: string }

@@ -1,4 +1,4 @@
-// Makes template.bin anew, after an upgrade of PGlite: node --import tsx src/platform/db/embedded/write-template.ts
+// Recreates template.bin after an upgrade of PGlite: node --import tsx src/platform/db/embedded/write-template.ts
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

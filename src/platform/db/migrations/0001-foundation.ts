@@ -24,10 +24,10 @@ export const foundation = {
       created_at timestamptz not null,
       updated_at timestamptz not null
     ) with (fillfactor = 70)`,
-    // last_heartbeat is deliberately not indexed: an index on it would make every heartbeat write index pages too.
+    // last_heartbeat is deliberately not indexed: otherwise every heartbeat would write index pages too.
     `create index devices_by_org on devices (org_id, created_at, id)`,
 
-    // How many devices each organisation has ('' for none), kept true by registration: lists show totals.
+    // The number of devices per organization ('' for none), updated at registration; lists show totals.
     `create table device_counts (
       org_id text primary key,
       devices bigint not null
@@ -132,7 +132,7 @@ export const foundation = {
       updates_deleted_at timestamptz
     )`,
     `create unique index rounds_by_number on rounds (coalesce(org_id, ''), round_number)`,
-    // One round at a time: the second lock behind the service's own rule.
+    // One round at a time: backs up the service's own check.
     `create unique index rounds_in_progress on rounds (coalesce(org_id, ''))
       where status in ('pending', 'active', 'aggregating')`,
     `create index rounds_by_ending on rounds (ended_at) where updates_deleted_at is null`,
@@ -165,7 +165,7 @@ export const foundation = {
     )`,
     `create index updates_by_blob on updates (sha256)`,
 
-    // Requests of this and the last minute, added up over processes. Worth nothing after a crash, so never logged.
+    // Requests of this and the last minute, summed over processes. Unlogged, since they are worthless after a crash.
     `create unlogged table rate_counts (
       name text primary key,
       requests bigint not null,

@@ -1,4 +1,4 @@
-/** What `svc benchmark` shares: anonymous, so there is no column for an organisation, a key, a device or an address. */
+/** Shared results of `svc benchmark`: anonymous, so there is no column for an organization, a key, a device or an address. */
 export const benchmarks = {
   name: '0002-benchmarks',
   statements: [

@@ -1,4 +1,4 @@
-/** Device groups, and the plans that bring model versions to devices: rollouts, deployments, experiments, policies. */
+/** Device groups, and the plans that deliver model versions to devices: rollouts, deployments, experiments, policies. */
 export const delivery = {
   name: '0003-delivery',
   statements: [
@@ -25,8 +25,8 @@ export const delivery = {
     )`,
     `create index device_group_members_by_device on device_group_members (device_id)`,
 
-    // Counts every change of a plan. Processes keep the running plans in memory, and read them anew when this has moved.
-    // The first change makes its only row.
+    // Counts all changes of plans. Processes cache the running plans, and reload them when this number changes. The first
+    // change creates the only row.
     `create table delivery_revision (
       only_row boolean primary key default true check (only_row),
       revision bigint not null
@@ -62,7 +62,7 @@ export const delivery = {
     `create index rollouts_by_model on rollouts (model_id, ordinal desc)`,
     `create index rollouts_due on rollouts (next_step_at) where status = 'active'`,
 
-    // History, for rollouts and deployments alike. No reference: a deleted plan's history may be asked for.
+    // The history of rollouts and deployments. Without a reference, since a deleted plan's history may still be requested.
     `create table plan_events (
       plan_id uuid not null,
       ordinal bigint generated always as identity,
@@ -104,7 +104,7 @@ export const delivery = {
     )`,
     `create index deployment_targets_by_device on deployment_targets (device_id)`,
 
-    // What each device said of each plan that reached it: the newest state only.
+    // Each device's latest report on each plan that reached it.
     `create table plan_reports (
       plan_id uuid not null,
       device_id uuid not null references devices (id) on delete cascade,
@@ -117,7 +117,7 @@ export const delivery = {
       primary key (plan_id, device_id)
     )`,
     `create index plan_reports_by_device on plan_reports (device_id)`,
-    // Health is looked at with every batch of reports; mostly, there are no failures to be found.
+    // Health is checked with every batch of reports; usually there are no failures.
     `create index plan_reports_failed on plan_reports (plan_id) where state = 'failed'`,
 
     `create table experiments (
@@ -146,7 +146,7 @@ export const delivery = {
       primary key (experiment_id, position),
       unique (experiment_id, name)
     )`,
-    // One device's readings of one metric. Devices are what is compared, so their spread within a device is not kept.
+    // One device's readings of one metric. Devices are compared, so the variance within a device is not stored.
     `create table experiment_observations (
       experiment_id uuid not null references experiments (id) on delete cascade,
       variant integer not null,
@@ -158,7 +158,7 @@ export const delivery = {
       primary key (experiment_id, variant, device_id, metric)
     )`,
 
-    // The closed loop: what to do with the aggregate of a finished round, one policy for each model.
+    // How to handle the aggregate of a completed round: one policy per model.
     `create table delivery_policies (
       id uuid primary key,
       org_id text,

@@ -1,4 +1,4 @@
-/** Training jobs, federations with their privacy ledgers, recorded analyses, and rounds that see only a sum. */
+/** Training jobs, federations with their privacy ledgers, recorded analyses, and secure rounds. */
 export const training = {
   name: '0004-training',
   statements: [
@@ -33,7 +33,7 @@ export const training = {
     )`,
     `create index federation_models_by_model on federation_models (model_id)`,
 
-    // One row per federation that has a budget; whoever reserves or settles locks it.
+    // One row per federation with a budget; reserving and settling lock it.
     `create table privacy_budgets (
       federation_id uuid primary key references federations (id) on delete cascade,
       total_epsilon double precision not null,
@@ -136,14 +136,14 @@ export const training = {
       -- The round whose model it was trained from, where that is an earlier one (asynchronous jobs).
       add column base_round_id uuid,
       add column staleness integer`,
-    // An asynchronous round goes on with those that still train from an earlier round's model.
+    // An asynchronous round includes devices that still train from an earlier round's model.
     `alter table round_participants add column base_round_id uuid`,
     `create index round_participants_by_base on round_participants (base_round_id, device_id)
       where base_round_id is not null`,
     `create index updates_by_control on updates (control_sha256) where control_sha256 is not null`,
     `create index updates_by_device on updates (device_id, created_at)`,
 
-    // Secure aggregation: what each participant has said in each step. Everything here is public or encrypted for peers.
+    // Secure aggregation: each participant's message in each step. All of this is public, or encrypted for other devices.
     `create table secure_rounds (
       round_id uuid primary key references rounds (id) on delete cascade,
       status text not null,

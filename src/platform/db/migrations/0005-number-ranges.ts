@@ -1,7 +1,7 @@
-/** What devices report, in the range that the service keeps (src/domain/reported-number.ts). */
+/** Values that devices report, within the accepted range (src/domain/reported-number.ts). */
 const REPORTED = { updates: ['local_loss', 'local_accuracy'], experiment_observations: ['mean'] } as const
 
-/** What the service computes or was given: any finite number. */
+/** Values that the service computed or received as settings: any finite number. */
 const FINITE = {
   models: ['accuracy', 'loss'],
   rounds: ['accuracy', 'loss', 'grace_seconds'],
@@ -12,7 +12,7 @@ const FINITE = {
   privacy_ledger: ['noise_multiplier', 'sample_rate', 'clip_norm', 'epsilon_after'],
 } as const
 
-/** Those that may be null, and whose values were computed from what devices sent: they may be wrong already. */
+/** Nullable columns computed from devices' reports, which may already contain invalid values. */
 const REPAIRED = {
   models: ['accuracy', 'loss'],
   rounds: ['accuracy', 'loss'],
@@ -23,14 +23,14 @@ const REPAIRED = {
 const columnsOf = (tables: Readonly<Record<string, readonly string[]>>): readonly (readonly [string, string])[] =>
   Object.entries(tables).flatMap(([table, columns]) => columns.map((column) => [table, column] as const))
 
-// NaN is above everything in PostgreSQL, so that both refuse it.
+// NaN is greater than all other values in PostgreSQL, so both rules refuse it.
 const isReported = (column: string): string => `${column} between -3.4e38 and 3.4e38`
 const isNumber = (column: string): string => `${column} > '-Infinity' and ${column} < 'Infinity'`
 
 const constrain = (table: string, column: string, rule: string): string =>
   `alter table ${table} add constraint ${table}_${column}_range check (${rule})`
 
-/** Numbers that no answer could be made of become null; the database refuses others like them from now on. */
+/** Sets numbers that responses could not contain to null; from now on the database refuses them. */
 export const numberRanges = {
   name: '0005-number-ranges',
   statements: [
@@ -39,7 +39,7 @@ export const numberRanges = {
       local_accuracy = case when ${isReported('local_accuracy')} then local_accuracy end
       where (abs(local_loss) < 1e-38 and local_loss <> 0) or not (${isReported('local_loss')})
         or not (${isReported('local_accuracy')})`,
-    // A device's mean has nothing left to say when it is out of range.
+    // A device's mean is meaningless if it is out of range.
     `delete from experiment_observations where not (${isReported('mean')})`,
     `update experiment_observations set mean = 0 where abs(mean) < 1e-38 and mean <> 0`,
     ...columnsOf(REPAIRED).map(

@@ -1,4 +1,4 @@
-/** A device's interval between heartbeats has a range, as every number in the database. */
+/** Limits the interval between heartbeats, like every number in the database. */
 export const heartbeatInterval = {
   name: '0008b-heartbeat-interval',
   statements: [

@@ -1,6 +1,6 @@
 /**
- * Which updates are bare float32 vectors. Those from before were all taken for vectors where they were nothing else, so
- * that rounds in flight end as they would have, and receipts give the same bytes.
+ * Which updates are raw float32 vectors. Earlier updates count as vectors unless recognized as another format, so that rounds
+ * in progress end as they would have, and receipts produce the same bytes.
  */
 export const rawVectors = {
   name: '0009-raw-vectors',

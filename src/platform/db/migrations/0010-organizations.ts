@@ -1,4 +1,4 @@
-/** Keys that end with the key that approved them, and device ids that are unique within an organization only. */
+/** Keys that expire with the key that approved them, and device ids that are unique only within an organization. */
 export const organizations = {
   name: '0010-organizations',
   statements: [
@@ -11,7 +11,7 @@ export const organizations = {
     `create index keys_by_device on keys (device_id) where device_id is not null`,
     `alter table login_codes add column approved_by uuid references keys (id) on delete cascade`,
 
-    // Devices without an organization count as those of 'default', which they join when enrollment becomes by token.
+    // Devices without an organization count as those of 'default', which they join when enrollment changes to token.
     `alter table devices drop constraint devices_device_id_key`,
     `create unique index devices_by_name on devices (device_id, coalesce(org_id, 'default'))`,
   ],

@@ -1,4 +1,4 @@
-/** Whoever may do everything may also read /metrics, which needs a scope of its own under token enrollment. */
+/** Lets keys with admin also read /metrics, which requires a separate scope under token enrollment. */
 export const metricsScope = {
   name: '0010b-metrics-scope',
   statements: [

@@ -1,9 +1,9 @@
-/** What happened, for whoever follows it; kept for a day. */
+/** Events, for those who follow them; kept for a day. */
 export const outbox = {
   name: '0011-outbox',
   statements: [
-    // Numbers are drawn before their transactions commit, and so become visible out of order: readers go by transaction and
-    // number, up to the oldest transaction that is still open.
+    // Numbers are assigned before their transactions commit, so rows become visible out of order. Readers order by transaction
+    // and number, up to the oldest open transaction.
     `create table events_outbox (
       id bigint generated always as identity primary key,
       tx xid8 not null default pg_current_xact_id(),

@@ -1,4 +1,4 @@
-/** Sessions of browsers, each of which stands for a key. */
+/** Browser sessions, each of which takes the place of a key. */
 export const sessions = {
   name: '0013-sessions',
   statements: [

@@ -1,4 +1,4 @@
-/** Names for versions that move, such as `production`, and every move of them. */
+/** Movable names for versions, such as `production`, and their history. */
 export const aliases = {
   name: '0014-aliases',
   statements: [

@@ -1,4 +1,4 @@
-/** Named metrics: what devices report of the models that they trained, and of the one that their round distributed. */
+/** Named metrics that devices report, of the models they trained and of the model that their round distributed. */
 export const metrics = {
   name: '0016-metrics',
   statements: [

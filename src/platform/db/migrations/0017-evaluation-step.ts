@@ -1,8 +1,8 @@
-/** After a job's last round its devices are asked how the last model does. */
+/** After a job's last round, its devices evaluate the last model. */
 export const evaluationStep = {
   name: '0017-evaluation-step',
   statements: [
-    // Until when devices are waited for; null while nobody is asked.
+    // How long to wait for devices; null while none are evaluating.
     `alter table rounds add column evaluation_until timestamptz`,
     `create index rounds_by_evaluation on rounds (evaluation_until) where evaluation_until is not null`,
     `create table evaluations (
@@ -19,7 +19,7 @@ export const evaluationStep = {
       primary key (round_id, device_id)
     )`,
     `create index evaluations_asked on evaluations (device_id) where state = 'asked'`,
-    // How the job ends once its last model is evaluated: {event, endedBy, reason}.
+    // How the job ends after the evaluation of its last model: {event, endedBy, reason}.
     `alter table training_jobs add column ending jsonb`,
   ],
 } as const

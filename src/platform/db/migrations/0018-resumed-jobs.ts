@@ -1,4 +1,4 @@
-/** Jobs that were resumed or extended, and what retention has left of those that ended. */
+/** Jobs that were resumed or extended, and what retention has deleted of ended jobs. */
 export const resumedJobs = {
   name: '0018-resumed-jobs',
   statements: [

@@ -1,4 +1,4 @@
-/** Models of rounds that retention deletes: what refers to them keeps their ids and hashes as a record. */
+/** Lets retention delete round models: rows that refer to them keep their ids and hashes as a record. */
 export const modelRetention = {
   name: '0019-model-retention',
   statements: [

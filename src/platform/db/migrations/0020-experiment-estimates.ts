@@ -1,4 +1,4 @@
-/** What an experiment's variants had measured, as it went on: the points of its curves. */
+/** The measurements of an experiment's variants over time: the points of its curves. */
 export const experimentEstimates = {
   name: '0020-experiment-estimates',
   statements: [

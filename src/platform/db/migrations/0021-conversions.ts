@@ -1,4 +1,4 @@
-/** Versions in other formats, and whose architecture the weights of a round's model fit. */
+/** Versions in other formats, and whose architecture fits the weights of a round's model. */
 export const conversions = {
   name: '0021-conversions',
   statements: [
@@ -22,7 +22,7 @@ export const conversions = {
     )`,
     `create index conversions_unfinished on conversions (requested_at) where state in ('pending', 'running')`,
     `create index conversions_by_blob on conversions (sha256)`,
-    // The model that was trained at first; its versions have the graph.
+    // The model that was trained originally; its versions contain the graph.
     `alter table models add column architecture_model_id uuid references models (id) on delete set null`,
   ],
 } as const

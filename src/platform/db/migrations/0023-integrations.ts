@@ -1,4 +1,4 @@
-/** Receivers of an organization's events and figures outside the service, and events that one of them refused for good. */
+/** External receivers of an organization's events and metrics, and events that one of them rejected permanently. */
 export const integrations = {
   name: '0023-integrations',
   statements: [

@@ -1,4 +1,4 @@
-/** Accounts of people in an organization, what they sign in with, and the organization's rules for it. */
+/** People's accounts in an organization, their sign-in methods, and the organization's rules for sign-in. */
 export const people = {
   name: '0024-people',
   statements: [
@@ -61,7 +61,7 @@ export const people = {
     )`,
     `create index passkeys_by_person on passkeys (person_id)`,
 
-    // A sign-in that waits for its next step: the second factor, a passkey's answer, the identity provider.
+    // A sign-in that is waiting for its next step: the second factor, a passkey's response, the identity provider.
     `create table sign_in_steps (
       hash text primary key,
       kind text not null,

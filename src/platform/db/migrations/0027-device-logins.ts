@@ -1,4 +1,4 @@
-/** Who made a key and which one it replaces; sign-ins of the command line by a browser elsewhere (RFC 8628). */
+/** Who created a key and which one it replaces; command-line sign-ins through a browser elsewhere (RFC 8628). */
 export const deviceLogins = {
   name: '0027-device-logins',
   statements: [

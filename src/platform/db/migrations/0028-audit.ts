@@ -1,4 +1,4 @@
-/** The audit log: entries that are only added, the head of each organization's chain, and the names that may be erased. */
+/** The audit log: append-only entries, the head of each organization's chain, and the names that may be erased. */
 export const audit = {
   name: '0028-audit',
   statements: [

@@ -1,4 +1,4 @@
-/** Further rules of organizations; null: none of its own. */
+/** More settings of organizations; null: no setting at this level. */
 export const compliance = {
   name: '0029-compliance',
   statements: [

@@ -1,4 +1,4 @@
-/** Uploads in pieces whose pieces are in S3: which are there, and who is writing. */
+/** Partial uploads whose pieces are in S3: the stored pieces, and the current writer. */
 export const uploadParts = {
   name: '0030-upload-parts',
   statements: [

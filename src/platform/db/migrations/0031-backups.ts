@@ -1,4 +1,4 @@
-/** Backups that were made, and which stored files were checked when. */
+/** Backups, and when each stored file was last checked. */
 export const backups = {
   name: '0031-backups',
   statements: [

@@ -1,4 +1,4 @@
-/** What waits for a second admin. */
+/** Changes that wait for a second admin. */
 export const approvals = {
   name: '0034-approvals',
   statements: [

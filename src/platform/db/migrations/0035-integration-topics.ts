@@ -1,4 +1,4 @@
-/** Which events an integration gets, how far it has come in the audit log, and the runs that training has at a tracking server. */
+/** The events that an integration receives, its position in the audit log, and its runs at a tracking server for training. */
 export const integrationTopics = {
   name: '0035-integration-topics',
   statements: [

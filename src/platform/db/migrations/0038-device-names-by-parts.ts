@@ -1,6 +1,6 @@
 /**
- * A part of a device's name is found by an index, where the server has pg_trgm (Debian's has) and lets us use it; the embedded database
- * reads its names one by one. Heartbeats do not touch it, as they change no name.
+ * An index for searching parts of device names, if the server has pg_trgm (Debian's does) and lets us use it; the embedded
+ * database scans all names. Heartbeats do not update it, since they change no names.
  */
 export const deviceNamesByParts = {
   name: '0038-device-names-by-parts',

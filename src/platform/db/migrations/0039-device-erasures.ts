@@ -1,4 +1,4 @@
-/** Receipts of erased devices, which also keep these from enrolling again by themselves. */
+/** Receipts of erased devices, which also prevent them from enrolling again on their own. */
 export const deviceErasures = {
   name: '0039-device-erasures',
   statements: [

@@ -1,4 +1,4 @@
-/** The latest rounds are read by every list, by status pages and by devices that poll. */
+/** The latest rounds are read by all lists, status pages, and polling devices. */
 export const roundsByCreation = {
   name: '0040-rounds-by-creation',
   statements: ['create index rounds_by_creation on rounds (created_at, round_number)'],

@@ -36,8 +36,9 @@ import { heartbeatCounts } from './0037-heartbeat-counts.ts'
 import { deviceNamesByParts } from './0038-device-names-by-parts.ts'
 import { deviceErasures } from './0039-device-erasures.ts'
 import { roundsByCreation } from './0040-rounds-by-creation.ts'
+import { pinnedVersions } from './0041-pinned-versions.ts'
 
-/** Forward only, applied in this order. A published migration is never edited: add the next one. */
+/** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
   foundation,
   benchmarks,
@@ -77,4 +78,5 @@ export const MIGRATIONS = [
   deviceNamesByParts,
   deviceErasures,
   roundsByCreation,
+  pinnedVersions,
 ] as const

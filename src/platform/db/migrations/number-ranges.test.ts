@@ -10,7 +10,7 @@ import { MIGRATIONS } from './all.ts'
 const RANGES = `select conrelid::regclass::text as table, conname as name from pg_constraint
   where conname like '%\\_range' and contype = 'c'`
 
-/** As if the migration had not been made. */
+/** Undoes the migration. */
 const undo = async ({ sql: db }: Database): Promise<void> => {
   const { rows } = await sql.raw<{ table: string; name: string }>(RANGES).execute(db)
   for (const { table, name } of rows) await sql.raw(`alter table ${table} drop constraint ${name}`).execute(db)
@@ -34,7 +34,7 @@ const fill = async (db: Executor, losses: readonly string[], mean: string): Prom
 }
 
 eachDatabase('the ranges of numbers', (open) => {
-  it('are given to rows of before: what is out of range becomes null, what is tiny 0, and the rest stays', async () => {
+  it('are applied to existing rows: out-of-range values become null, tiny ones 0, and others stay', async () => {
     const db = await open()
     await undo(db)
     await fill(db.sql, ['0.5', '1e308', '-Infinity', 'NaN', '1e-300', '-3.4e38'], 'NaN')
@@ -47,7 +47,7 @@ eachDatabase('the ranges of numbers', (open) => {
     expect((await sql`select accuracy, loss from rounds`.execute(db.sql)).rows).toEqual([{ accuracy: 0.5, loss: null }])
   })
 
-  it('are kept by the database', async () => {
+  it('are enforced by the database', async () => {
     const { sql: db } = await open()
     await fill(db, ['0'], '1')
     for (const [table, column, value] of [
@@ -65,7 +65,7 @@ eachDatabase('the ranges of numbers', (open) => {
     await sql`update updates set local_loss = 3.4e38`.execute(db)
   })
 
-  it('cover every column of floating-point numbers', async () => {
+  it('cover every floating-point column', async () => {
     const db = await open()
     const { rows: columns } = await sql<{ name: string }>`
       select table_name || '_' || column_name || '_range' as name from information_schema.columns

@@ -2,15 +2,15 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../open.ts'
 import type { Column, TableShape } from './table-shapes.ts'
 
-/** Blocks of 8 KiB that are read at once. */
+/** How many blocks of 8 KiB are read at once. */
 export const BLOCKS = 64
 
 const isTransactionId = ({ type }: Column): boolean => type === 'xid8'
 
 /**
- * Numbers of transactions mean nothing on another server. The embedded database runs one transaction after another, so rows
- * that are ordered by transaction and number are in the order of numbers: one transaction number for all keeps it, and
- * 1 is before every transaction of any server.
+ * Transaction numbers mean nothing on another server. The embedded database runs transactions one after another, so sorting
+ * rows by transaction and number is the same as sorting by number: using one transaction number for all keeps the order, and 1
+ * precedes every transaction of any server.
  */
 const ONE_TRANSACTION = '1'
 
@@ -21,14 +21,14 @@ const textOf = (column: Column): RawBuilder<unknown> => {
 
 const written = ({ columns }: TableShape): readonly Column[] => columns.filter(({ isGenerated }) => !isGenerated)
 
-/** How many blocks of 8 KiB a table has. */
+/** Returns how many blocks of 8 KiB a table has. */
 export const blocksOf = async (db: Executor, part: string): Promise<number> => {
   const { rows } = await sql<{ blocks: number }>`
     select (pg_relation_size(${part}::regclass) / 8192)::float8 as blocks`.execute(db)
   return rows[0]!.blocks
 }
 
-/** The rows in these blocks, as a list of texts for each column. */
+/** Returns the rows in these blocks, as a list of texts per column. */
 export const readRows = async (
   db: Executor,
   shape: TableShape,
@@ -59,7 +59,7 @@ export const writeRows = async (
     select ${sql.join(typed)} from unnest(${sql.join(lists)}) as source (${sql.join(aliases)})`.execute(tx)
 }
 
-/** How many rows a table has, and the sum of their hashes: the same for the same rows in any order, on any server. */
+/** Returns a table's row count and the sum of its rows' hashes: equal for the same rows in any order, on any server. */
 export const digestOf = async (tx: Executor, shape: TableShape): Promise<{ rows: number; hash: string }> => {
   const texts = shape.columns
     .filter((column) => !isTransactionId(column))

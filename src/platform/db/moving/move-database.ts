@@ -6,7 +6,7 @@ import { BLOCKS, blocksOf, digestOf, readRows, writeRows } from './copy-rows.ts'
 import { beginMove, finishMove, forgetCopy, nextBlock, saveNextBlock, setConstraintsAside } from './move-state.ts'
 import { readPartitions, readSequences, readShapes, type TableShape } from './table-shapes.ts'
 
-// Any number will do, as long as nothing else in this database uses it.
+// An arbitrary number that nothing else in this database uses.
 const ADVISORY_LOCK = 7_274_651_823_002
 
 export interface Moved {
@@ -19,7 +19,7 @@ const withoutTimeouts = async (tx: Executor): Promise<void> => {
   await sql`set local lock_timeout = 0`.execute(tx)
 }
 
-/** The migrations that the source has, so that both databases have the same tables. */
+/** Returns the source's migrations, so that both databases get the same tables. */
 const migrationsOf = async (source: Executor, all: readonly Migration[]): Promise<readonly Migration[]> => {
   const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(source)
   const unknown = rows.filter(({ name }) => !all.some((migration) => migration.name === name))
@@ -70,7 +70,7 @@ const copySequences = async (source: Executor, target: Database): Promise<void> 
   })
 }
 
-/** @throws StartError naming the first table that differs, which is then copied again by the next run */
+/** @throws StartError naming the first table that differs; the next run copies it again */
 const verify = async (source: Executor, target: Database, shapes: readonly TableShape[]): Promise<number> => {
   let total = 0
   for (const shape of shapes) {
@@ -94,10 +94,10 @@ const verify = async (source: Executor, target: Database, shapes: readonly Table
 }
 
 /**
- * Copies every row of the embedded database, which no other process has open, to an empty PostgreSQL server, and compares them.
- * If it is killed at any point, it continues when it is run again.
- * @param fingerprint of the source's state: what was copied from another one is thrown away
- * @throws StartError when the target has other data, or another process moves to it
+ * Copies all rows of the embedded database, which no other process has open, to an empty PostgreSQL server, and compares them.
+ * If it is killed at any point, the next run continues.
+ * @param fingerprint identifies the source's state; rows copied from another state are discarded
+ * @throws StartError if the target has other data, or another process is moving to it
  */
 export const moveDatabase = (
   source: Executor,
@@ -106,7 +106,7 @@ export const moveDatabase = (
     readonly fingerprint: string
     readonly migrations: readonly Migration[]
     progress(words: string): void
-    /** Steps besides copying rows; until they are done, no service starts on the target. A resumed run repeats them. */
+    /** Further steps after copying rows; no service starts on the target until they are done. A resumed run repeats them. */
     beforeEnd(): Promise<void>
   },
 ): Promise<Moved> =>

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Executor } from '../open.ts'
 import { StartError } from '../start-error.ts'
 
-// The target stores the progress of a move in a separate schema, which is dropped with the last step.
+// The target stores the progress of a move in a separate schema, which the last step drops.
 
 interface State {
   readonly fingerprint: string
@@ -31,15 +31,15 @@ export const isUnfinished = async (db: Executor): Promise<boolean> => {
   return rows[0]!.found
 }
 
-/** @throws StartError when only a part of an installation has been moved to this server */
+/** @throws StartError if a move to this server is not complete */
 export const refuseUnfinishedMove = async ({ kind, sql: db }: Database): Promise<void> => {
   if (kind !== 'postgres' || !(await isUnfinished(db))) return
   throw new StartError('The move to the database in SERVICE_DATABASE_URL is not complete: run svc migrate again.')
 }
 
 /**
- * Begins a move, or takes up one that was cut off. What was copied from another state of the source is thrown away.
- * @throws StartError when the target has other data
+ * Begins a move, or resumes an interrupted one. Rows copied from another state of the source are discarded.
+ * @throws StartError if the target has other data
  */
 export const beginMove = async (tx: Executor, fingerprint: string): Promise<void> => {
   if (!(await isUnfinished(tx))) {
@@ -72,7 +72,7 @@ const eachTable = async (tx: Executor, change: 'disable' | 'enable'): Promise<vo
   }
 }
 
-/** Sets aside what checks rows one by one, so that tables can be copied in any order. */
+/** Removes foreign keys and disables triggers, so that tables can be copied in any order. */
 export const setConstraintsAside = async (tx: Executor): Promise<void> => {
   if ((await readState(tx)).foreign_keys !== null) return
   const { rows } = await sql<ForeignKey>`
@@ -85,7 +85,7 @@ export const setConstraintsAside = async (tx: Executor): Promise<void> => {
   await eachTable(tx, 'disable')
 }
 
-/** Puts everything back, which checks all rows, and forgets the move. */
+/** Restores the constraints, which checks all rows, and deletes the move's state. */
 export const finishMove = async (tx: Executor): Promise<void> => {
   for (const { table, name, definition } of (await readState(tx)).foreign_keys ?? []) {
     await sql`alter table ${sql.raw(table)} add constraint ${sql.ref(name)} ${sql.raw(definition)}`.execute(tx)
@@ -94,7 +94,7 @@ export const finishMove = async (tx: Executor): Promise<void> => {
   await sql`drop schema tributary_move cascade`.execute(tx)
 }
 
-/** The block at which the copy of a table continues. */
+/** Returns the block at which the copy of a table continues. */
 export const nextBlock = async (db: Executor, part: string): Promise<number> => {
   const { rows } = await sql<{ next: number }>`
     select next_block::float8 as next from tributary_move.parts where name = ${part}`.execute(db)
@@ -106,7 +106,7 @@ export const saveNextBlock = async (tx: Executor, part: string, next: number): P
     on conflict (name) do update set next_block = excluded.next_block`.execute(tx)
 }
 
-/** Has a table copied again by the next run. */
+/** Makes the next run copy a table again. */
 export const forgetCopy = async (tx: Executor, name: string, parts: readonly string[]): Promise<void> => {
   await sql`truncate ${sql.table(`public.${name}`)}`.execute(tx)
   await sql`delete from tributary_move.parts where name = any(${[...parts]}::text[])`.execute(tx)

@@ -5,18 +5,18 @@ export interface Column {
   readonly name: string
   /** As in `create table`: `timestamp with time zone`. */
   readonly type: string
-  /** Computed from others, never written. */
+  /** Computed from other columns, never written. */
   readonly isGenerated: boolean
 }
 
 export interface TableShape {
   readonly name: string
   readonly columns: readonly Column[]
-  /** The tables that hold its rows: itself, or its partitions. */
+  /** The tables that store its rows: itself, or its partitions. */
   readonly parts: readonly string[]
 }
 
-/** Every table whose rows are to be kept, without `migrations`, which each database writes itself. */
+/** Returns all tables whose rows must be copied, except `migrations`, which each database writes itself. */
 export const readShapes = async (db: Executor): Promise<readonly TableShape[]> => {
   const { rows } = await sql<TableShape>`
     select c.relname as name,
@@ -39,7 +39,7 @@ export interface Partition {
   readonly bound: string
 }
 
-/** Partitions that the service has made, not a migration; parents first. */
+/** Returns the partitions, parents first; those missing on the target were created by the service, not by a migration. */
 export const readPartitions = async (db: Executor): Promise<readonly Partition[]> => {
   const { rows } = await sql<Partition>`
     select c.relname as name, p.relname as parent, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -56,7 +56,7 @@ export interface Sequence {
   readonly isCalled: boolean
 }
 
-/** Where the numbers of identity columns have got to. */
+/** Returns the current values of identity columns' sequences. */
 export const readSequences = async (db: Executor): Promise<readonly Sequence[]> => {
   const { rows } = await sql<{ name: string; table: string; column: string }>`
     select s.relname as name, t.relname as table, a.attname as column

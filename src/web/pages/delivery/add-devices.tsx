@@ -10,7 +10,7 @@ import type { Group } from './delivery-records.ts'
 
 const SHOWN = 50
 
-/** Devices to add to a group, found by the server: however many there are, only what matches is here. */
+/** Adds devices to a group. The server searches, so that only matches are loaded. */
 export const AddDevices = ({ group, onClose }: { readonly group: Group; readonly onClose: () => void }) => {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<readonly string[]>([])

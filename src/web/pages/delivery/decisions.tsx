@@ -14,7 +14,7 @@ type Comparison = Decision['comparisons'][number]
 const TONES: Readonly<Record<Decision['status'], Tone>> = { observing: 'busy', promoted: 'good', rolled_back: 'bad' }
 const FINDINGS: Readonly<Record<Comparison['finding'], Tone>> = { no_worse: 'good', worse: 'bad', unclear: 'idle' }
 
-/** The interval of the difference, against the margin that it must not cross. */
+/** The confidence interval of the difference, and the margin that it must not cross. */
 const Interval = ({ metric, interval, margin, finding }: Comparison) => {
   if (interval === null) return null
   const bad = metric === 'accuracy' ? -margin : margin
@@ -84,7 +84,7 @@ const columns = (modelId: string): readonly Column<Decision>[] => {
   ]
 }
 
-/** What a policy decided about each round, and why. */
+/** A policy's decision about each round, with its reason. */
 export const Decisions = ({ modelId }: { readonly modelId: string }) => {
   const query = useApi('/api/v1/models/{model_id}/policy/decisions', {
     path: { model_id: modelId },

@@ -8,5 +8,5 @@ export type Policy = AnswerOf<'/api/v1/models/{model_id}/policy'>
 export type Decision = AnswerOf<'/api/v1/models/{model_id}/policy/decisions'>['decisions'][number]
 export type Group = AnswerOf<'/api/v1/device-groups'>['groups'][number]
 
-/** What devices report comes on no stream: there may be thousands in a second. */
+/** The live stream does not include device reports: there may be thousands per second. */
 export const REPORTS = { everyMs: 3000 } as const

@@ -59,7 +59,7 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
   )
 }
 
-/** One deployment: its targets, what became of each, and what can be done. */
+/** A deployment: its targets, their states, and the available actions. */
 export const DeploymentPage = ({ deploymentId }: { readonly deploymentId: string }) => (
   <DetailPage
     query={useApi('/api/v1/deployments/{deployment_id}', { path: { deployment_id: deploymentId } }, REPORTS)}

@@ -4,7 +4,7 @@ import { Strip } from '../../parts/strip.tsx'
 import { count, plural, words } from '../../text/format.ts'
 import styles from './delivery.module.css'
 
-/** Shades tell states of one tone apart in the bar; the words below say which is which. */
+/** In the bar, states with the same tone have different shades; the text below names them. */
 const STATES: Readonly<Record<string, readonly [tone: Tone, opacity: number]>> = {
   active: ['good', 1],
   ready: ['busy', 1],
@@ -17,7 +17,7 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, opacity: number]>> =
 
 export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? 'idle'
 
-/** How many devices are in each state, as one bar. */
+/** The number of devices in each state, as one bar. */
 export const DeviceStates = ({ counts }: { readonly counts: Readonly<Record<string, number>> }) => {
   const entries = Object.entries(STATES).flatMap(([state, [color, opacity]]) => {
     const devices = counts[state] ?? 0

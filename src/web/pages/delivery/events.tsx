@@ -19,7 +19,7 @@ const SAID: Readonly<Record<string, string>> = {
   switch: 'Switched to the new version',
 }
 
-/** Events that change the percentage: theirs is the new one. */
+/** Events that carry a new percentage. */
 const CHANGES_PERCENTAGE: readonly string[] = ['advance', 'step', 'set_percentage', 'promote']
 
 interface PlanEvent {
@@ -31,7 +31,7 @@ interface PlanEvent {
   readonly actor: string | null
 }
 
-/** What happened to a rollout or deployment, newest first. */
+/** The history of a rollout or deployment, newest first. */
 export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) => (
   <Panel title="History">
     <Timeline

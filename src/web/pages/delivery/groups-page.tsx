@@ -13,7 +13,7 @@ import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import type { Group } from './delivery-records.ts'
 
-/** Where a key of no organization makes groups: the one that every device without another belongs to. */
+/** The organization of groups that a key without an organization creates; also that of devices without one. */
 const STANDARD_ORG = 'default'
 const DEFAULTS = { org: STANDARD_ORG, page: 1 }
 
@@ -47,7 +47,7 @@ const CreateGroup = ({ org, onClose }: { readonly org: string; readonly onClose:
   )
 }
 
-/** Named sets of devices, for rollouts, deployments and policies to target. */
+/** Named sets of devices that rollouts, deployments, and policies can target. */
 export const GroupsPage = () => {
   const session = useSession()
   const [state, change] = usePageState(DEFAULTS)

@@ -98,9 +98,10 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
   )
 }
 
-/** Brings one device in: by a code that a person carries from this screen to it. */
+/** Adds one device, by a code shown on this screen. */
 export const PairingPage = () => {
-  const names = useNamedModels().map(({ id, name }) => name ?? id)
+  const { models, note } = useNamedModels()
+  const names = models.map(({ id, name }) => name ?? id)
   const [model, setModel] = useState('')
   const [platform, setPlatform] = useState('')
   const [made, setMade] = useState<Made | null>(null)
@@ -145,6 +146,7 @@ export const PairingPage = () => {
                   onChange={setPlatform}
                 />
               </FieldRow>
+              {note && <Quiet>{note}</Quiet>}
               {error && <Problem error={error} />}
               <p>
                 <Button type="submit" tone="primary" needs="devices:write" disabled={busy}>

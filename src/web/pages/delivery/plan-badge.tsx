@@ -1,6 +1,6 @@
 import { Badge, type Tone, toneOf } from '../../parts/cells.tsx'
 
-/** A plan that is active or started is at work, where an active device is well. */
+/** An active or started plan is in progress, whereas an active device is healthy. */
 export const planTone = (status: string): Tone =>
   status === 'active' || status === 'started' ? 'busy' : toneOf(status)
 

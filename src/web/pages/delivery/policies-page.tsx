@@ -3,7 +3,7 @@ import { useNamedModels } from '../../api/choices.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Choice } from '../../parts/form.tsx'
-import { Empty } from '../../parts/layout.tsx'
+import { Empty, Quiet } from '../../parts/layout.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { duration, percent, points } from '../../text/format.ts'
@@ -30,19 +30,22 @@ const COLUMNS: readonly Column<Listed>[] = [
 
 const SetForModel = () => {
   const [, navigate] = useLocation()
-  const models = useNamedModels()
+  const { models, note } = useNamedModels()
   if (models.length === 0) return null
   return (
-    <Choice
-      label="Set a policy for a model"
-      value=""
-      options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [id, name ?? id] as const)]}
-      onChange={(id) => id !== '' && navigate(policyHref(id, models.find((model) => model.id === id)?.name))}
-    />
+    <>
+      {note && <Quiet>{note}</Quiet>}
+      <Choice
+        label="Set a policy for a model"
+        value=""
+        options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [id, name ?? id] as const)]}
+        onChange={(id) => id !== '' && navigate(policyHref(id, models.find((model) => model.id === id)?.name))}
+      />
+    </>
   )
 }
 
-/** Which models deliver training results automatically, and under which conditions. */
+/** The models that deliver training results automatically, and the conditions. */
 export const PoliciesPage = () => (
   <ListPage
     title="Policies"

@@ -1,6 +1,7 @@
 import { useState } from 'react'
+import { ApiError } from '../../../client/client.ts'
 import { api, write } from '../../api/client.ts'
-import { useApi } from '../../api/use-api.ts'
+import { read, useApi } from '../../api/use-api.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
@@ -18,8 +19,24 @@ const STANDARD = {
   step_interval_minutes: 60,
 }
 
-/** Shares are shown as percentages, without the digits that binary fractions bring. */
+/** Converts a share to a percentage, without floating-point noise. */
 const toPercent = (share: number): number => Number((share * 100).toPrecision(12))
+
+/** The dialog replaces the whole policy. @throws if somebody else changed it since the dialog was opened */
+const requireUnchanged = async (modelId: string, before: Policy | undefined): Promise<void> => {
+  const control = new AbortController()
+  const now = await read('/api/v1/models/{model_id}/policy', { path: { model_id: modelId } }, control.signal).catch(
+    (error: unknown) => {
+      if (error instanceof ApiError && error.code === 'not_found') return undefined
+      throw error
+    },
+  )
+  if (now?.updated_at === before?.updated_at) return
+  const what = now === undefined ? 'deleted the policy' : before === undefined ? 'set a policy' : 'changed the policy'
+  throw new Error(
+    `Somebody ${what} after you opened this dialog, so nothing was saved. Cancel, look at the current settings, and change them again.`,
+  )
+}
 
 export const PolicyForm = ({
   modelId,
@@ -30,6 +47,7 @@ export const PolicyForm = ({
   readonly policy: Policy | undefined
   readonly onClose: () => void
 }) => {
+  const [before] = useState(policy)
   const [requested, setRequested] = useState(() => {
     if (policy === undefined) return STANDARD
     const { model_id, org_id, canary_group_id, created_at, updated_at, ...settings } = policy
@@ -59,7 +77,10 @@ export const PolicyForm = ({
       title={policy === undefined ? 'Set a policy' : 'Change the policy'}
       verb="Save"
       onClose={onClose}
-      act={() => write(api.PUT('/api/v1/models/{model_id}/policy', { params, body: requested }))}
+      act={async () => {
+        await requireUnchanged(modelId, before)
+        await write(api.PUT('/api/v1/models/{model_id}/policy', { params, body: requested }))
+      }}
     >
       <CheckField
         label="Enabled: act on training results"

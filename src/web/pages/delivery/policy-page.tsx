@@ -38,7 +38,7 @@ const UP = { href: '/delivery/policies', label: 'Policies' }
 
 const isMissing = (error: Error | null): boolean => error instanceof ApiError && error.status === 404
 
-/** The policy of one model, and its decision records. */
+/** The policy of one model, and its decisions. */
 export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   const params = { path: { model_id: modelId } }
   const query = useApi('/api/v1/models/{model_id}/policy', params)

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 import { useDryRun } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
+import { useApi } from '../../api/use-api.ts'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { plural } from '../../text/format.ts'
 import type { Rollout } from './delivery-records.ts'
@@ -67,10 +69,17 @@ const Consequence = ({
   }
 }
 
-/** What can be done with a rollout as it is, each with what it will do to how many devices. */
+/** The actions available for a rollout in its current state, each with its effect and number of devices. */
 export const RolloutActions = ({ rollout, devices }: { readonly rollout: Rollout; readonly devices: number }) => {
+  const isPending = rollout.status === 'pending'
+  const approvals = useApi('/api/v1/approvals', { query: { status: 'pending', limit: 100 } }, { enabled: isPending })
   const name = `${rollout.model_name ?? 'model'} ${rollout.version}`
   const isDone = rollout.percentage >= rollout.target_percentage
+  const waits = approvals.data?.approvals.some(
+    ({ kind, subject }) => kind === 'rollout_start' && subject === rollout.rollout_id,
+  )
+  if (isPending && waits) return <Link href="/organization/approvals">Waiting for approval</Link>
+  if (isPending && approvals.isLoading) return null
   return ALLOWED[rollout.status]
     .filter((action) => action !== 'advance' || !isDone)
     .map((action) => (

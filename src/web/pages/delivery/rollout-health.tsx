@@ -14,12 +14,12 @@ const verdict = ({ reports, failed, min_reports, max_failure_share }: Rollout['h
   return share > max_failure_share ? ['bad', `${label}, over the limit`] : ['good', label]
 }
 
-/** Failures against the share that stops the rollout. */
+/** The share of failures, compared with the limit that stops the rollout. */
 export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
   const { health, auto_rollback } = rollout
   const now = useNow(1000)
   const share = health.reports === 0 ? 0 : health.failed / health.reports
-  // The bar ends at twice the limit, or at the share where that is beyond it.
+  // The bar ends at twice the limit, or at the share if that is larger.
   const scale = Math.max(share, 2 * health.max_failure_share)
   const [tone, text] = verdict(health)
   const limit = (health.max_failure_share / scale) * 100

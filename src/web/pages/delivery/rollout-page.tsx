@@ -107,7 +107,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
   )
 }
 
-/** One rollout: where it is, what is next, whether its devices are well, and what can be done. */
+/** A rollout: its progress, next step, health, and available actions. */
 export const RolloutPage = ({ modelId, rolloutId }: { readonly modelId: string; readonly rolloutId: string }) => {
   const path = { model_id: modelId, rollout_id: rolloutId }
   const reached = useDevices(path).data?.total ?? 0

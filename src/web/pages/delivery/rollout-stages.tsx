@@ -5,14 +5,18 @@ import styles from './delivery.module.css'
 import type { Rollout } from './delivery-records.ts'
 import { type Stage, visibleStages } from './stages.ts'
 
+const SECOND_MS = 1000
 const HOUR_MS = 60 * 60 * 1000
 
 const When = ({ stage: { state, at } }: { readonly stage: Stage }) => {
   const now = useNow()
-  if (state === 'current') return at === null ? 'now' : `now, for ${duration(now.getTime() - Date.parse(at))}`
+  if (state === 'current') {
+    const since = at === null ? 0 : now.getTime() - Date.parse(at)
+    return since < SECOND_MS ? 'now' : `now, for ${duration(since)}`
+  }
   const word = state === 'past' ? 'reached' : state === 'next' ? 'next' : 'then'
   const left = at === null ? 0 : Date.parse(at) - now.getTime()
-  // Stages may be less than an hour apart.
+  // `Ago` is more precise for times within an hour.
   if (state !== 'past' && left > HOUR_MS) return `${word} in ${duration(left)}`
   return (
     <>
@@ -24,7 +28,7 @@ const When = ({ stage: { state, at } }: { readonly stage: Stage }) => {
 const failureShare = ({ health: { failed, reports } }: Rollout): string =>
   reports === 0 ? 'no reports yet' : `${percent(failed / reports)} now, ${plural(reports, 'report')}`
 
-/** What goes on, in a sentence: where it is, what is next and when, and what would stop it. */
+/** One sentence: the current state, the next step and its time, and what would stop it. */
 export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonly next: Stage | undefined }) => {
   const now = useNow(1000)
   const { status, percentage, target_percentage, health, reason, next_step_at } = rollout
@@ -57,7 +61,7 @@ export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonl
   )
 }
 
-/** Past, current and next steps beside each other; below each other on a phone. */
+/** Past, current, and next steps in a row; on a phone, in a column. */
 export const StageTrack = ({ stages }: { readonly stages: readonly Stage[] }) => (
   <ol className={styles.stages} aria-label="Stages">
     {visibleStages(stages).map((stage, index) => (

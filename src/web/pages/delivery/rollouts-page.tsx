@@ -27,15 +27,19 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
   { name: 'Status', cell: PlanBadge },
   {
     name: 'Devices',
-    cell: ({ percentage, target_percentage, status }) => (
-      <Meter
-        label="Share of devices"
-        value={percentage}
-        max={Math.max(1, target_percentage)}
-        text={`${percentage}%${percentage === target_percentage ? '' : `, target ${target_percentage}%`}`}
-        tone={planTone(status)}
-      />
-    ),
+    cell: ({ percentage: planned, target_percentage, status }) => {
+      // Before it starts, it has reached nothing.
+      const percentage = status === 'pending' ? 0 : planned
+      return (
+        <Meter
+          label="Share of devices"
+          value={percentage}
+          max={Math.max(1, target_percentage)}
+          text={`${percentage}%${percentage === target_percentage ? '' : `, target ${target_percentage}%`}`}
+          tone={planTone(status)}
+        />
+      )
+    },
   },
   {
     name: 'Next step',
@@ -44,7 +48,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
       next_step_at === null ? status === 'paused' && <Quiet>waiting for you</Quiet> : <Ago time={next_step_at} />,
   },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
-  { name: 'Started', number: true, cell: ({ started_at, created_at }) => <Ago time={started_at ?? created_at} /> },
+  { name: 'Started', number: true, cell: ({ started_at }) => <Ago time={started_at} /> },
 ]
 
 export const RolloutsPage = () => {

@@ -50,7 +50,7 @@ const reported = (of: Rollout, events = EVENTS) =>
   stagesOf(of, events).map(({ percentage, state, at: when }) => [percentage, state, when])
 
 describe('the stages of a rollout', () => {
-  it('are those that it had, the one that it is at, and those of its schedule', () => {
+  it('are the past ones, the current one, and the scheduled ones', () => {
     expect(reported(rollout({}))).toEqual([
       [10, 'past', at(0)],
       [20, 'past', at(60)],
@@ -61,7 +61,7 @@ describe('the stages of a rollout', () => {
     ])
   })
 
-  it('have no clock while it is paused, none ahead once it is over, and none that counts after a rollback', () => {
+  it('have no times while paused, no next ones when completed, and no current one after a rollback', () => {
     expect(reported(rollout({ status: 'paused', next_step_at: null })).slice(3)).toEqual([
       [40, 'next', null],
       [50, 'later', null],
@@ -71,12 +71,12 @@ describe('the stages of a rollout', () => {
     expect(reported(rollout({ status: 'rolled_back' })).map(([, state]) => state)).toEqual(['past', 'past', 'past'])
   })
 
-  it('begin where it is before anything has happened', () => {
+  it('begin at the initial percentage before anything has happened', () => {
     const pending = rollout({ status: 'pending', percentage: 10, started_at: null, next_step_at: null })
     expect(reported(pending, [event('create', 10, 0)])[0]).toEqual([10, 'current', null])
   })
 
-  it('that are many leave out what is far from now', () => {
+  it('are abbreviated far from the current one if there are many', () => {
     const many = rollout({ percentage: 50, increment_step: 1, target_percentage: 100 })
     const shown = visibleStages(stagesOf(many, [event('start', 1, 0), ...EVENTS, event('step', 50, 150)]))
     expect(shown.length).toBeLessThanOrEqual(9)

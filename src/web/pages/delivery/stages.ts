@@ -2,11 +2,11 @@ import type { Rollout, RolloutEvent } from './delivery-records.ts'
 
 export type StageState = 'past' | 'current' | 'next' | 'later'
 
-/** A percentage that a rollout was at, is at, or will be at if health holds. */
+/** A past, current, or scheduled percentage of a rollout. */
 export interface Stage {
   readonly percentage: number
   readonly state: StageState
-  /** When it was or will be reached; null where nothing moves it. */
+  /** When it was or will be reached; null if it is not scheduled. */
   readonly at: string | null
 }
 
@@ -38,7 +38,7 @@ const ahead = (rollout: Rollout): Stage[] => {
   return stages
 }
 
-/** The whole way of a rollout, from what happened to it and from its schedule. */
+/** All stages of a rollout, from its history and its schedule. */
 export const stagesOf = (rollout: Rollout, events: readonly RolloutEvent[]): readonly Stage[] => {
   const behind = reached(rollout, events)
   const now = behind.at(-1)!
@@ -46,7 +46,7 @@ export const stagesOf = (rollout: Rollout, events: readonly RolloutEvent[]): rea
   return [...behind.slice(0, -1), current, ...ahead(rollout)]
 }
 
-/** So many stages fit beside each other: the ends, and those around the current one; null for what is left out between. */
+/** Selects the stages that fit in a row: both ends, and those around the current one; null for each gap. */
 export const visibleStages = (stages: readonly Stage[], most = 9): readonly (Stage | null)[] => {
   if (stages.length <= most) return stages
   const found = stages.findIndex(({ state }) => state === 'current')

@@ -5,7 +5,6 @@ import { plural } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { type DeviceName, deviceParams } from './use-device-rounds.ts'
 
-/** The groups that the device is in. */
 export const DeviceGroups = ({ device }: { readonly device: DeviceName }) => {
   const query = useApi('/api/v1/devices/{device_id}/groups', deviceParams(device))
   return (

@@ -15,7 +15,7 @@ const ByTime = ({ from, slot_seconds, counts }: History) => {
   return <Curve title="Heartbeats" x="time" series={series} format={count} />
 }
 
-/** When its heartbeats came: 0 is a time of silence. */
+/** A device's heartbeats over time; 0 means that there were none. */
 export const DeviceHeartbeats = ({ device }: { readonly device: DeviceName }) => {
   const history = useApi('/api/v1/devices/{device_id}/heartbeats', deviceParams(device), { everyMs: 60_000 })
   return (

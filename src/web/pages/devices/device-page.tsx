@@ -62,10 +62,10 @@ const Assignments = ({ device }: { readonly device: Device }) => {
   )
 }
 
-/** What a device reports comes on no stream: there may be thousands in a second. */
+/** The live stream does not include device reports: there may be thousands per second. */
 const REPORTS = { everyMs: 5000 } as const
 
-/** What it did: the versions it ran, the rounds it took part in, and all of that by time. */
+/** The device's history: its versions, its rounds, and a timeline of both. */
 const Past = ({ device }: { readonly device: Device }) => {
   const { path, query } = deviceParams(device)
   const reports = useApi('/api/v1/devices/{device_id}/reports', { path, query: { ...query, limit: 100 } }, REPORTS)
@@ -88,7 +88,7 @@ const Past = ({ device }: { readonly device: Device }) => {
   )
 }
 
-/** Organizations may use the same names. */
+/** Organizations may use the same device names. */
 const Namesakes = ({ deviceId }: { readonly deviceId: string }) => {
   const found = useApi('/api/v1/fleet/devices', { query: { q: deviceId, limit: 100 } })
   const namesakes = (found.data?.devices ?? []).filter(({ device_id }) => device_id === deviceId)
@@ -105,7 +105,7 @@ const Namesakes = ({ deviceId }: { readonly deviceId: string }) => {
   )
 }
 
-/** One device: what it is, what it last said, what it is to run, and its part in the latest rounds. */
+/** A device: its properties, last report, assignments, and participation in the latest rounds. */
 export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
   const [{ org }] = usePageState(DEFAULTS)
   const query = useApi('/api/v1/devices/{device_id}', {

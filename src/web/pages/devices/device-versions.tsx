@@ -12,7 +12,7 @@ export type DeviceReport = AnswerOf<'/api/v1/devices/{device_id}/reports'>['repo
 export const reportTone = (state: DeviceReport['state']): Tone =>
   state === 'active' ? 'good' : state === 'failed' ? 'bad' : 'busy'
 
-/** The page of the plan that gave the version. */
+/** Returns the page of the plan that assigned the version. */
 export const planHref = ({ kind, plan_id, model_id }: Pick<DeviceReport, 'kind' | 'plan_id' | 'model_id'>): string => {
   if (kind === 'rollout') return `/delivery/rollouts/${model_id}/${plan_id}`
   return kind === 'deployment' ? `/delivery/deployments/${plan_id}` : `/experiments/${plan_id}`
@@ -32,7 +32,7 @@ const measured = (metrics: DeviceReport['metrics']): string =>
 
 type Row = Omit<DeviceReport, 'state'> & { readonly state: DeviceReport['state'] | 'replaced' }
 
-/** Newest first: of a model, the device runs only the version that it reported last as active. */
+/** Newest first. A device runs only a model's last version reported as active; older ones become `replaced`. */
 const withReplaced = (reports: readonly DeviceReport[]): Row[] => {
   const running = new Set<string | null>()
   return reports.map((report) => {
@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
 ]
 
-/** The versions that the device was given and what it said of each, newest first. */
+/** The versions assigned to the device and its reports on them, newest first. */
 export const DeviceVersions = ({ reports }: { readonly reports: readonly DeviceReport[] }) => (
   <TablePanel
     title="Reported versions"

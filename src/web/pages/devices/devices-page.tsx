@@ -14,9 +14,9 @@ type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
 
 const DEFAULTS = { q: '', status: '', platform: '', sort: 'device_id', desc: false }
 const MAX_COUNTED = 100_000
-/** Of a search. */
+/** For a search. */
 const MAX_FOUND = 10_000
-/** Twice what a screen shows: the end asks for more before it comes into view. */
+/** Twice what fits on a screen: the next page is requested before the end comes into view. */
 const PAGE = 50
 
 const STATUSES = [

@@ -21,7 +21,7 @@ const TOOK_PART: Readonly<Record<string, readonly [tone: Moment['tone'], text: s
 
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`)
 
-/** What is known of a device's past, newest first. */
+/** Returns a device's known history, newest first. */
 export const momentsOf = (
   device: { readonly created_at: string; readonly last_heartbeat: string; readonly status: string },
   reports: readonly DeviceReport[],

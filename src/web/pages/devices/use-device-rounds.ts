@@ -5,7 +5,7 @@ type Selection = AnswerOf<'/api/v1/training/rounds/{round_id}/selection'>
 
 export interface RoundOfDevice {
   readonly round: Round
-  /** Null until it is known, or where only an administrator may know it. */
+  /** null while unknown, or if only an administrator may see it. */
   readonly selection: Selection | null
 }
 
@@ -16,13 +16,13 @@ export interface DeviceName {
   readonly org_id: string | null
 }
 
-/** A device as parameters of the API. */
+/** Returns the API parameters for a device. */
 export const deviceParams = ({ device_id, org_id }: DeviceName) => ({
   path: { device_id },
   query: { ...(org_id !== null && { org_id }) },
 })
 
-/** The latest rounds of the device's organization: whether it took part, and why or why not. */
+/** Returns the latest rounds of the device's organization: whether it took part, and why or why not. */
 export const useDeviceRounds = (device: DeviceName & { readonly trains: boolean }) => {
   const query = useApi('/api/v1/training/rounds', { query: { limit: 100 } }, { enabled: device.trains })
   const rounds = (query.data?.rounds ?? []).filter(({ org_id }) => org_id === device.org_id).slice(0, LATEST)

@@ -20,7 +20,7 @@ const columnsFor = (level: number): readonly Column<Comparison>[] => [
   },
 ]
 
-/** Every variant against the first. */
+/** Compares every variant with the first one. */
 export const ComparisonsTable = ({ analytics }: { readonly analytics: Analytics }) => (
   <Panel title="Comparisons" aside={`of ${analytics.primary_metric}, with Welch’s t-test`} flush>
     <Table

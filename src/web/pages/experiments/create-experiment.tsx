@@ -4,14 +4,14 @@ import { useDeviceCount, useGroupOptions, useNamedModels } from '../../api/choic
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { FieldRow, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
-import { Button } from '../../parts/layout.tsx'
+import { Button, Quiet } from '../../parts/layout.tsx'
 import { count, plural } from '../../text/format.ts'
 
 interface Variant {
   readonly name: string
   readonly model: string
   readonly version: string
-  /** In percent. */
+  /** A percentage. */
   readonly share: number
 }
 
@@ -71,7 +71,7 @@ const VariantFields = ({
 const split = (deviceCount: number, variants: readonly Variant[]): string =>
   variants.map(({ name, share }) => `${name} about ${count(Math.round((deviceCount * share) / 100))}`).join(', ')
 
-/** Percentages as shares, without the digits that binary fractions bring. */
+/** Converts a percentage to a share, without floating-point noise. */
 const toShare = (percentage: number): number => Number((percentage / 100).toPrecision(12))
 
 export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) => {
@@ -82,7 +82,8 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
   const [group, setGroup] = useState('')
   const [variants, setVariants] = useState<readonly Variant[]>(FIRST)
   const groups = useGroupOptions()
-  const models = useNamedModels().map((model) => [model.id, model.name ?? model.id] as const)
+  const { models: named, note } = useNamedModels()
+  const models = named.map((model) => [model.id, model.name ?? model.id] as const)
   const first = models[0]?.[0] ?? ''
   const groupIds = group === '' ? [] : [group]
   const deviceCount = useDeviceCount(groupIds)
@@ -131,7 +132,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
       </FieldRow>
       {variants.map((variant, index) => (
         <VariantFields
-          // biome-ignore lint/suspicious/noArrayIndexKey: a variant is its place while it has no name
+          // biome-ignore lint/suspicious/noArrayIndexKey: a variant without a name is identified by its position
           key={index}
           variant={variant}
           models={models}
@@ -152,6 +153,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
           <Button onClick={() => setVariants(variants.slice(0, -1))}>{`Remove variant ${variants.length}`}</Button>
         )}
       </div>
+      {note && <Quiet>{note}</Quiet>}
       <Outcome>
         {models.length === 0
           ? 'There is no model to compare yet. Upload one with svc push.'

@@ -59,7 +59,7 @@ it.each<readonly [string, Partial<Analytics>, string, string]>([
     'bad',
     'Not trustworthy',
   ],
-])('where %s, it says so', (_, fields, tone, title) => {
+])('says so if %s', (_, fields, tone, title) => {
   const { reasons, ...decision } = decide(analytics(fields))
   expect(decision).toEqual({ tone, title })
   expect(reasons).toHaveLength(1)
@@ -74,7 +74,7 @@ it('says how large the difference is, and which variants lack devices', () => {
   ])
 })
 
-it('less of a fault or a cost is better, of all else more', () => {
+it('lower is better for errors and costs, higher for all other metrics', () => {
   expect(['loss', 'val_loss', 'latency_ms', 'word_error_rate'].map(betterOf)).toEqual(Array(4).fill('lowest'))
   expect(['accuracy', 'f1', 'clicks'].map(betterOf)).toEqual(Array(3).fill('highest'))
 })

@@ -1,3 +1,4 @@
+import { goalOf } from '../../../domain/metric-goal.ts'
 import { measure } from '../../text/format.ts'
 import type { Analytics, Comparison } from './experiment-records.ts'
 
@@ -7,17 +8,16 @@ export interface Decision {
   readonly reasons: readonly string[]
 }
 
-const LOWER_IS_BETTER = /loss|error|perplexity|latency|duration|seconds|bytes|battery|_ms$/i
-
-/** Of most metrics more is better; of those that measure faults or costs, less. */
-export const betterOf = (metric: string): 'lowest' | 'highest' => (LOWER_IS_BETTER.test(metric) ? 'lowest' : 'highest')
+/** Lower is better for errors, times and costs, such as memory and battery; higher is better for others. */
+export const betterOf = (metric: string): 'lowest' | 'highest' =>
+  goalOf(metric) === 'minimize' || /bytes|battery/i.test(metric) ? 'lowest' : 'highest'
 
 const between = ({ always_valid_interval: interval }: Comparison): string =>
   interval === null ? '' : ` (${measure(interval.lower)} to ${measure(interval.upper)})`
 
 const isBetter = (metric: string, difference: number): boolean => difference > 0 === (betterOf(metric) === 'highest')
 
-/** What can be said now, and why: by the always-valid intervals, so that looking often does no harm. */
+/** Returns the current conclusion and its reasons. Uses always-valid intervals, so repeated looks do not inflate errors. */
 export const decide = ({ comparisons, sample_ratio, primary_metric, variants }: Analytics): Decision => {
   if (sample_ratio?.mismatch) {
     const text = `The shares of reporting devices differ from the allocation (p = ${measure(sample_ratio.p_value)}). Find out what keeps devices of one variant from reporting before you trust any comparison.`

@@ -29,7 +29,7 @@ const differenceSeries = ({ points }: Estimates): Series[] => [
   { name: 'no difference', points: points.map(({ at }) => [seconds(at), 0] as const) },
 ]
 
-/** What was estimated as the experiment went on: each variant's mean, and the differences from the first, with their intervals. */
+/** Estimates over time: each variant's mean, and its difference from the first, with confidence intervals. */
 export const EstimateCurves = ({ estimates }: { readonly estimates: Estimates }) => {
   const { primary_metric: metric, confidence_level, points } = estimates
   const variants = useMemo(() => variantSeries(estimates), [estimates])

@@ -32,9 +32,15 @@ const act = (action: Action, { id }: Experiment, reason: string): Promise<unknow
     : write(api.POST(`/api/v1/experiments/{experiment_id}/${action}`, { ...params, body }))
 }
 
-/** What will happen, to about how many devices. */
-const consequence = (action: Action, { variants, status }: Experiment, deviceCount: number | null): string => {
-  const devices = deviceCount === null ? 'The devices' : `About ${plural(deviceCount, 'device')}`
+/** Describes the effect of an action, with approximate numbers of devices. */
+const consequence = (
+  action: Action,
+  { variants, status, target_groups }: Experiment,
+  deviceCount: number | null,
+): string => {
+  // A device may be in several of the groups.
+  const about = target_groups.length > 1 ? 'At most' : 'About'
+  const devices = deviceCount === null ? 'The devices' : `${about} ${plural(deviceCount, 'device')}`
   const shares = variants.map(({ name, allocation }) =>
     deviceCount === null
       ? `${percent(allocation, 0)} ${name}`
@@ -84,7 +90,7 @@ const Ask = (props: { readonly action: Action; readonly experiment: Experiment; 
   )
 }
 
-/** What can be done with an experiment as it is. */
+/** The actions available for an experiment in its current state. */
 export const ExperimentActions = ({ experiment }: { readonly experiment: Experiment }) =>
   ALLOWED[experiment.status].map((action) => (
     <DialogButton

@@ -15,7 +15,7 @@ import type { Analytics, Experiment } from './experiment-records.ts'
 import styles from './experiments.module.css'
 import { VariantsTable, VariantVersion } from './variants-table.tsx'
 
-/** What devices measure comes on no stream: there may be thousands in a second. */
+/** The live stream does not include measurements of devices: there may be thousands per second. */
 const REPORTS = { everyMs: 3000 } as const
 
 const DRAFT_COLUMNS: readonly Column<Experiment['variants'][number]>[] = [
@@ -49,7 +49,16 @@ const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analyti
   return (
     <Figures
       entries={[
-        ['Target devices', deviceCount === null ? '' : count(deviceCount)],
+        [
+          'Target devices',
+          deviceCount !== null && (
+            <>
+              {/* A device may be in several of the groups. */}
+              {experiment.target_groups.length > 1 && <small>at most </small>}
+              {count(deviceCount)}
+            </>
+          ),
+        ],
         ['Devices that reported', count(reported)],
         [
           'Sample ratio',
@@ -132,7 +141,7 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
   )
 }
 
-/** One experiment: what its variants measured, whether they differ, and what can be done. */
+/** An experiment: its measurements, whether the variants differ, and the available actions. */
 export const ExperimentPage = ({ experimentId }: { readonly experimentId: string }) => (
   <DetailPage
     query={useApi('/api/v1/experiments/{experiment_id}', { path: { experiment_id: experimentId } })}

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<ListedExperiment>[] = [
   { name: 'Ended', number: true, cell: ({ ended_at }) => <Ago time={ended_at} /> },
 ]
 
-/** Versions that are compared on devices drawn at random. */
+/** Comparisons of versions on randomly assigned devices. */
 export const ExperimentsPage = () => {
   const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = { ...pageQuery(page), status: status as ListedExperiment['status'] }

@@ -11,7 +11,7 @@ interface Row {
   readonly variant: Experiment['variants'][number]
   readonly measured: Analytics['variants'][number]
   readonly estimate: Estimates['points'][number]['variants'][number] | undefined
-  /** Devices of all variants that reported. */
+  /** The number of reporting devices in all variants. */
   readonly all: number
   readonly isMismatch: boolean
 }
@@ -54,7 +54,7 @@ const columnsFor = (metric: string, others: readonly string[], level: number): r
 
 const MAX_OTHERS = 4
 
-/** Each variant: its version, its devices, and what they measured. */
+/** Each variant: its version, its devices, and their measurements. */
 export const VariantsTable = ({
   experiment,
   analytics,

@@ -23,7 +23,7 @@ const GROUPINGS = [
 const VARIABLES = ['local_loss', 'local_accuracy', 'num_samples', 'training_time_seconds', 'platform', 'status']
 const SUGGESTED = 'analytics-variables'
 
-/** Runs a query over what the devices of the members report. */
+/** Runs a query over the reports of the members' devices. */
 export const AnalyticsForm = ({
   federation,
   names,

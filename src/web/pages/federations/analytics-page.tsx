@@ -93,7 +93,7 @@ const OfMembers = ({ federation }: { readonly federation: Federation }) =>
     </Panel>
   )
 
-/** Statistics over the devices of a federation's members. */
+/** Statistics on the devices of a federation's members. */
 export const AnalyticsPage = ({ federationId }: { readonly federationId: string }) => {
   const query = useApi('/api/v1/federations/{federation_id}', { path: { federation_id: federationId } })
   return (

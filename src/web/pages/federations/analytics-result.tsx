@@ -171,7 +171,7 @@ const Shown = ({ result, nameOf }: { readonly result: Result; readonly nameOf: N
   }
 }
 
-/** The result of a query in plots and tables. What is withheld comes first. */
+/** A query's result in plots and tables, preceded by the withheld groups. */
 export const AnalyticsResult = ({ query, names }: { readonly query: Query; readonly names: GroupNames }) => {
   const result = resultOf(query)
   if (result === null) return <Note title="No result" text={query.reason ?? 'The query failed.'} />

@@ -4,7 +4,7 @@ import type { Query } from './federation-records.ts'
 
 const nameOf = (id: string): string => id.toUpperCase()
 
-it('warnings name groups instead of their ids, and those of withheld groups are apart', () => {
+it('warnings contain group names instead of ids, and those about withheld groups are separate', () => {
   const warnings = ["Group 'g1' is withheld: fewer than 5 devices report 'loss'.", 'No test was made.']
   expect(sortWarnings(warnings, new Map([['g1', 'phones']]))).toEqual({
     withheld: ["Group 'phones' is withheld: fewer than 5 devices report 'loss'."],
@@ -12,7 +12,7 @@ it('warnings name groups instead of their ids, and those of withheld groups are 
   })
 })
 
-it('a result knows its variable, which axes are named after', () => {
+it('a result includes its variable, which labels the axes', () => {
   const query = { query_type: 'descriptive', variable: 'battery', result: { groups: [], warnings: [] } }
   expect(resultOf(query as unknown as Query)).toEqual({
     kind: 'descriptive',
@@ -25,7 +25,7 @@ it('a result knows its variable, which axes are named after', () => {
 
 const described = { count: 8, mean: 1, std_dev: 1, median: 2 }
 
-it('a histogram of quartiles has four bars of equal area, also where values are equal', () => {
+it('a histogram of quartiles has four bars of equal area, even if values are equal', () => {
   const [row] = quartileRows(
     [{ ...described, group_id: 'a', min: 0, max: 8, percentiles: { p25: 1, p50: 2, p75: 4 } }],
     nameOf,
@@ -45,7 +45,7 @@ it('a histogram of quartiles has four bars of equal area, also where values are 
   expect(quartileRows([{ ...described, group_id: 'c', min: 3, max: 3, percentiles: null }], nameOf)).toEqual([])
 })
 
-it('means have intervals where there are enough devices for them', () => {
+it('means have intervals if there are enough devices', () => {
   const rows = meanRows(
     [
       { group_id: 'a', count: 3, mean: 2, std_dev: 1 },

@@ -8,14 +8,14 @@ type Schemas = components['schemas']
 type Described = Schemas['Description']['groups'][number]
 type Summary = Schemas['TTest']['groups'][number]
 
-/** A query with its result, by its kind. */
+/** A query's result, discriminated by its kind. */
 export type Result =
   | ({ readonly kind: 'descriptive' } & Schemas['Description'])
   | ({ readonly kind: 't-test' } & Schemas['TTest'])
   | ({ readonly kind: 'anova' } & Schemas['Anova'])
   | ({ readonly kind: 'chi-square' } & Schemas['ChiSquare'])
 
-/** Null where the query failed. */
+/** Returns null if the query failed. */
 export const resultOf = ({ query_type, variable, result }: Query): Result | null =>
   result === null ? null : ({ kind: query_type, ...result, variable } as unknown as Result)
 
@@ -23,7 +23,7 @@ export type NameOf = (groupId: string) => string
 
 const WITHHELD = / is withheld: /
 
-/** Warnings in names instead of ids, those of withheld groups apart. */
+/** Replaces group ids with names in warnings, and separates those about withheld groups. */
 export const sortWarnings = (warnings: readonly string[], names: ReadonlyMap<string, string>) => {
   const named = warnings.map((warning) =>
     [...names].reduce((text, [id, name]) => text.replaceAll(`'${id}'`, `'${name}'`), warning),
@@ -45,12 +45,12 @@ export const boxRows = (groups: readonly Described[], nameOf: NameOf): RangeRow[
     ...(percentiles?.p25 != null && percentiles.p75 !== null && { box: [percentiles.p25, percentiles.p75] }),
   }))
 
-/** A spike of equal values has no width; this share of the range stands for it. */
+/** Equal values form a spike without a width; it is drawn with this share of the range. */
 const NARROWEST = 1 / 200
 
 /**
- * A histogram of four bars that hold a quarter of the devices each: as much as the quartiles tell, and so nothing of single devices.
- * Heights are densities, relative to the largest of the group.
+ * Returns a histogram with four bars, each with a quarter of the devices. It shows no more than the quartiles, so nothing about
+ * single devices. Heights are densities, relative to the group's largest.
  */
 export const quartileRows = (groups: readonly Described[], nameOf: NameOf): RangeRow[] =>
   groups.flatMap(({ group_id, min, max, percentiles }) => {
@@ -74,7 +74,7 @@ export const quartileRows = (groups: readonly Described[], nameOf: NameOf): Rang
     ]
   })
 
-/** Means with their intervals, by Student's t. */
+/** Returns means with confidence intervals (Student's t). */
 export const meanRows = (groups: readonly Summary[], level: number, nameOf: NameOf): RangeRow[] =>
   groups.map(({ group_id, count: devices, mean, std_dev }) => {
     const m2 = std_dev === null ? 0 : std_dev ** 2 * (devices - 1)

@@ -9,7 +9,7 @@ import { plural } from '../../text/format.ts'
 import type { Federation } from './federation-records.ts'
 import { useRole } from './role.ts'
 
-/** Names separated by commas or spaces, each once. */
+/** Splits at commas and spaces, and removes duplicates. */
 const namesIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter((name) => name !== ''))]
 
 const Invite = ({ federation, onClose }: { readonly federation: Federation; readonly onClose: () => void }) => {
@@ -81,7 +81,7 @@ const Join = ({
   )
 }
 
-/** The head of a federation's pages: what this organization is in it, and what it can do about that. */
+/** The header of a federation's pages: this organization's role and available actions. */
 export const FederationHeader = ({ federation }: { readonly federation: Federation }) => {
   const { own, isOwner, isInvited } = useRole(federation)
   const { id, name, membership } = federation

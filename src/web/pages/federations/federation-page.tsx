@@ -39,7 +39,7 @@ const Body = ({ federation }: { readonly federation: Federation }) => {
   )
 }
 
-/** One federation: its members and what they contributed, its privacy budget, and the models that it shares. */
+/** A federation: its members and their contributions, its privacy budget, and its shared models. */
 export const FederationPage = ({ federationId }: { readonly federationId: string }) => {
   const query = useApi('/api/v1/federations/{federation_id}', { path: { federation_id: federationId } }, OTHERS)
   return (

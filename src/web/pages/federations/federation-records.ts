@@ -7,5 +7,5 @@ export type Budget = AnswerOf<'/api/v1/federations/{federation_id}/privacy'>
 export type Spending = AnswerOf<'/api/v1/federations/{federation_id}/privacy/history'>['history'][number]
 export type Query = AnswerOf<'/api/v1/federations/{federation_id}/analytics/queries'>['queries'][number]
 
-/** What other organizations do comes on no stream of this one's. */
+/** The live stream does not include other organizations' changes. */
 export const OTHERS = { everyMs: 5000 } as const

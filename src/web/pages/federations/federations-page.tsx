@@ -68,7 +68,7 @@ const CreateFederation = ({ own, onClose }: { readonly own: string | null; reado
   )
 }
 
-/** Organizations that train together. */
+/** Groups of organizations that train together. */
 export const FederationsPage = () => {
   const session = useSession()
   const own = session.data?.org_id ?? null

@@ -17,13 +17,13 @@ const spending = (cumulative_epsilon: number | null): Spending => ({
   settled_at: null,
 })
 
-it('a forecast is asked for at a few numbers of rounds, the last that fits among them', () => {
+it('requests the forecast for a few numbers of rounds, up to the last one within the budget', () => {
   expect(forecastSteps(12)).toEqual([2, 4, 6, 8, 10, 12])
   expect(forecastSteps(2)).toEqual([1, 2])
   expect(forecastSteps(0)).toEqual([])
 })
 
-it('a budget burns down with what was spent, and the forecast goes on from there', () => {
+it('a budget burns down by what was spent, and the forecast continues from there', () => {
   const projections = [
     { rounds: 1, epsilon: 2.5 },
     { rounds: 2, epsilon: null },

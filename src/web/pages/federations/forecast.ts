@@ -3,7 +3,7 @@ import type { Spending } from './federation-records.ts'
 
 const POINTS = 6
 
-/** Numbers of further rounds to ask the forecast for: evenly up to the last that fits. */
+/** Returns the numbers of further rounds to request the forecast for, evenly up to the last one within the budget. */
 export const forecastSteps = (roundsLeft: number): number[] => {
   const last = Math.min(roundsLeft, 1e9)
   const steps = Array.from({ length: POINTS }, (_, n) => Math.round((last * (n + 1)) / POINTS))
@@ -11,17 +11,17 @@ export const forecastSteps = (roundsLeft: number): number[] => {
 }
 
 export interface Projection {
-  /** Further rounds. */
+  /** The number of further rounds. */
   readonly rounds: number
-  /** Spent after them; null until the service has said. */
+  /** Epsilon spent after these rounds; null while loading. */
   readonly epsilon: number | null
 }
 
-/** What was left of the budget after each private round, and what will be if rounds go on like the one forecast. */
+/** Returns the remaining budget after each private round, and a projection for rounds like the forecast one. */
 export const burnDown = (
   budget: number,
   history: readonly Spending[],
-  /** Rounds before the first of `history`. */
+  /** The number of rounds before the first of `history`. */
   before: number,
   projections: readonly Projection[],
 ): readonly Series[] => {

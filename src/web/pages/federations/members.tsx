@@ -12,7 +12,7 @@ import { useRole } from './role.ts'
 
 const MAX_ROWS = 1000
 
-/** What ending this membership is called; null where this session may not. */
+/** Returns the verb for ending this membership; null if this session may not end it. */
 const endingOf = (
   member: Member,
   own: string | null,
@@ -87,7 +87,7 @@ const columnsFor = (federation: Federation, samples: number): readonly Column<Me
   },
 ]
 
-/** Who takes part, and what its devices contributed to completed rounds. */
+/** The members, and their devices' contributions to completed rounds. */
 export const Members = ({ federation }: { readonly federation: Federation }) => {
   const query = useApi(
     '/api/v1/federations/{federation_id}/members',

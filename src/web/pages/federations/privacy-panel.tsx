@@ -64,7 +64,7 @@ const SetBudget = ({
   )
 }
 
-/** What further rounds of one kind will have spent, asked of the service at a few numbers of them. */
+/** Forecasts the epsilon spent by further rounds of one kind. The service computes it for a few numbers of rounds. */
 const useForecast = (federationId: string, noise: number, rate: number, isSet: boolean) => {
   const path = { federation_id: federationId }
   const round = { noise_multiplier: noise, sample_rate: rate }
@@ -95,7 +95,7 @@ const BurnDown = ({
   readonly federation: Federation
   readonly budget: Budget
   readonly history: readonly Spending[]
-  /** Rounds before those. */
+  /** The number of rounds before `history`. */
   readonly before: number
 }) => {
   const latest = history.at(-1)
@@ -103,7 +103,7 @@ const BurnDown = ({
   const [rate, setRate] = useState(latest?.sample_rate ?? STANDARD.rate)
   const { roundsLeft, projections, error } = useForecast(federation.id, noise, rate, budget.is_set)
   const told = JSON.stringify(projections)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: projections are made anew each time; `told` says whether they are others
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `projections` is a new array each time; `told` is its content
   const series = useMemo(
     () => burnDown(budget.total_epsilon_budget, history, before, projections),
     [budget, history, before, told],
@@ -148,7 +148,7 @@ const Spent = ({ budget }: { readonly budget: Budget }) => (
   </>
 )
 
-/** The budget that all private rounds spend, as it burns down, and how long it will last. */
+/** The budget shared by all private rounds, how it burns down, and how long it will last. */
 export const PrivacyPanel = ({ federation }: { readonly federation: Federation }) => {
   const { isOwner } = useRole(federation)
   const path = { federation_id: federation.id }

@@ -1,12 +1,12 @@
 import { useSession } from '../../api/session.ts'
 import type { Federation } from './federation-records.ts'
 
-/** What this session may do in a federation. A key of no organization acts for any. */
+/** This session's role in a federation. A key without an organization can act for any. */
 export interface Role {
-  /** The organization of the key; null where it is of none. */
+  /** The key's organization; null if it has none. */
   readonly own: string | null
   readonly isOwner: boolean
-  /** Sees members, models, privacy and analytics. */
+  /** May see members, models, privacy, and analytics. */
   readonly isMember: boolean
   readonly isInvited: boolean
 }

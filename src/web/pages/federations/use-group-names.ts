@@ -6,11 +6,11 @@ const MAX_MEMBERS = 20
 
 export interface GroupNames {
   readonly members: readonly string[]
-  /** Device groups that this key may see: its own organization's, or those of the members. */
+  /** The device groups that this key may see: its own organization's or the members'. */
   readonly groups: ReadonlyMap<string, string>
 }
 
-/** What the groups of a federation are called. */
+/** Returns the names of a federation's groups. */
 export const useGroupNames = (federation: Federation): GroupNames => {
   const { own } = useRole(federation)
   const found = useApi('/api/v1/federations/{federation_id}/members', {

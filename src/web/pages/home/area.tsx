@@ -64,7 +64,7 @@ const Fleet = ({ models: seesModels }: { readonly models: boolean }) => {
 
 export { preload } from './reads.ts'
 
-/** The fleet now, what runs, what needs a person, and what changed lately. */
+/** The fleet now, work in progress, what needs attention, and recent changes. */
 export const Area = () => {
   const may = useMay()
   const training = may('training:read')

@@ -8,7 +8,7 @@ import { APPROVALS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROUNDS, type Seen } from
 
 interface Item {
   readonly key: string
-  /** Where there is a page about it. */
+  /** null if there is no page about it. */
   readonly href: string | null
   readonly state: string
   readonly name: string
@@ -19,7 +19,7 @@ interface Item {
 const DAY_MS = 24 * 60 * 60 * 1000
 const isRecent = (time: string | null): boolean => time !== null && Date.now() - Date.parse(time) < DAY_MS
 
-/** Federations whose privacy budget is spent: no private round of theirs can start. */
+/** Returns the federations that have spent their privacy budget, so that they cannot start private rounds. */
 const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   const query = useApi(...FEDERATIONS, { enabled })
   const federations = query.data?.federations ?? []
@@ -35,7 +35,7 @@ const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   })
 }
 
-/** What failed or waits for a person, each with its reason: jobs, rounds, paused rollouts, approvals and spent privacy budgets. */
+/** What failed or needs attention, with reasons: jobs, rounds, paused rollouts, approvals, and spent privacy budgets. */
 export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi(...JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })

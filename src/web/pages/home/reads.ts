@@ -1,7 +1,7 @@
 import type { Scope } from '../../../domain/access.ts'
 import { prefetch } from '../../api/use-api.ts'
 
-/** What Home asks for: parts of the page that need the same ask once. */
+/** The requests of Home; components with the same request share it. */
 export const SUMMARY = ['/api/v1/fleet/summary', {}] as const
 export const STATUS = ['/api/v1/status', {}] as const
 export const JOBS = ['/api/v1/training/jobs', { query: { limit: 50 } }] as const
@@ -14,7 +14,7 @@ export const APPROVALS = ['/api/v1/approvals', { query: { status: 'pending', lim
 export const EXPERIMENTS = ['/api/v1/experiments', { query: { status: 'running', limit: 20 } }] as const
 export const MODELS = ['/api/v1/models', { query: { limit: 10, round_models: false } }] as const
 
-/** Asks for them before the page is first drawn, so that it is drawn once. */
+/** Prefetches data so that the page is rendered once. */
 export const preload = (may: (scope: Scope) => boolean): void => {
   if (may('devices:read')) {
     prefetch(...SUMMARY)
@@ -35,7 +35,7 @@ export const preload = (may: (scope: Scope) => boolean): void => {
   }
 }
 
-/** What of the service whoever is signed in may read; the rest is not asked for. */
+/** What the signed-in user may read; other data is not requested. */
 export interface Seen {
   readonly training: boolean
   readonly models: boolean

@@ -8,7 +8,7 @@ import { JOBS, MODELS, ROUNDS, type Seen } from './reads.ts'
 
 const MAX_ROWS = 12
 
-/** What changed lately: jobs, rounds and models, newest first. */
+/** Recent jobs, rounds, and models, newest first. */
 export const Recent = ({ training, models: seesModels }: Seen) => {
   const rounds = useApi(...ROUNDS, { enabled: training })
   const jobs = useApi(...JOBS, { enabled: training })

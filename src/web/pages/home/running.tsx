@@ -23,7 +23,7 @@ const Jobs = ({ jobs }: { readonly jobs: AnswerOf<'/api/v1/training/jobs'>['jobs
     </li>
   ))
 
-/** Training that goes on, and versions on their way to devices. */
+/** Training in progress, and versions being delivered. */
 export const Running = ({ training, models }: Seen) => {
   const jobs = useApi(...RUNNING_JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })

@@ -8,7 +8,7 @@ import { capital, words } from '../../text/format.ts'
 const TYPES = Object.keys(INTEGRATION_TYPES) as IntegrationType[]
 const OPTIONS = TYPES.map((type) => [type, `${type} (${INTEGRATION_TYPES[type].kind})`] as const)
 
-/** What the receiver takes, but headers, which are an object: those are the command line's. */
+/** The receiver's settings, except headers, which are an object and can only be set on the command line. */
 const fieldsOf = (type: IntegrationType): readonly (readonly [name: string, rule: string])[] =>
   Object.entries(INTEGRATION_TYPES[type].config).filter(([name]) => name !== 'headers')
 

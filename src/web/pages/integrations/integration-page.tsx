@@ -33,7 +33,7 @@ const replay = async (integration: Integration): Promise<string> => {
   return `${plural(delivered, 'event')} delivered, ${count(remaining)} left${error === null ? '.' : `: ${error}`}`
 }
 
-/** Buttons, and what the last one brought. */
+/** Buttons, and the result of the last action. */
 const Actions = ({ integration }: { readonly integration: Integration }) => {
   const [, navigate] = useLocation()
   const { busy, error, run } = useAction()

@@ -1,18 +1,17 @@
-import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { ShownOnce } from '../../parts/shown-once.tsx'
+import { showOnce } from '../../parts/shown-once.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { CreateIntegration } from './create-integration.tsx'
 
 export type Integration = AnswerOf<'/api/v1/integrations'>['integrations'][number]
 
-/** Deliveries end while the page is open, and no event says so. */
+/** The live stream does not report the end of a delivery. */
 export const LOOK_EVERY_MS = 5000
 
 export const IntegrationBadge = ({ status }: Pick<Integration, 'status'>) => (
@@ -29,50 +28,44 @@ const COLUMNS: readonly Column<Integration>[] = [
   { name: 'Endpoint', cell: ({ endpoint }) => endpoint },
 ]
 
-/** The receivers of this organization's events and figures. */
+/** The receivers of this organization's events and metrics. */
 export const IntegrationsPage = () => {
   const [, navigate] = useLocation()
-  const [made, setMade] = useState<{ readonly id: string; readonly secret: string } | null>(null)
+  const show = (id: string): void => navigate(`/integrations/${id}`)
+  const showSecret = (id: string, text: string): void =>
+    showOnce({
+      title: 'The webhook’s secret',
+      what: 'secret',
+      text,
+      says: 'The receiver checks signatures with it. It is shown only once.',
+      onClose: () => show(id),
+    })
   return (
-    <>
-      <ListPage
-        title="Integrations"
-        query={useApi('/api/v1/integrations', {}, { everyMs: LOOK_EVERY_MS })}
-        actions={
-          <DialogButton
-            needs="admin"
-            tone="primary"
-            dialog={(close) => (
-              <CreateIntegration
-                onMade={({ id, secret }) =>
-                  secret === null ? navigate(`/integrations/${id}`) : setMade({ id, secret })
-                }
-                onClose={close}
-              />
-            )}
-          >
-            Create integration
-          </DialogButton>
-        }
-        columns={COLUMNS}
-        rows={({ integrations }) => integrations}
-        rowKey="id"
-        empty={
-          <Empty title="No integrations yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
-            Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook, and others:
-          </Empty>
-        }
-      />
-      {made && (
-        <ShownOnce
-          title="The webhook’s secret"
-          what="secret"
-          text={made.secret}
-          onClose={() => navigate(`/integrations/${made.id}`)}
+    <ListPage
+      title="Integrations"
+      query={useApi('/api/v1/integrations', {}, { everyMs: LOOK_EVERY_MS })}
+      actions={
+        <DialogButton
+          needs="admin"
+          tone="primary"
+          dialog={(close) => (
+            <CreateIntegration
+              onMade={({ id, secret }) => (secret === null ? show(id) : showSecret(id, secret))}
+              onClose={close}
+            />
+          )}
         >
-          The receiver checks signatures with it. It is shown only once.
-        </ShownOnce>
-      )}
-    </>
+          Create integration
+        </DialogButton>
+      }
+      columns={COLUMNS}
+      rows={({ integrations }) => integrations}
+      rowKey="id"
+      empty={
+        <Empty title="No integrations yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
+          Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook, and others:
+        </Empty>
+      }
+    />
   )
 }

@@ -8,7 +8,7 @@ const moveText = (from: string | null, to: string | null): string => {
   return from === null ? `was set to ${to}` : `moved from ${from} to ${to}`
 }
 
-/** Who moved which name, and when. */
+/** Alias moves: who, which, and when. */
 export const AliasHistory = ({ model }: { readonly model: ModelDetail }) => {
   const query = useApi('/api/v1/models/{model_id}/alias-history', {
     path: { model_id: model.id },

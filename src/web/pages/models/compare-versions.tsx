@@ -29,7 +29,7 @@ const columns = (left: string, right: string): readonly Column<Row>[] => [
   { name: 'Difference', number: true, cell: difference },
 ]
 
-/** Two versions side by side, by what their training rounds measured. */
+/** Compares two versions by the metrics of their training rounds. */
 export const CompareVersions = ({ model }: { readonly model: ModelDetail }) => {
   const [state, change] = usePageState(DEFAULTS)
   const measured = useMemo(

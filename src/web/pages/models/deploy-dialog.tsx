@@ -18,7 +18,7 @@ const optionsOf = (model: ModelDetail): readonly (readonly [string, string])[] =
   ...newestFirst(model).map(({ version_label }) => [version_label, version_label] as const),
 ]
 
-/** Brings a version to devices, and says how many before anything is started. */
+/** Deploys a version, and shows the number of devices before starting. */
 export const DeployDialog = ({
   model,
   version: first,

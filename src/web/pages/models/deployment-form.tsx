@@ -69,7 +69,7 @@ export const DeploymentForm = ({
             onChange={setPercentage}
           />
         </FieldRow>
-        {prepared.error && <Problem error={prepared.error} />}
+        {prepared.error && <Problem error={prepared.error} retry={prepared.refetch} />}
         {prepared.data && (
           <Outcome>
             <p>

@@ -24,7 +24,7 @@ const use = (of: string, inForce: boolean, key = of): Use => ({
 const shown = (versions: readonly Version[], uses: readonly Use[]) =>
   chooseVersions(versions, uses).map(({ version: { version: number }, uses: of }) => [number, of.map(({ key }) => key)])
 
-it('of many versions the newest are shown, and those that have a name or run somewhere', () => {
+it('shows the newest versions, and older ones that have an alias or are in use', () => {
   const versions = [9, 8, 7, 6, 5, 4, 3, 2, 1].map((number) => version(number, number === 2 ? ['production'] : []))
   expect(shown(versions, [use('1.0.0', true), use('3.0.0', false)])).toEqual([
     [9, []],
@@ -37,7 +37,7 @@ it('of many versions the newest are shown, and those that have a name or run som
   ])
 })
 
-it('a use belongs to its version by label or number, and those in force come first', () => {
+it('matches a use to its version by label or number, and lists those in force first', () => {
   const uses = [use('2', false, 'ended'), use('2.0.0', true, 'now'), use('20', true, 'other')]
   expect(shown([version(2), version(1)], uses)).toEqual([
     [2, ['now', 'ended']],

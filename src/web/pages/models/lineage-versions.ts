@@ -1,12 +1,12 @@
 import type { Version } from './model-records.ts'
 
-/** What brings a version to devices, or brought it. */
+/** A plan that delivers or delivered a version. */
 export interface Use {
   readonly key: string
   readonly version: string
   readonly href: string
   readonly state: string
-  /** Whether devices still get the version by it. */
+  /** True if devices still get the version from it. */
   readonly inForce: boolean
   readonly text: string
 }
@@ -19,11 +19,11 @@ export interface LineageRow {
 const NEWEST = 5
 const USES = 4
 
-/** A use says its version as it was asked for: by its label or by its number. */
+/** A use refers to its version as requested: by label or number. */
 const isOf = ({ version, version_label }: Version, use: Use): boolean =>
   use.version === version_label || use.version === String(version)
 
-/** The newest versions, and those before that have a name or are in use; of each the latest uses, those in force first. */
+/** Selects the newest versions, and older ones with an alias or in use; each with its latest uses, those in force first. */
 export const chooseVersions = (versions: readonly Version[], uses: readonly Use[]): readonly LineageRow[] =>
   versions
     .map((version) => {

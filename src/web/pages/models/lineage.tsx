@@ -35,7 +35,7 @@ const deploymentUse = (deployment: Deployment): Use => ({
   text: `deployment to ${plural(deployment.activated_count, 'device')}`,
 })
 
-/** Where a version came from, with its round's strategy, devices and privacy once they are known. */
+/** A version's origin, with its round's strategy, devices, and privacy once loaded. */
 const Source = ({ version, lineage }: { readonly version: Version; readonly lineage: VersionLineage | undefined }) => {
   const training = lineage?.training
   if (version.trained_by === null && training == null) return <Quiet>Upload</Quiet>
@@ -60,7 +60,7 @@ const Source = ({ version, lineage }: { readonly version: Version; readonly line
   )
 }
 
-/** One version: what it came from on the left, where it runs on the right. */
+/** One version: its origin on the left, its uses on the right. */
 const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: LineageRow }) => {
   const { version, uses } = row
   const { data: lineage } = useApi('/api/v1/models/{model_id}/versions/{version}', {
@@ -99,7 +99,7 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
   )
 }
 
-/** Lineage both ways: what a version came from, and what brings it to devices. */
+/** Lineage in both directions: the origins of versions, and the plans that deliver them. */
 export const Lineage = ({ model }: { readonly model: ModelDetail }) => {
   const rollouts = useApi('/api/v1/models/{model_id}/rollouts', {
     path: { model_id: model.id },

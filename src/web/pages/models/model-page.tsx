@@ -40,7 +40,7 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
   )
 }
 
-/** One model: its versions and their names, where they came from, where they run, and how to bring one to devices. */
+/** A model: its versions and aliases, their origins and uses, and deployment. */
 export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
   const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   const [deploying, setDeploying] = useState<string | null>(null)

@@ -9,5 +9,5 @@ export type Deployment = AnswerOf<'/api/v1/deployments'>['deployments'][number]
 
 export const nameOf = (model: Pick<Model, 'id' | 'name'>): string => model.name ?? model.id.slice(0, 8)
 
-/** The API has the oldest first; the last one is `latest`. */
+/** The API lists the oldest first; its last one is `latest`. */
 export const newestFirst = ({ versions }: ModelDetail): readonly Version[] => [...versions].reverse()

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Model>[] = [
   { name: 'Added', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
-/** The catalog: the models that people named. What single rounds have made is reached from their rounds. */
+/** The catalog of named models. Models made by single rounds are linked from their rounds. */
 export const ModelsPage = () => {
   const [{ framework, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = { ...pageQuery(page), round_models: false, framework: framework as Model['framework'] }

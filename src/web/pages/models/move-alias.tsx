@@ -5,7 +5,7 @@ import { FormDialog } from '../../parts/dialog.tsx'
 import { Outcome, Suggestions, TextField } from '../../parts/form.tsx'
 import { type ModelDetail, nameOf, type Version } from './model-records.ts'
 
-/** Names a version, or moves a name to it: only if nobody else has moved it since this page was read. */
+/** Creates an alias or moves it to a version. Fails if the alias has been moved since this page was loaded. */
 export const MoveAlias = ({
   model,
   version,
@@ -36,7 +36,7 @@ export const MoveAlias = ({
             },
           }),
         )
-        // It waits for another admin: there it is seen, and withdrawn.
+        // The request waits for another admin. The approvals page shows it and can withdraw it.
         if ('requested_by' in made) navigate('/organization/approvals')
       }}
     >

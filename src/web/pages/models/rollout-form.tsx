@@ -32,7 +32,7 @@ const isComplete = (requested: Requested): boolean =>
   requested.step_interval_minutes > 0
 
 const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) => {
-  if (query.error !== null) return <Problem error={query.error} />
+  if (query.error !== null) return <Problem error={query.error} retry={query.refetch} />
   if (query.data === undefined) return null
   const { steps, target_devices, minutes_to_target, warnings } = query.data
   const shown = steps.length <= SHOWN_STEPS ? steps : [...steps.slice(0, SHOWN_STEPS - 1), steps.at(-1)!]

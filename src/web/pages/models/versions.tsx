@@ -21,7 +21,7 @@ export const AliasNames = ({ aliases }: { readonly aliases: readonly string[] })
 const downloadOf = (model: ModelDetail, { version }: Version): string =>
   `/api/v1/models/${model.id}/versions/${version}/download`
 
-/** As it was uploaded, and what it was converted to: links where that is ready. */
+/** The original format and conversions; ready ones are links. */
 const Formats = ({ model, version }: { readonly model: ModelDetail; readonly version: Version }) => (
   <span className={styles.version}>
     {version.format}

@@ -9,7 +9,7 @@ import { CheckField, TextField } from '../../parts/form.tsx'
 import { Button, Empty, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
-import { RecoveryCodeList, TotpSetup } from '../../shell/totp-setup.tsx'
+import { showRecoveryCodes, TotpSetup } from '../../shell/totp-setup.tsx'
 import { plural } from '../../text/format.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 import { Passkeys } from './passkeys.tsx'
@@ -59,17 +59,10 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
 }
 
 const Factors = ({ account, onDone }: { readonly account: Account; readonly onDone: () => void }) => {
-  const [codes, setCodes] = useState<readonly string[] | null>(null)
   const renew = async (): Promise<void> => {
     const { recovery_codes } = await unwrap(await api.POST('/api/v1/account/recovery-codes'))
-    setCodes(recovery_codes)
-  }
-  if (codes !== null) {
-    const done = (): void => {
-      setCodes(null)
-      onDone()
-    }
-    return <RecoveryCodeList codes={codes} onDone={done} />
+    showRecoveryCodes(recovery_codes)
+    onDone()
   }
   if (!account.totp) return <TotpSetup onDone={onDone} />
   return (
@@ -142,7 +135,7 @@ const Sessions = () => {
   )
 }
 
-/** What the person who is signed in signs in with. */
+/** The sign-in methods of the signed-in person. */
 export const AccountPage = () => {
   const hasAccount = useSession().data?.person != null
   const query = useApi('/api/v1/account', {}, { enabled: hasAccount })

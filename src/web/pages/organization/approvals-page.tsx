@@ -47,7 +47,7 @@ const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly o
   )
 }
 
-/** What ends a request without a reason. */
+/** Actions that end a request without asking for a reason. */
 const ENDS = {
   approve: { verb: 'Approve', tone: 'primary', needs: 'admin', says: 'this is carried out at once, as requested.' },
   cancel: { verb: 'Withdraw', tone: 'danger', needs: 'models:write', says: 'nobody can approve it anymore.' },
@@ -76,7 +76,8 @@ const End = ({ approval, by }: { readonly approval: Approval; readonly by: keyof
   )
 }
 
-const COLUMNS: readonly Column<Approval>[] = [
+/** `own`: the id of the person who is signed in, who cannot approve their own requests. */
+const columnsOf = (own: string | undefined): readonly Column<Approval>[] => [
   { name: 'What', cell: ({ title }) => title },
   { name: 'Status', cell: ({ status }) => <Badge state={status} tone={TONES[status] ?? 'idle'} /> },
   { name: 'Requested by', cell: (row) => row.requested_by_name ?? <code>{shortId(row.requested_by)}</code> },
@@ -92,7 +93,7 @@ const COLUMNS: readonly Column<Approval>[] = [
     cell: (row) =>
       row.status === 'pending' && (
         <Actions>
-          <End approval={row} by="approve" />
+          {row.requested_by !== own && <End approval={row} by="approve" />}
           <DialogButton
             aria-label={`Reject: ${row.title}`}
             needs="admin"
@@ -106,10 +107,11 @@ const COLUMNS: readonly Column<Approval>[] = [
   },
 ]
 
-/** What waits for another admin than whoever requested it, and what became of such requests. */
+/** Requests that need approval by an admin other than the requester, and past requests. */
 export const ApprovalsPage = () => {
   const [page, change] = usePageState(DEFAULTS)
-  const org = useSession().data?.org_id ?? 'my-org'
+  const session = useSession().data
+  const org = session?.org_id ?? 'my-org'
   const status = page.status === 'all' ? 'all' : 'pending'
   const query = useApiPages('/api/v1/approvals', { query: status === 'all' ? {} : { status } })
   return (
@@ -122,7 +124,7 @@ export const ApprovalsPage = () => {
         {({ pages }) => (
           <TablePanel
             title="Approvals"
-            columns={COLUMNS}
+            columns={columnsOf(session?.person?.id)}
             rows={pages.flatMap(({ approvals }) => approvals)}
             rowKey="id"
             onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
@@ -131,7 +133,8 @@ export const ApprovalsPage = () => {
                 title={status === 'all' ? 'Nothing has been requested yet' : 'Nothing is waiting for approval'}
                 command={`svc org set ${shellWord(org)} --require-approval true`}
               >
-                Organizations can require a second admin for moving aliases and for changes that reach most devices:
+                Organizations can require a second admin for moving aliases, and for rollouts and deployments that reach
+                more than half of the devices:
               </Empty>
             }
           />

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
-import { useSession } from '../../api/session.ts'
+import { useMay, useSession } from '../../api/session.ts'
 import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Dialog, DialogButton } from '../../parts/dialog.tsx'
@@ -26,7 +26,7 @@ const actorOf = ({ actor_kind, actor_name, actor_id }: Entry): string =>
 const objectOf = ({ object_kind, object_name, object_id }: Entry): string =>
   object_kind === null ? '' : `${object_kind} ${object_name ?? shortId(object_id ?? '')}`
 
-/** `everyones`: whoever is of no organization sees the entries of all, which are numbered apart. */
+/** `everyones`: users without an organization see all organizations' entries, each numbered separately. */
 const columnsOf = (everyones: boolean): readonly Column<Entry>[] => [
   ...(everyones
     ? [{ name: 'Organization', cell: ({ org_id }: Entry) => org_id ?? <Quiet>none</Quiet> } satisfies Column<Entry>]
@@ -78,10 +78,11 @@ const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: 
   </Dialog>
 )
 
-/** Who did what, newest first. */
+/** The audit log, newest first. */
 export const AuditPage = () => {
   const [{ actor, action, object, result }, change] = usePageState(DEFAULTS, WORDS)
   const everyones = useSession().data?.org_id === null
+  const mayExport = useMay()('admin')
   const filters = {
     ...(actor !== '' && { actor }),
     ...(action !== '' && { action }),
@@ -98,12 +99,16 @@ export const AuditPage = () => {
     <>
       <OrganizationHeader>
         <Aside>
-          <a href={exported('csv')} download>
-            Download CSV
-          </a>
-          <a href={exported('jsonl')} download>
-            Download JSON Lines
-          </a>
+          {mayExport && (
+            <>
+              <a href={exported('csv')} download>
+                Download CSV
+              </a>
+              <a href={exported('jsonl')} download>
+                Download JSON Lines
+              </a>
+            </>
+          )}
           <VerifyAudit />
         </Aside>
       </OrganizationHeader>

@@ -4,7 +4,7 @@ import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
 
-/** A key for a program. */
+/** Creates a key for a program. */
 export const CreateKey = ({
   onMade,
   onClose,

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { useMay } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, Day, useNow } from '../../parts/cells.tsx'
@@ -6,7 +5,7 @@ import { DialogButton } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Aside, Empty, Filters, Loaded } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
-import { ShownOnce } from '../../parts/shown-once.tsx'
+import { showOnce } from '../../parts/shown-once.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { usePageState } from '../../url/use-page-state.ts'
 import { CreateKey } from './create-key.tsx'
@@ -27,7 +26,10 @@ const stateOf = (key: Key, now: Date): string => {
   return key.replaced_by === null ? 'active' : 'replaced'
 }
 
-const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column<Key>[] => [
+const showKey = (text: string): void =>
+  showOnce({ title: 'The new key', what: 'key', text, says: 'Save it now: it is shown only once.' })
+
+const columnsOf = (now: Date): readonly Column<Key>[] => [
   { name: 'Name', cell: ({ name }) => name },
   { name: 'Key', cell: ({ prefix }) => <code>{prefix}…</code> },
   { name: 'State', cell: (key) => <Badge state={stateOf(key, now)} /> },
@@ -49,7 +51,7 @@ const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column
           {key.kind !== 'device' && key.replaced_by === null && (
             <DialogButton
               aria-label={`Rotate ${key.name}`}
-              dialog={(close) => <RotateKey apiKey={key} onMade={onMade} onClose={close} />}
+              dialog={(close) => <RotateKey apiKey={key} onMade={showKey} onClose={close} />}
             >
               Rotate
             </DialogButton>
@@ -65,23 +67,17 @@ const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column
   },
 ]
 
-/** API keys of programs, people and devices. */
 export const KeysPage = () => {
   const now = useNow()
   const [page, change] = usePageState(DEFAULTS)
   const kind: Kind = KINDS.find(([each]) => each === page.kind)?.[0] ?? 'service'
-  const [secret, setSecret] = useState<string | null>(null)
   const seesAll = useMay()('admin')
   const query = useApi('/api/v1/keys', { query: { kind } })
   return (
     <>
       <OrganizationHeader>
         <Aside>
-          <DialogButton
-            tone="primary"
-            needs="admin"
-            dialog={(close) => <CreateKey onMade={setSecret} onClose={close} />}
-          >
+          <DialogButton tone="primary" needs="admin" dialog={(close) => <CreateKey onMade={showKey} onClose={close} />}>
             Create service key
           </DialogButton>
         </Aside>
@@ -95,7 +91,7 @@ export const KeysPage = () => {
             title={seesAll ? 'Keys' : 'Your keys'}
             label="Keys"
             aside={!seesAll && 'only your own; those of others require the scope admin'}
-            columns={columnsOf(now, setSecret)}
+            columns={columnsOf(now)}
             rows={keys}
             rowKey="id"
             empty={
@@ -109,11 +105,6 @@ export const KeysPage = () => {
           />
         )}
       </Loaded>
-      {secret !== null && (
-        <ShownOnce title="The new key" what="key" text={secret} onClose={() => setSecret(null)}>
-          Save it now: it is shown only once.
-        </ShownOnce>
-      )}
     </>
   )
 }

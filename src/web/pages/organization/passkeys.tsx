@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<Passkey>[] = [
   },
 ]
 
-/** The passkeys of who is signed in; `onDone` when their second factors are others. */
+/** The signed-in person's passkeys. Calls `onDone` when the second factors have changed. */
 export const Passkeys = ({ onDone }: { readonly onDone: () => void }) => {
   const query = useApi('/api/v1/account/passkeys', {})
   const refresh = (): void => {

@@ -14,11 +14,18 @@ const WHO = [
 ] as const satisfies readonly (readonly [Policy['require_mfa'], string])[]
 
 const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly onClose: () => void }) => {
+  // What this admin leaves as it was is not sent: another one may change it meanwhile.
+  const [before] = useState(policy)
   const [mfa, setMfa] = useState(policy.require_mfa)
   const [hours, setHours] = useState(policy.session_hours)
   const [minutes, setMinutes] = useState(policy.reauthenticate_minutes ?? 0)
   const reauthenticate_minutes = minutes === 0 ? null : minutes
-  const body = { org_id: policy.org_id, require_mfa: mfa, session_hours: hours, reauthenticate_minutes }
+  const body = {
+    org_id: policy.org_id,
+    ...(mfa !== before.require_mfa && { require_mfa: mfa }),
+    ...(hours !== before.session_hours && { session_hours: hours }),
+    ...(reauthenticate_minutes !== before.reauthenticate_minutes && { reauthenticate_minutes }),
+  }
   return (
     <FormDialog
       title="Sign-in policy"
@@ -50,7 +57,7 @@ const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly o
   )
 }
 
-/** How the people of the organization sign in. */
+/** Rules for how the organization's people sign in. */
 export const SignInPolicy = () => {
   const query = useApi('/api/v1/team/policy', {})
   return (

@@ -7,7 +7,7 @@ import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/form.tsx'
 import { Aside, Empty, Loaded } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
-import { ShownOnce } from '../../parts/shown-once.tsx'
+import { showOnce } from '../../parts/shown-once.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { InviteMember, ROLE_OPTIONS } from './invite-member.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
@@ -46,6 +46,14 @@ const Remove = ({ member, onClose }: { readonly member: Member; readonly onClose
   </Confirm>
 )
 
+const showLink = (text: string): void =>
+  showOnce({
+    title: 'The invitation',
+    what: 'link',
+    text,
+    says: 'Send this link to the person you invited. It works once, for 7 days, and is shown only once.',
+  })
+
 const COLUMNS: readonly Column<Member>[] = [
   { name: 'Email', cell: ({ email }) => <span title={email ?? undefined}>{email}</span> },
   { name: 'Name', cell: ({ name }) => name },
@@ -75,9 +83,8 @@ const COLUMNS: readonly Column<Member>[] = [
   },
 ]
 
-/** The people of the organization, and who is invited. */
+/** The organization's people and invitations. */
 export const TeamPage = () => {
-  const [link, setLink] = useState<string | null>(null)
   const query = useApi('/api/v1/team', {})
   return (
     <>
@@ -86,7 +93,7 @@ export const TeamPage = () => {
           <DialogButton
             tone="primary"
             needs="admin"
-            dialog={(close) => <InviteMember onMade={setLink} onClose={close} />}
+            dialog={(close) => <InviteMember onMade={showLink} onClose={close} />}
           >
             Invite
           </DialogButton>
@@ -109,11 +116,6 @@ export const TeamPage = () => {
         )}
       </Loaded>
       <SignInPolicy />
-      {link !== null && (
-        <ShownOnce title="The invitation" what="link" text={link} onClose={() => setLink(null)}>
-          Send this link to the person you invited. It works once, for 7 days, and is shown only once.
-        </ShownOnce>
-      )}
     </>
   )
 }

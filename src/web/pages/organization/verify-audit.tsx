@@ -5,6 +5,7 @@ import { api } from '../../api/client.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Button, Problem } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
+import { useAction } from '../../parts/use-action.ts'
 import { count } from '../../text/format.ts'
 
 type Verification = components['schemas']['AuditVerification']
@@ -16,26 +17,24 @@ const COLUMNS: readonly Column<Chain>[] = [
   { name: 'Found', cell: ({ valid, fault, fault_seq }) => (valid ? 'intact' : `entry ${fault_seq}: ${fault}`) },
 ]
 
-/** Recomputes the hash chains. A tail that was cut is seen only with heads that were kept elsewhere: `svc audit verify --heads`. */
+/** Recomputes the hash chains. Only heads stored elsewhere can detect a truncated log: `svc audit verify --heads`. */
 export const VerifyAudit = () => {
-  const [busy, setBusy] = useState(false)
-  const [found, setFound] = useState<Verification | Error | null>(null)
-  const verify = async (): Promise<void> => {
-    setBusy(true)
-    setFound(await unwrap(await api.POST('/api/v1/audit/verify', { body: {} })).catch((error: Error) => error))
-    setBusy(false)
+  const [found, setFound] = useState<Verification | null>(null)
+  const { busy, error, run, forget } = useAction()
+  const verify = async (): Promise<void> => setFound(await unwrap(api.POST('/api/v1/audit/verify', { body: {} })))
+  const close = (): void => {
+    setFound(null)
+    forget()
   }
-  const close = () => setFound(null)
   return (
     <>
-      <Button needs="admin" disabled={busy} onClick={() => void verify()}>
+      <Button needs="admin" disabled={busy} onClick={() => run(verify)}>
         Verify
       </Button>
-      {found !== null && (
+      {(found !== null || error !== null) && (
         <Dialog title="The audit log" onClose={close}>
-          {found instanceof Error ? (
-            <Problem error={found} />
-          ) : (
+          {error && <Problem error={error} />}
+          {found && (
             <>
               <p>{found.valid ? 'Every entry fits the one before it.' : 'The log was changed.'}</p>
               <Table label="Chains" columns={COLUMNS} rows={found.chains} rowKey={({ org_id }) => org_id ?? ''} />

@@ -11,7 +11,7 @@ const DEFAULTS = { model: '', beside: '', temperature: 0.7, tokens: 256 }
 const MAX_TOKENS = 131_072
 const MAX_CHARACTERS = 500_000
 
-/** A question for all models in view; Enter sends it. */
+/** Input for a question to all models in view; Enter sends it. */
 const Composer = ({
   busy,
   fault,
@@ -19,7 +19,7 @@ const Composer = ({
   onStop,
 }: {
   readonly busy: boolean
-  /** Why nothing can be sent. */
+  /** The reason why nothing can be sent, or null. */
   readonly fault: string | null
   readonly onSend: (text: string) => void
   readonly onStop: () => void
@@ -72,11 +72,11 @@ const faultOf = (temperature: number, tokens: number): string | null => {
   return isTokens(tokens) ? null : `Max tokens must be a whole number from 1 to ${count(MAX_TOKENS)}.`
 }
 
-/** Chat with a model, or with two side by side. */
+/** A chat with one model, or with two side by side. */
 export const ChatPage = ({ models }: { readonly models: readonly string[] }) => {
   const [state, change] = usePageState(DEFAULTS)
   const [left, right] = [useChat(), useChat()]
-  // What is being typed; the address keeps what can be used.
+  // The typed values; only valid ones are stored in the address.
   const [temperature, setTemperature] = useState(state.temperature)
   const [tokens, setTokens] = useState(state.tokens)
   const model = models.includes(state.model) ? state.model : models[0]!

@@ -10,8 +10,8 @@ const events = (...pieces: readonly (readonly [type: string, data: unknown, ms: 
 
 const text = (content: string) => ({ choices: [{ delta: { content }, finish_reason: null }] })
 
-describe('a reply that comes piece by piece', () => {
-  it('is its pieces together, with the time of the first and what the server counted', () => {
+describe('a streamed reply', () => {
+  it("combines its pieces, with the time of the first one and the server's counts", () => {
     expect(
       events(
         ['message', { choices: [{ delta: { role: 'assistant', content: '' } }] }, 20],
@@ -42,7 +42,7 @@ describe('a reply that comes piece by piece', () => {
     })
   })
 
-  it('keeps what came before an error', () => {
+  it('keeps the text received before an error', () => {
     expect(events(['message', text('Par'), 5], ['message', { error: { message: 'out of memory' } }, 9])).toMatchObject({
       state: 'failed',
       text: 'Par',
@@ -50,7 +50,7 @@ describe('a reply that comes piece by piece', () => {
     })
   })
 
-  it('has a speed between its first and its last token', () => {
+  it('computes the speed between the first and the last token', () => {
     expect(speedOf({ ...NEW_REPLY, firstMs: 100, endMs: 1100, completionTokens: 51 })).toBe(50)
     expect(speedOf({ ...NEW_REPLY, firstMs: 100, endMs: 101, completionTokens: 50 })).toBeCloseTo(495, 0)
     expect(speedOf({ ...NEW_REPLY, firstMs: 100, endMs: 1100, completionTokens: 1 })).toBe(null)

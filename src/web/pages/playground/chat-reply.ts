@@ -1,20 +1,20 @@
 import type { StreamEvent } from '../../live/sse-parser.ts'
 
-/** A reply as far as it has come. Times are milliseconds since the question was sent. */
+/** A reply so far. Times are in milliseconds since the question was sent. */
 export interface Reply {
   readonly state: 'running' | 'finished' | 'stopped' | 'failed'
   readonly text: string
   readonly error: string | null
   readonly firstMs: number | null
   readonly endMs: number | null
-  /** Pieces that the text came in: about its tokens, until the server has counted them. */
+  /** The number of pieces received: roughly the tokens, until the server's count arrives. */
   readonly pieces: number
   readonly promptTokens: number | null
   readonly cachedTokens: number | null
   readonly completionTokens: number | null
-  /** `length` where the limit of tokens ended it. */
+  /** `length` if the token limit ended it. */
   readonly finish: string | null
-  /** What the server says in headers and trailers of how it made the reply. */
+  /** Information from the server's headers and trailers about how it generated the reply. */
   readonly notes: Readonly<Record<string, string>>
 }
 
@@ -65,7 +65,7 @@ const withUsage = (reply: Reply, usage: NonNullable<Chunk['usage']>): Reply => (
   },
 })
 
-/** The reply after one more event of its stream; what is not understood changes nothing. */
+/** Returns the reply after one more event of its stream. Ignores unknown events. */
 export const afterEvent = (reply: Reply, { type, data }: StreamEvent, ms: number): Reply => {
   if (type === 'trailers') return { ...reply, notes: { ...reply.notes, ...parse<Record<string, string>>(data) } }
   const chunk = parse<Chunk>(data)
@@ -83,10 +83,10 @@ export const afterEvent = (reply: Reply, { type, data }: StreamEvent, ms: number
   }
 }
 
-/** What comes in one piece has no pace of its own: its time is then that since the question. */
+/** A reply received faster than this arrived in one piece: its speed is then measured from the question. */
 const MEASURABLE_MS = 10
 
-/** Tokens a second, from the first to the last where that can be measured; null before there is a second one. */
+/** Returns tokens per second, measured from the first token to the last if possible; null if there are fewer than two. */
 export const speedOf = ({ completionTokens, pieces, firstMs, endMs }: Reply): number | null => {
   const tokens = completionTokens ?? pieces
   if (firstMs === null || endMs === null || tokens < 2) return null

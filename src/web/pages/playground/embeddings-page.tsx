@@ -31,7 +31,7 @@ const Cell = ({ value }: { readonly value: number | null }) => (
   </td>
 )
 
-/** How near each text is to each other one. */
+/** The similarity of each pair of texts. */
 const Similarity = ({ texts, list, ms }: Compared) => {
   const vectors = texts.map((_, index) => list.data.find((one) => one.index === index)?.embedding ?? [])
   return (
@@ -42,7 +42,7 @@ const Similarity = ({ texts, list, ms }: Compared) => {
       <section
         className={styles.matrix}
         aria-label="Similarity of the texts"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: makes it scrollable by keyboard
         tabIndex={0}
       >
         <table>
@@ -74,7 +74,7 @@ const Similarity = ({ texts, list, ms }: Compared) => {
   )
 }
 
-/** Asks for the vectors of texts; the latest question counts. */
+/** Fetches the embeddings of texts; a new request replaces the previous one. */
 const useCompared = () => {
   const [compared, setCompared] = useState<Compared | null>(null)
   const [error, setError] = useState<Error | null>(null)
@@ -102,7 +102,7 @@ const useCompared = () => {
   return { compared, error, busy, compare }
 }
 
-/** What a model finds similar. */
+/** Shows how similar texts are to a model. */
 export const EmbeddingsPage = ({ models }: { readonly models: readonly string[] }) => {
   const [state, change] = usePageState(DEFAULTS)
   const { compared, error, busy, compare } = useCompared()

@@ -1,4 +1,4 @@
-/** Cosine of the angle between two vectors of one length, -1 to 1; null where one of them is zero or not finite. */
+/** Returns the cosine of the angle between two vectors of the same length, -1 to 1; null if one is zero or not finite. */
 export const cosine = (a: readonly number[], b: readonly number[]): number | null => {
   let [dot, squareA, squareB] = [0, 0, 0]
   for (const [index, x] of a.entries()) {

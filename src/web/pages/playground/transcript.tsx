@@ -48,11 +48,11 @@ const Answer = ({ model, reply }: { readonly model: string; readonly reply: Repl
   </div>
 )
 
-/** What was asked and answered, the latest in view while it grows. */
+/** Questions and replies; scrolls to the latest as it grows. */
 export const Transcript = ({ label, turns }: { readonly label: string; readonly turns: readonly Turn[] }) => {
   const place = useRef<HTMLDivElement>(null)
   const follows = useRef(true)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolled whenever there is more text
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls whenever there is more text
   useEffect(() => {
     if (follows.current && place.current) place.current.scrollTop = place.current.scrollHeight
   }, [turns])
@@ -63,7 +63,7 @@ export const Transcript = ({ label, turns }: { readonly label: string; readonly 
       role="log"
       aria-label={label}
       aria-busy={busy}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: makes it scrollable by keyboard
       tabIndex={0}
       className={styles.log}
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { type components, unwrap } from '../../../client/client.ts'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { api } from '../../api/client.ts'
 import { newParser, parseChunk } from '../../live/sse-parser.ts'
 import { afterEvent, NEW_REPLY, type Reply } from './chat-reply.ts'
@@ -22,7 +23,7 @@ interface Message {
   readonly content: string
 }
 
-/** What was said so far: of what failed or was stopped before its first word, the model knows nothing. */
+/** Returns the conversation, without turns that failed or were stopped before their first word. */
 const messagesOf = (turns: readonly Turn[]): Message[] =>
   turns
     .filter(({ reply }) => reply.text !== '')
@@ -36,7 +37,7 @@ const notesIn = (headers: Headers): Readonly<Record<string, string>> =>
 
 type Body = components['schemas']['Chat']
 
-/** Sends one question and calls `told` with the reply whenever there is more of it. Its failure is part of the reply. */
+/** Sends a question and calls `told` whenever more of the reply has arrived. A failure is part of the reply. */
 const stream = async (body: Body, signal: AbortSignal, told: (reply: Reply) => void): Promise<void> => {
   const started = performance.now()
   const ms = (): number => performance.now() - started
@@ -61,11 +62,11 @@ const stream = async (body: Body, signal: AbortSignal, told: (reply: Reply) => v
     if (reply.state === 'running') tell({ ...reply, state: 'finished', endMs: ms() })
   } catch (error) {
     if (signal.aborted) tell({ ...reply, state: 'stopped', endMs: ms() })
-    else tell({ ...reply, state: 'failed', error: error instanceof Error ? error.message : String(error), endMs: ms() })
+    else tell({ ...reply, state: 'failed', error: errorMessage(error), endMs: ms() })
   }
 }
 
-/** A chat with one model. It lives as long as the page: nothing is kept. */
+/** A chat with one model. It is not stored: it ends with the page. */
 export const useChat = () => {
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const running = useRef<AbortController>(null)

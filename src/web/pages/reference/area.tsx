@@ -42,7 +42,7 @@ const Reference = ({ document }: { readonly document: ApiDocument }) => {
   )
 }
 
-/** The reference of the API, from the document that the service serves. */
+/** The API reference, generated from the service's own document. */
 export const Area = () => {
   const query = useDocument()
   if (query.data === undefined)

@@ -1,13 +1,14 @@
+import { errorMessage } from '../../../domain/error-message.ts'
 import type { Operation } from './document.ts'
 
-/** What an operation is called with, as it is typed: parameters by name, a JSON body or form fields as text. */
+/** The typed inputs of an operation: parameters by name, and a JSON body or form fields as text. */
 export interface Inputs {
   readonly parameters: Readonly<Record<string, string>>
-  /** JSON where the body is JSON. */
+  /** JSON if the body is JSON. */
   readonly body: string
 }
 
-/** The path with its parameters in place; `<name>` where one is missing, if `placeholders`, else as it is. */
+/** Returns the path with its parameters. Missing ones become `<name>` if `placeholders` is true, and stay `{name}` if not. */
 export const pathOf = ({ path, parameters }: Operation, inputs: Inputs, placeholders: boolean): string => {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = inputs.parameters[name] ?? ''
@@ -29,24 +30,24 @@ export const headersOf = ({ parameters }: Operation, inputs: Inputs): readonly (
     return place === 'header' && value !== '' ? [[name, value] as const] : []
   })
 
-/** Names of required parameters that are not filled in. */
+/** Returns the names of required parameters that are empty. */
 export const missingIn = ({ parameters }: Operation, inputs: Inputs): readonly string[] =>
   parameters.filter(({ name, required }) => required && !inputs.parameters[name]).map(({ name }) => name)
 
 export const isForm = ({ body }: Operation): boolean => body?.type === 'multipart/form-data'
 export const isJson = ({ body }: Operation): boolean => body?.type === 'application/json'
 
-/** A body that need not be there is left out by leaving it empty. */
+/** An optional body is omitted if its text is empty. */
 export const sendsBody = ({ body }: Operation, text: string): boolean =>
   body !== null && (body.required || text.trim() !== '')
 
-/** @returns what is wrong with the text as the body, or as the fields of a form; null when nothing is */
+/** @returns what is wrong with the body or the form's fields; null if valid */
 export const faultOfBody = (operation: Operation, text: string): string | null => {
   if (!sendsBody(operation, text) || (isForm(operation) && text.trim() === '')) return null
   try {
     const fields: unknown = JSON.parse(text)
     return isForm(operation) && (fields === null || typeof fields !== 'object') ? 'The fields must be an object.' : null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return errorMessage(error)
   }
 }

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that this service writes. */
+/** The parts of OpenAPI 3.1 that this service's document uses. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string
@@ -70,7 +70,7 @@ export interface Operation {
   readonly summary: string
   readonly description: string | null
   readonly tag: string
-  /** Needs no key. */
+  /** True if it needs no key. */
   readonly isPublic: boolean
   readonly parameters: readonly Parameter[]
   readonly body: Body | null
@@ -83,16 +83,16 @@ export interface Group {
   readonly operations: readonly Operation[]
 }
 
-/** `#/components/schemas/Device` -> `Device`; null for a schema that is no reference. */
+/** `#/components/schemas/Device` -> `Device`; null if the schema is not a reference. */
 export const nameOf = ({ $ref }: Schema): string | null => $ref?.slice($ref.lastIndexOf('/') + 1) ?? null
 
-/** Only what the document itself has: not what every object has. */
+/** Looks up own properties only, not those inherited from Object. */
 export const componentOf = ({ components }: ApiDocument, kind: string, name: string): unknown => {
   const named = Object.hasOwn(components, kind) ? components[kind] : undefined
   return named !== undefined && Object.hasOwn(named, name) ? named[name] : undefined
 }
 
-/** What a reference leads to, with what is said beside it; anything else as it is. */
+/** Resolves a reference, keeping the properties next to it; returns other schemas unchanged. */
 export const resolve = <Found extends object>(document: ApiDocument, found: Found | Schema): Found => {
   const { $ref, ...beside } = found as Schema
   if ($ref === undefined) return found as Found
@@ -126,7 +126,7 @@ export const operationsOf = (document: ApiDocument): readonly Operation[] =>
     Object.entries(methods).map(([method, described]) => operationOf(document, path, method, described)),
   )
 
-/** Operations by their tag, in the order of the document. */
+/** Groups operations by tag, in the document's order. */
 export const groupsOf = (document: ApiDocument, operations: readonly Operation[]): readonly Group[] => {
   const described = new Map((document.tags ?? []).map(({ name, description }) => [name, description]))
   const names = [...new Set([...described.keys(), ...operations.map(({ tag }) => tag)])]
@@ -139,7 +139,7 @@ export const groupsOf = (document: ApiDocument, operations: readonly Operation[]
     .filter((group) => group.operations.length > 0)
 }
 
-/** Those in which every word of `query` occurs: in path, name or summary. */
+/** Returns the operations that contain every word of `query` in their method, path, id, summary, or tag. */
 export const search = (operations: readonly Operation[], query: string): readonly Operation[] => {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   return operations.filter(({ id, method, path, summary, tag }) => {
@@ -150,7 +150,7 @@ export const search = (operations: readonly Operation[], query: string): readonl
 
 const MAX_DEPTH = 8
 
-/** A value that the schema takes: its own example where it has one. */
+/** Returns a valid value for the schema, preferably its own example. */
 export const exampleOf = (document: ApiDocument, schema: Schema, depth = 0): unknown => {
   const whole = resolve<Schema>(document, schema)
   if (whole.examples !== undefined) return whole.examples[0]
@@ -184,7 +184,7 @@ const range = (low: number | undefined, high: number | undefined, unit = ''): st
   return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`
 }
 
-/** What a value must keep to, besides its type. */
+/** Describes the schema's constraints other than its type. */
 export const limitsOf = (schema: Schema): readonly string[] =>
   [
     schema.format ?? null,

@@ -6,21 +6,21 @@ import styles from './reference.module.css'
 
 const joined = (parts: readonly ReactNode[], separator: string): ReactNode =>
   parts.map((part, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a type have no other name, and never move
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a type have no other id and never move
     <Fragment key={index}>
       {index > 0 && separator}
       {part}
     </Fragment>
   ))
 
-/** What stands between backticks is code. */
+/** Formats text between backticks as code. */
 const withCode = (text: string): ReactNode =>
   text.split('`').map((part, index) =>
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other name, and never move
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other id and never move
     index % 2 === 1 ? <code key={index}>{part}</code> : part,
   )
 
-/** A type in short; what has a name leads to its page. */
+/** A short form of a type; named types link to their pages. */
 export const typeOf = (schema: Schema): ReactNode => {
   const name = nameOf(schema)
   if (name !== null) return <Link href={`/docs/schemas/${name}`}>{name}</Link>
@@ -84,7 +84,7 @@ export const fieldsOfParameters = (parameters: readonly Parameter[]): readonly F
     schema,
   }))
 
-/** The fields of an object; none for what is no object. */
+/** Returns the fields of an object schema; empty for other schemas. */
 export const fieldsOf = (document: ApiDocument, schema: Schema): readonly Field[] => {
   const { properties = {}, required = [] } = resolve<Schema>(document, schema)
   return Object.entries(properties).map(([name, property]) => ({

@@ -11,7 +11,7 @@ export const Method = ({ method }: { readonly method: string }) => (
   </span>
 )
 
-/** All operations, by group; a search leaves those that have its words. */
+/** All operations by group; a search filters them. */
 export const OperationList = ({
   operations,
   groups,

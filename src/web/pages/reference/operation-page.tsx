@@ -9,7 +9,7 @@ import styles from './reference.module.css'
 import { LANGUAGES, type Language, sampleOf } from './samples.ts'
 import { TryIt } from './try-it.tsx'
 
-/** The example of a body as it is typed; of a form only what is text. */
+/** The initial text of the body: its example; for a form, only the text fields. */
 const firstBody = (document: ApiDocument, operation: Operation): string => {
   if (operation.body === null) return ''
   const example = exampleOf(document, operation.body.schema)
@@ -71,7 +71,7 @@ const Answers = ({ operation }: { readonly operation: Operation }) => (
   </Panel>
 )
 
-/** One operation: what it takes and answers, how programs call it, and a form to try it. */
+/** An operation: its parameters and responses, code samples, and a form to try it. */
 export const OperationPage = ({
   document,
   operation,

@@ -5,7 +5,7 @@ import { plural } from '../../text/format.ts'
 import type { ApiDocument, Group } from './document.ts'
 import styles from './reference.module.css'
 
-/** Where to begin, and the groups of operations. */
+/** Getting started, and the groups of operations. */
 export const Overview = ({
   document,
   groups,

@@ -9,7 +9,7 @@ const operations = operationsOf(document)
 const operation = (id: string) => operations.find((one) => one.id === id)!
 const origin = 'http://127.0.0.1:8000'
 
-describe('the API document as the reference shows it', () => {
+describe('the API document in the reference', () => {
   it('has every operation in one group, each with its parameters and bodies', () => {
     const groups = groupsOf(document, operations)
     expect(groups.flatMap((group) => group.operations)).toHaveLength(operations.length)
@@ -18,7 +18,7 @@ describe('the API document as the reference shows it', () => {
     expect(nameOf(operation('registerDevice').body!.schema)).not.toBeNull()
   })
 
-  it('is searched by words of path, name and summary', () => {
+  it('is searched by words of path, name, and summary', () => {
     expect(search(operations, 'register device').map(({ id }) => id)).toContain('registerDevice')
     expect(search(operations, 'POST devices/register').map(({ id }) => id)).toEqual(['registerDevice'])
     expect(search(operations, 'no such words')).toEqual([])
@@ -30,14 +30,14 @@ describe('the API document as the reference shows it', () => {
         expect([id, exampleOf(document, body.schema)]).toEqual([id, expect.anything()])
   })
 
-  it('tells limits in words', () => {
+  it('describes limits in words', () => {
     expect(limitsOf({ type: 'integer', minimum: 1, maximum: 9, default: 3 })).toEqual(['1 to 9', '3 by default'])
     expect(limitsOf({ type: 'string', maxLength: 5, format: 'uuid' })).toEqual(['uuid', 'at most 5 characters'])
   })
 })
 
 describe('a call', () => {
-  it('fills in paths and queries, and knows what is missing', () => {
+  it('fills in paths and queries, and reports missing parameters', () => {
     const inputs = { parameters: { model_id: 'a/b', version: '' }, body: '' }
     const download = operation('downloadVersion')
     expect(pathOf(download, inputs, true)).toBe('/api/v1/models/a%2Fb/versions/<version>/download')
@@ -52,7 +52,7 @@ describe('a call', () => {
     expect(['', '{}', 'null'].map((text) => faultOfBody(upload, text))).toEqual([null, null, expect.any(String)])
   })
 
-  it('is written for curl, Python and TypeScript', () => {
+  it('has samples for curl, Python, and TypeScript', () => {
     const sample = {
       operation: operation('createModel'),
       inputs: { parameters: {}, body: `{"name":"it's","public":true}` },
@@ -72,7 +72,7 @@ describe('a call', () => {
     expect(sampleOf('TypeScript', sample)).toContain(`api.POST('/api/v1/models', {\n  body: {\n    name: "it's",`)
   })
 
-  it('takes of a success what there is: its data, a file, or nothing but that it worked', () => {
+  it('in TypeScript reads the response as data, a file, or text, or only checks for success', () => {
     const scriptOf = (id: string) =>
       sampleOf('TypeScript', { operation: operation(id), inputs: { parameters: {}, body: '' }, origin })
     expect(scriptOf('getOwnKey')).toMatch(/\nconst answer = await unwrap\(api\.GET\('\/api\/v1\/keys\/self'\)\)$/)
@@ -84,7 +84,7 @@ describe('a call', () => {
     )
   })
 
-  it('is written for every operation', () => {
+  it('has samples for every operation', () => {
     for (const one of operations) {
       const body = one.body === null ? '' : JSON.stringify(exampleOf(document, one.body.schema))
       for (const language of ['curl', 'Python', 'TypeScript'] as const)
@@ -93,7 +93,7 @@ describe('a call', () => {
   })
 })
 
-it('JSON is written as Python has it', () => {
+it('formats JSON as Python', () => {
   expect(pythonOf({ a: [true, null, 1.5, 'x'], b: {} })).toBe(
     '{\n    "a": [\n        True,\n        None,\n        1.5,\n        "x",\n    ],\n    "b": {},\n}',
   )

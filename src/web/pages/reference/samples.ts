@@ -7,13 +7,13 @@ export type Language = (typeof LANGUAGES)[number]
 interface Sample {
   readonly operation: Operation
   readonly inputs: Inputs
-  /** Where the service is. */
+  /** The service's address. */
   readonly origin: string
 }
 
 const quoteShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Text fields of a form that were filled in, as JSON. */
+/** Returns the text fields of a form, from their JSON. */
 const fieldsIn = (body: string): readonly (readonly [string, string])[] => {
   try {
     return Object.entries(JSON.parse(body) as object).map(([name, value]) => [name, String(value)] as const)
@@ -37,7 +37,7 @@ const curl = ({ operation, inputs, origin }: Sample): string => {
   return lines.join(' \\\n  ')
 }
 
-/** JSON as Python writes it: `true` -> `True`. */
+/** Formats JSON as Python: `true` -> `True`. */
 export const pythonOf = (value: unknown, indent = ''): string => {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
@@ -84,7 +84,7 @@ const python = ({ operation, inputs, origin }: Sample): string => {
 
 const isName = (text: string): boolean => /^[a-z_$][\w$]*$/i.test(text)
 
-/** JSON as TypeScript writes it: names without quotes where they need none. */
+/** Formats JSON as TypeScript, without unnecessary quotes around names. */
 const scriptOf = (value: unknown, indent: string): string =>
   JSON.stringify(value, null, 2)
     .replace(/^(\s*)"((?:[^"\\]|\\.)*)":/gm, (whole, space: string, name: string) =>
@@ -92,7 +92,7 @@ const scriptOf = (value: unknown, indent: string): string =>
     )
     .replaceAll('\n', `\n${indent}`)
 
-/** A parameter as its type has it: numbers and booleans are no text. */
+/** Converts a parameter to its type: a number, a boolean, or a string. */
 const typed = (type: string | undefined, text: string): unknown =>
   (type === 'integer' || type === 'number') && Number.isFinite(Number(text))
     ? Number(text)
@@ -100,14 +100,14 @@ const typed = (type: string | undefined, text: string): unknown =>
       ? text === 'true'
       : text
 
-/** What the client does not read as JSON: files, logs and streams. */
+/** Responses that the client does not parse as JSON: files, logs, and streams. */
 const PARSED_AS: Readonly<Record<string, string>> = {
   'application/octet-stream': 'blob',
   'application/x-ndjson': 'text',
   'text/event-stream': 'stream',
 }
 
-/** The success of a call, and how a program takes it: where it has no body, its status or its headers are all there is. */
+/** Returns code for a call and its result. A HEAD response has no body, so its sample uses the response itself. */
 const taken = ({ method, responses }: Operation, call: string): string => {
   const hasBody = responses.some(({ status, body }) => status.startsWith('2') && body !== null)
   if (hasBody) return `const answer = await unwrap(${call})`
@@ -156,7 +156,7 @@ const WRITERS: Readonly<Record<Language, (sample: Sample) => string>> = {
   TypeScript: typescript,
 }
 
-/** The call as a program makes it, with what is filled in; `<name>` stands for what is not. */
+/** Returns a code sample with the given inputs; `<name>` marks missing ones. */
 export const sampleOf = (language: Language, { operation, inputs, origin }: Sample): string => {
   const isLeftOut = isJson(operation) && !sendsBody(operation, inputs.body)
   return WRITERS[language]({ operation: isLeftOut ? { ...operation, body: null } : operation, inputs, origin })

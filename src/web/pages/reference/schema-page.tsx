@@ -5,7 +5,7 @@ import { FieldTable, fieldsOf, typeOf } from './fields.tsx'
 
 const UP = { href: '/docs', label: 'All operations' }
 
-/** A named component: its fields and an example. */
+/** A named schema: its fields and an example. */
 export const SchemaPage = ({ document, name }: { readonly document: ApiDocument; readonly name: string }) => {
   const schema = componentOf(document, 'schemas', name) as Schema | undefined
   if (schema === undefined)

@@ -1,3 +1,4 @@
+import { Unreachable } from '../../api/client.ts'
 import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
 import type { Operation } from './document.ts'
 
@@ -6,7 +7,7 @@ export interface Answer {
   readonly ms: number
   readonly type: string
   readonly headers: readonly (readonly [string, string])[]
-  /** As far as it is shown. */
+  /** Truncated to what is shown. */
   readonly text: string
   readonly more: boolean
   readonly open: boolean
@@ -36,8 +37,8 @@ const pretty = (type: string, text: string): string => {
 }
 
 /**
- * Sends what is filled in with the session of this browser, and calls `told` as the answer comes: streams have no end. Bytes that are
- * no text are not read.
+ * Sends the request with this browser's session and calls `told` as the response arrives, because streams do not end. Does not
+ * read binary responses.
  */
 export const send = async (
   operation: Operation,
@@ -57,6 +58,8 @@ export const send = async (
     headers: Object.fromEntries([...headersOf(operation, inputs), ...type]),
     body: sent,
     signal,
+  }).catch((error: unknown) => {
+    throw signal.aborted ? error : new Unreachable(method === 'GET' ? 'again' : 'write', error)
   })
   const head = {
     status: response.status,

@@ -58,7 +58,7 @@ const AnswerView = ({ answer }: { readonly answer: Answer }) => {
   )
 }
 
-/** Sends a request at a time; another one ends the one before. */
+/** Sends one request at a time; a new one aborts the previous one. */
 const useSending = (operation: Operation) => {
   const [answer, setAnswer] = useState<Answer | null>(null)
   const [error, setError] = useState<Error | null>(null)
@@ -87,7 +87,7 @@ const useSending = (operation: Operation) => {
   return { answer, error, busy, run, stop }
 }
 
-/** A form for one operation. What it sends counts: it is the service itself that answers. */
+/** A form for one operation. Requests are real: they go to this service. */
 export const TryIt = ({
   document,
   operation,
@@ -148,7 +148,7 @@ export const TryIt = ({
             </label>
           )}
           <div className={styles.languages}>
-            {/* With keys: one element for both would submit the form by the click that stops. */}
+            {/* The keys prevent React from reusing the element: otherwise the click on Stop would submit the form. */}
             {busy ? (
               <Button key="stop" tone="danger" onClick={stop}>
                 Stop

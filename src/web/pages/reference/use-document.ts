@@ -1,14 +1,17 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError } from '../../../client/client.ts'
+import { Unreachable } from '../../api/client.ts'
 import type { ApiDocument } from './document.ts'
 
-/** The API document of this very service. */
+/** The API document of the service that serves this page. */
 export const useDocument = (): UseQueryResult<ApiDocument> =>
   useQuery({
     queryKey: ['/openapi.json', {}],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
-      const answer = await fetch('/openapi.json', { signal })
+      const answer = await fetch('/openapi.json', { signal }).catch((error: unknown) => {
+        throw signal.aborted ? error : new Unreachable('read', error)
+      })
       if (!answer.ok) throw new ApiError(answer.status, await answer.json().catch(() => null))
       return (await answer.json()) as ApiDocument
     },

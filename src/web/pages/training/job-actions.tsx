@@ -30,7 +30,7 @@ const STATE: Readonly<Record<JobDetail['optimizer_state'], string>> = {
   deleted: 'The state of its strategy was deleted after the retention period: start a new job from its result instead.',
 }
 
-/** Resumes a stopped or failed job, or extends a completed one, by so many rounds. */
+/** Resumes a stopped or failed job, or extends a completed one, by a number of rounds. */
 const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 'extend' }) => {
   const [rounds, setRounds] = useState(verb === 'resume' ? Math.max(1, job.rounds - job.rounds_completed) : EXTENSION)
   const title = capital(verb)
@@ -70,14 +70,14 @@ const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 
   )
 }
 
-/** What can be done with a job as it stands, each asked before it is done. */
+/** The action available for a job in its current state, with a confirmation. */
 export const JobActions = ({ job }: { readonly job: JobDetail }) => {
   const action =
     job.status === 'completed' ? 'extend' : job.status === 'failed' || job.status === 'stopped' ? 'resume' : 'stop'
   return (
     <DialogButton
       needs="training:write"
-      // A dialog ends when the job is no longer in the state that it was opened for, and does not turn into another one.
+      // The key closes an open dialog when the job's state changes, instead of turning it into a different dialog.
       key={action}
       tone={action === 'stop' ? 'danger' : 'primary'}
       dialog={(close) =>

@@ -14,7 +14,7 @@ const MAX_OTHERS = 5
 
 const nameOf = (job: Pick<Job, 'id' | 'name'>): string => job.name ?? job.id.slice(0, 8)
 
-/** By the number of the round within its job, so that jobs of different times lie over each other. */
+/** Numbers rounds within their job, so that jobs of different times can be overlaid. */
 const seriesOf = (name: string, rounds: readonly Round[], readFrom: (round: Round) => number | null): Series => ({
   name,
   points: [...rounds]
@@ -57,7 +57,7 @@ const Compare = ({
   )
 }
 
-/** Loss, accuracy and all other metrics by round, of this job and of others beside it. */
+/** Loss, accuracy, and all other metrics by round, for this job and jobs to compare it with. */
 export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
   const [state, change] = usePageState(DEFAULTS)
   const others = useApiAll(
@@ -69,7 +69,7 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
   })
   const names = state.with.map((id) => nameOf(list.data?.jobs.find((other) => other.id === id) ?? { id, name: null }))
   const key = JSON.stringify([names, others, rounds])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when what is drawn is another, by its content
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `key` compares the content
   const charts = useMemo(
     () =>
       chartsOf(rounds).map((chart) => ({

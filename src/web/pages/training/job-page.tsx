@@ -10,6 +10,7 @@ import { modelHref } from '../../url/hrefs.ts'
 import { JobActions } from './job-actions.tsx'
 import { JobCurves } from './job-curves.tsx'
 import { ROUND_COLUMNS } from './round-columns.tsx'
+import { timeInRounds } from './round-figures.ts'
 import type { JobDetail, Round } from './training-records.ts'
 
 const MAX_ROUNDS = 1000
@@ -21,7 +22,7 @@ const StartModel = ({ modelId, version }: { readonly modelId: string; readonly v
   return <Link href={modelHref(model.id, model.name)}>{`${model.name} ${label}`.trim()}</Link>
 }
 
-const Overview = ({ job }: { readonly job: JobDetail }) => {
+const Overview = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
   const now = useNow(1000)
   const spent = job.privacy_spent
   return (
@@ -41,7 +42,8 @@ const Overview = ({ job }: { readonly job: JobDetail }) => {
           ],
           ['Strategy', job.strategy],
           ['Devices per round', `target ${job.target_devices}, minimum ${job.min_devices}`],
-          ['Duration', duration(elapsed(job.started_at, job.ended_at, now))],
+          ['Time in rounds', duration(timeInRounds(rounds, now))],
+          ['Elapsed', duration(elapsed(job.started_at, job.ended_at, now))],
           ['Started', <Ago key="started" time={job.started_at} />],
           job.resumed_at !== null && ['Resumed', <Ago key="resumed" time={job.resumed_at} />],
           job.ended_by !== null && ['Ended by', words(job.ended_by)],
@@ -73,7 +75,7 @@ const Rounds = ({ rounds }: { readonly rounds: readonly Round[] }) => (
   />
 )
 
-/** One job: how it learns, round by round, and what each round took. */
+/** A job: its metrics round by round, and the duration of each round. */
 export const JobPage = ({ jobId }: { readonly jobId: string }) => {
   const query = useApi('/api/v1/training/jobs/{job_id}', { path: { job_id: jobId } })
   const rounds = useApi('/api/v1/training/jobs/{job_id}/rounds', {
@@ -104,7 +106,7 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
               </Panel>
             )}
             <JobCurves job={loaded} rounds={newestFirst} />
-            <Overview job={loaded} />
+            <Overview job={loaded} rounds={newestFirst} />
             <Rounds rounds={newestFirst} />
           </>
         )}

@@ -56,7 +56,7 @@ const Rounds = () => {
   )
 }
 
-/** Training jobs, and the latest rounds, also those of no job. */
+/** Training jobs, and the latest rounds, including those without a job. */
 export const JobsPage = () => {
   const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = useApi('/api/v1/training/jobs', {

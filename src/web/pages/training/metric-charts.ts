@@ -2,11 +2,11 @@ import { goalOf } from '../../../domain/metrics.ts'
 import { capital, measure, percent } from '../../text/format.ts'
 import type { Round } from './training-records.ts'
 
-/** One curve of a job: what is measured, where, and how to read it off a round. */
+/** A chart of a job's metric: what is measured, where, and how to read it from a round. */
 export interface MetricChart {
-  /** What the panel says: which model, on what data. */
+  /** The panel's title: which model, on what data. */
   readonly title: string
-  /** What the curve is called, in short. */
+  /** A short name. */
   readonly name: string
   readonly better: 'lowest' | 'highest'
   readonly format: (value: number | null) => string
@@ -41,7 +41,7 @@ const inOrder = (names: ReadonlySet<string>): readonly string[] => [
   ...[...names].filter((name) => !FIRST.includes(name)).sort(),
 ]
 
-/** The curves of these rounds: loss in training, and then whatever any of them has measured. */
+/** Returns the charts for these rounds: training loss first, then all other measured metrics. */
 export const chartsOf = (rounds: readonly Round[]): readonly MetricChart[] => {
   const names = (of: (round: Round) => object | undefined) =>
     inOrder(new Set(rounds.flatMap((round) => Object.keys(of(round) ?? {}))))

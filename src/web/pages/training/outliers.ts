@@ -1,4 +1,4 @@
-/** Scaled so that it estimates the standard deviation of a normal distribution. */
+/** Scales the MAD to estimate the standard deviation of a normal distribution. */
 const MAD_SCALE = 1.4826
 const FAR = 3.5
 const ENOUGH = 4
@@ -10,8 +10,8 @@ const median = (values: readonly number[]): number => {
 }
 
 /**
- * Which values lie far from the others: a modified z-score above 3.5 (Iglewicz and Hoaglin 1993), which a few outliers cannot
- * hide. Of fewer than four values nobody can say.
+ * Flags values far from the others: with a modified z-score above 3.5 (Iglewicz and Hoaglin 1993), which a few outliers cannot
+ * mask. Fewer than four values are never flagged.
  */
 export const outliers = (values: readonly (number | null)[]): readonly boolean[] => {
   const present = values.filter((value): value is number => value !== null && Number.isFinite(value))

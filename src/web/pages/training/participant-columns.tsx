@@ -10,11 +10,11 @@ import type { Participant, Update } from './training-records.ts'
 export interface Row {
   readonly participant: Participant
   readonly update: Update | null
-  /** Its update's norm is far from the others'. */
+  /** True if its update's norm is far from the others. */
   readonly isOutlier: boolean
 }
 
-/** From selection to fetching the model, and from there to the report, within the round. */
+/** Time from selection to fetching the model, and from there to the report, as shares of the round. */
 const stretchesOf = ({ participant }: Row, start: Date, end: Date): readonly Stretch[] => {
   const whole = Math.max(1, end.getTime() - start.getTime())
   const share = (time: string): number => Math.min(1, Math.max(0, (Date.parse(time) - start.getTime()) / whole))
@@ -44,7 +44,7 @@ const Norm = ({ row }: { readonly row: Row }) =>
     measure(row.update?.norm)
   )
 
-/** A participant's line: what it did when, and what its update is like beside the others. */
+/** Columns for a participant: its times in the round, and how its update compares with the others. */
 export const participantColumns = (start: Date, end: Date): readonly Column<Row>[] => [
   {
     name: 'Device',

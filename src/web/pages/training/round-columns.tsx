@@ -4,7 +4,7 @@ import type { Column } from '../../parts/table.tsx'
 import { duration, elapsed, measure, percent } from '../../text/format.ts'
 import type { Round } from './training-records.ts'
 
-/** An active round is at work, where an active device is well. */
+/** An active round is in progress, whereas an active device is healthy. */
 export const RoundBadge = ({ status }: { readonly status: Round['status'] }) => (
   <Badge state={status} {...(status === 'active' && { tone: 'busy' as const })} />
 )

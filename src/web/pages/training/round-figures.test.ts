@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { figuresOf } from './round-figures.ts'
+import { figuresOf, timeInRounds } from './round-figures.ts'
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toISOString()
 
-it('a round is cut into its phases by what the service wrote down', () => {
+it('splits a round into phases by the recorded times', () => {
   const round = { started_at: at(0), completed_at: at(30) }
   const participants = [{ model_fetched_at: at(4) }, { model_fetched_at: at(2) }, { model_fetched_at: null }]
   const updates = [
@@ -19,7 +19,7 @@ it('a round is cut into its phases by what the service wrote down', () => {
   })
 })
 
-it('what has not happened yet is not known', () => {
+it('is null for what has not happened yet', () => {
   expect(figuresOf({ started_at: at(0), completed_at: null }, [{ model_fetched_at: null }], [], null)).toEqual({
     pickedUp: null,
     trained: null,
@@ -27,4 +27,14 @@ it('what has not happened yet is not known', () => {
     uploadedBytes: 0,
     downloadedBytes: null,
   })
+})
+
+it('sums the time in rounds, without that between them', () => {
+  const rounds = [
+    { started_at: at(50), completed_at: null },
+    { started_at: at(10), completed_at: at(14) },
+    { started_at: null, completed_at: null },
+  ]
+  expect(timeInRounds(rounds, new Date(at(55)))).toBe(9000)
+  expect(timeInRounds([], new Date(at(55)))).toBeNull()
 })

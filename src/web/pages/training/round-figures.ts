@@ -1,16 +1,17 @@
+import { elapsed } from '../../text/format.ts'
 import type { Participant, Round, Update } from './training-records.ts'
 
-/** How long the parts of a round took, in milliseconds, and what was sent; null while it is not known. */
+/** Durations of a round's phases in milliseconds, and bytes sent; null while unknown. */
 export interface RoundFigures {
-  /** Until the first device had fetched the model. */
+  /** Until the first device fetched the model. */
   readonly pickedUp: number | null
-  /** From the first model that was fetched to the last update that came. */
+  /** From the first model fetched to the last update received. */
   readonly trained: number | null
   /** From the last update to the new model. */
   readonly aggregated: number | null
-  /** Of all updates that are listed. */
+  /** For all listed updates. */
   readonly uploadedBytes: number
-  /** Of the model, to every device that has fetched it; null where its size is not known. */
+  /** The model's size times the devices that fetched it; null if its size is unknown. */
   readonly downloadedBytes: number | null
 }
 
@@ -19,6 +20,15 @@ const times = (texts: readonly (string | null)[]): readonly number[] =>
 
 const between = (from: number, to: number): number | null =>
   Number.isFinite(from) && Number.isFinite(to) ? Math.max(0, to - from) : null
+
+/** How long a job's rounds took together, in milliseconds, without the time it waited between them; null before the first. */
+export const timeInRounds = (
+  rounds: readonly Pick<Round, 'started_at' | 'completed_at'>[],
+  now: Date,
+): number | null => {
+  const each = rounds.flatMap(({ started_at, completed_at }) => elapsed(started_at, completed_at, now) ?? [])
+  return each.length === 0 ? null : each.reduce((sum, ms) => sum + ms, 0)
+}
 
 /** @param modelBytes size of the model that the round distributes */
 export const figuresOf = (

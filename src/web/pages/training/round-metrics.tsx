@@ -6,7 +6,7 @@ import type { Round } from './training-records.ts'
 type Summary = NonNullable<Round['metrics']>[string]
 type Row = readonly [name: string, summary: Summary]
 
-const figure = (name: string, value: number): string => (name === 'accuracy' ? percent(value) : measure(value))
+const figure = (name: string, value: number | null): string => (name === 'accuracy' ? percent(value) : measure(value))
 
 const column = (name: string, field: Exclude<keyof Summary, 'devices'>): Column<Row> => ({
   name,
@@ -34,7 +34,7 @@ const Metrics = ({ title, metrics }: { readonly title: string; readonly metrics:
   )
 }
 
-/** How what devices measured spreads over them, of which model and where. */
+/** How the devices' metrics are distributed, by model and data. */
 export const RoundMetrics = ({ round }: { readonly round: Round }) => (
   <>
     <Metrics title="The new model on held-out data" metrics={round.evaluation?.metrics} />

@@ -1,4 +1,5 @@
 import { useMemo } from 'react'
+import { DEFAULT_STRATEGY } from '../../../domain/strategy-rules.ts'
 import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Id, useNow } from '../../parts/cells.tsx'
@@ -56,14 +57,14 @@ const Summary = ({ round }: { readonly round: Round }) => {
           ['Failed devices', count(round.failed_devices)],
           ['Training loss', measure(round.loss)],
           ['Training accuracy', percent(round.accuracy)],
-          // When a round failed, no answer says.
+          // The API does not say when a round failed.
           ['Duration', round.status === 'failed' ? '–' : duration(elapsed(round.started_at, round.completed_at, now))],
         ]}
       />
       <Panel title="Round">
         <Facts
           entries={[
-            ['Strategy', round.strategy ?? 'fedavg'],
+            ['Strategy', round.strategy ?? DEFAULT_STRATEGY],
             ['Minimum updates', count(round.min_devices)],
             ['Started', <Ago key="started" time={round.started_at} />],
             round.status !== 'failed' && [
@@ -81,7 +82,7 @@ const Summary = ({ round }: { readonly round: Round }) => {
   )
 }
 
-/** Seconds by phase, and what was sent; nothing of a round whose devices are not shown. */
+/** Durations by phase, and bytes sent; empty if the round's devices are not visible. */
 const Phases = ({ round }: { readonly round: Round }) => {
   const params = { path: { round_id: round.id }, query: { limit: MAX_ROWS } }
   const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
@@ -131,7 +132,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
   const reports = rows.flatMap(({ participant: { reported_at } }) =>
     reported_at === null ? [] : [Date.parse(reported_at)],
   )
-  // A failed round has no time of its end: the last report is the last that is known of it.
+  // A failed round has no end time, so the last report is used.
   const known = round.status === 'failed' && reports.length > 0 ? new Date(Math.max(...reports)) : now
   const end = round.completed_at === null ? known : new Date(round.completed_at)
   const columns = participantColumns(new Date(round.started_at ?? round.created_at), end)
@@ -154,7 +155,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
   )
 }
 
-/** One round: how it went, and what each device did in it. */
+/** A round: its results, and each device's part in it. */
 export const RoundPage = ({ roundId }: { readonly roundId: string }) => {
   const query = useApi('/api/v1/training/rounds/{round_id}/status', { path: { round_id: roundId } })
   const job = query.data?.job_id

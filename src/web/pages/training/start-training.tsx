@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { STRATEGY_NAMES, type StrategyName } from '../../../domain/strategy-rules.ts'
+import { DEFAULT_STRATEGY, STRATEGY_NAMES, type StrategyName } from '../../../domain/strategy-rules.ts'
 import { useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
@@ -9,10 +9,10 @@ import { plural } from '../../text/format.ts'
 
 const Start = ({ onClose }: { readonly onClose: () => void }) => {
   const [, go] = useLocation()
-  const models = useNamedModels()
+  const { models } = useNamedModels()
   const [model, setModel] = useState('')
   const [jobName, setJobName] = useState('')
-  const [strategy, setStrategy] = useState<StrategyName>('fedavg')
+  const [strategy, setStrategy] = useState<StrategyName>(DEFAULT_STRATEGY)
   const [rounds, setRounds] = useState(10)
   const [minDevices, setMinDevices] = useState(2)
   return (

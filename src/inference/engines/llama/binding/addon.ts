@@ -1,7 +1,7 @@
 /**
- * What this program uses of node-llama-cpp: its native addon, not the library around it, whose sequences are evaluated one
- * after another and reach a third of llama.cpp's own server at 16 streams. These names are internals: the version is pinned
- * exactly, and load-addon.ts says so when one of them is not there.
+ * The parts of node-llama-cpp that are used here: its native addon rather than its library, which evaluates sequences one after
+ * another and reaches a third of the speed of llama.cpp's own server at 16 streams. These names are internals, so the version
+ * is pinned exactly, and load-addon.ts reports any that are missing.
  */
 export interface Addon {
   readonly AddonModel: new (path: string, options: object) => AddonModel
@@ -53,7 +53,7 @@ export interface AddonContext {
   decodeBatch(): Promise<void>
   getEmbedding(tokens: number): Float64Array | readonly number[]
   sampleToken(logit: number, sampler: AddonSampler): Promise<number>
-  /** Also the probabilities that the sampler chose from: token, probability, token, probability, … */
+  /** Also returns the probabilities that the sampler chose from: token, probability, token, probability, … */
   sampleToken(logit: number, sampler: AddonSampler, probabilities: true): Promise<[number, readonly number[]]>
   disposeSequence(sequence: number): void
   setLoras(loras: readonly object[], scales: readonly number[]): void
@@ -75,7 +75,7 @@ export interface AddonSampler {
   dispose(): void
 }
 
-/** Every name that `Addon` promises, for the check at the start. */
+/** Every name in `Addon`, for the check at startup. */
 const METHODS: Readonly<Record<string, readonly string[]>> = {
   AddonModel: [
     'init',
@@ -135,7 +135,7 @@ const FUNCTIONS = [
   'init',
 ]
 
-/** What of the addon this program needs and `bindings` lacks. */
+/** Returns the required names that `bindings` lacks. */
 export const missingFromAddon = (bindings: unknown): string[] => {
   if (typeof bindings !== 'object' || bindings === null) return ['the addon itself']
   const addon = bindings as Readonly<Record<string, unknown>>

@@ -3,12 +3,12 @@ import type { AddonCheckpoint, AddonContext } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
 import { openSampler, type Sampler, type SamplerGrammar, type SamplerSettings } from './token-sampler.ts'
 
-/** Tokens of one sequence in a batch, at `position` and after it. */
+/** Consecutive tokens of one sequence in a batch, starting at `position`. */
 export interface BatchPart {
   readonly sequence: number
   readonly position: number
   readonly tokens: Uint32Array
-  /** Which of `tokens` the model shall say something after. */
+  /** Indexes of the `tokens` to predict the next token of. */
   readonly answers: Uint32Array
 }
 
@@ -19,56 +19,56 @@ export interface SavedState {
 
 export type { Sampler, SamplerGrammar } from './token-sampler.ts'
 
-/** What was computed of a part: its answers, and the token that follows the first of them. */
+/** The results of a part: its answers, and the token that follows the first of them. */
 export interface Sampled {
   readonly answers: Uint32Array
   readonly token: number
 }
 
-/** One context with a sequence per slot, each with keys and values of its own. Its calls run one after another. */
+/** A context with one sequence per slot, each with its own keys and values. Its calls run one after another. */
 export interface BatchContext {
-  /** With all of its sequences. */
+  /** For all of its sequences. */
   readonly memoryBytes: number
-  /** Those that have memory. */
+  /** How many sequences have memory. */
   readonly sequences: number
   /**
-   * Gives the others theirs, between two batches. Where that is done, nothing of what was computed is left: llama.cpp takes no
-   * states of contexts with other numbers of sequences. Without memory for them there are no others.
+   * Allocates memory for the other sequences, between two batches. On success all computed state is lost, because llama.cpp
+   * cannot load states of contexts with other numbers of sequences. Without enough memory, the other sequences do not exist.
    */
   grow(): Promise<boolean>
-  /** Computes all parts at once; the result has one number for each answer asked for, part by part. */
+  /** Computes all parts at once. The result has, for each part, one number per requested answer. */
   decode(parts: readonly BatchPart[]): Promise<readonly Uint32Array[]>
-  /** The same, and each part's sampler says at once what follows its first answer; -1 for parts without a sampler. */
+  /** Like `decode`, but each part's sampler also returns the token after its first answer; -1 without a sampler. */
   decodeAndSample(parts: readonly BatchPart[], samplers: readonly (Sampler | null)[]): Promise<readonly Sampled[]>
   createSampler(settings: SamplerSettings): Sampler
-  /** Reads a grammar in llama.cpp's notation (GBNF). */
+  /** Parses a grammar in llama.cpp's notation (GBNF). */
   readGrammar(text: string): SamplerGrammar
-  /** Forgets what `sequence` holds from `length` on; false where this model cannot forget a part: it is empty then. */
+  /** Truncates `sequence` to `length` tokens. If the model cannot do that, it empties the sequence and returns false. */
   truncate(sequence: number, length: number): boolean
   copy(source: number, target: number): Promise<void>
   save(sequence: number): Promise<SavedState>
-  /** Puts the first `length` tokens of a saved state into `sequence`; false where that cannot be: it is empty then. */
+  /** Loads the first `length` tokens of a saved state into `sequence`. On failure, empties the sequence and returns false. */
   restore(state: SavedState, length: number, sequence: number): Promise<boolean>
   close(): Promise<void>
 }
 
 export interface ContextSettings {
   readonly slots: number
-  /** How many of them get memory at once: llama.cpp writes zeros over it. All when absent. */
+  /** How many slots get memory at first, because llama.cpp fills it with zeros. All if absent. */
   readonly firstSlots?: number
-  /** Of one slot. */
+  /** Per slot. */
   readonly contextTokens: number
   readonly batchTokens: number
   readonly threads: number
 }
 
-// llama.cpp rounds the tokens of each sequence up to these.
+// llama.cpp rounds the tokens of each sequence up to a multiple of this.
 const PAGE = 256
 const NO_TOKEN = -1
 
 /**
- * Whether work runs in the order in which it was given: then tokens can be asked for before they are computed, and the thread
- * that computes goes on without waiting for this one. libuv reads the same variable.
+ * True if work runs in the order of submission. Then tokens can be requested before they are computed, and the compute thread
+ * does not have to wait for this one. libuv reads the same variable.
  */
 const inOrder = (): boolean => process.env.UV_THREADPOOL_SIZE === '1'
 
@@ -149,7 +149,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       const asking = answers.map(async ([first], part) =>
         first === undefined ? NO_TOKEN : (samplers[part]?.next(first) ?? NO_TOKEN),
       )
-      // Also when the batch has failed, nothing of it shall be in the queue any more.
+      // Waits for all, so that nothing of a failed batch stays in the queue.
       const [computed, ...sampled] = await Promise.allSettled([computing, ...asking])
       if (computed.status === 'rejected') throw computed.reason
       return sampled.map((result, part) => {
@@ -158,7 +158,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       })
     },
     createSampler: (sampling) => {
-      // It takes memory for the whole vocabulary, which costs milliseconds: while the prompt is computed, not before.
+      // Created while the prompt is computed, because it allocates memory for the whole vocabulary, which takes milliseconds.
       let sampler: Sampler | null = null
       return {
         next: (answer) => {

@@ -5,7 +5,7 @@ import { type BatchContext, openContext } from './batch-context.ts'
 import { loadAddon } from './load-addon.ts'
 import { type LlamaModel, loadModel } from './load-model.ts'
 
-// What this program expects of the addon below node-llama-cpp: what fails here after an update has to be looked at first.
+// What this program expects of node-llama-cpp's addon. After an update, look at failures here first.
 
 let model: LlamaModel
 let context: BatchContext
@@ -17,7 +17,7 @@ afterAll(() => context.close())
 
 const SETTINGS = { temperature: 0, topP: 1, seed: 1, grammar: null }
 
-/** Writes on in `sequence`, which holds all but the last of `tokens`. */
+/** Continues `sequence`, which holds the first `filled` of `tokens`, and returns the text. */
 const write = async (sequence: number, tokens: readonly number[], filled: number): Promise<string> => {
   const sampler = context.createSampler(SETTINGS)
   const answer: number[] = []
@@ -40,7 +40,7 @@ const question = (): number[] => [
   ...createPromptWriter(model)([{ role: 'user', content: 'What is the capital of France?' }]),
 ]
 
-test('a context has memory for its first sequences, and for all once it has grown, empty', async () => {
+test('a context has memory for its first sequences, and after growing it has memory for all of them and is empty', async () => {
   const whole = context
   context = await openContext(model, { slots: 3, firstSlots: 1, contextTokens: 300, batchTokens: 128, threads: 1 })
   try {
@@ -57,7 +57,7 @@ test('a context has memory for its first sequences, and for all once it has grow
   }
 })
 
-test('an addon that lacks something is told by name', () => {
+test('functions that the addon lacks are listed by name', () => {
   expect(missingFromAddon(undefined)).toEqual(['the addon itself'])
   expect(missingFromAddon(model.addon)).toEqual([])
   const other = class {
@@ -73,7 +73,7 @@ test('an addon that lacks something is told by name', () => {
   ])
 })
 
-test('a file says what the model is', () => {
+test("the model's properties are read from its file", () => {
   expect({
     parameters: model.parameters,
     train: model.trainContextTokens,
@@ -91,13 +91,13 @@ test('a file says what the model is', () => {
   })
 })
 
-test('sequences of one batch do not know of each other', async () => {
+test('the sequences of one batch are independent', async () => {
   const tokens = question()
   expect(await write(0, tokens, 0)).toBe(PARIS)
   expect(await write(3, tokens, 0)).toBe(PARIS)
 })
 
-test('tokens are the same when they are asked for together with what they follow from', async () => {
+test('the tokens are the same if they are requested together with the batch that they depend on', async () => {
   const tokens = Uint32Array.from(question())
   const whole = { sequence: 0, position: 0, tokens, answers: Uint32Array.from([tokens.length - 1]) }
   const begun = { sequence: 2, position: 0, tokens: tokens.slice(0, 3), answers: new Uint32Array() }
@@ -117,16 +117,16 @@ test('tokens are the same when they are asked for together with what they follow
   together.dispose()
 })
 
-test('a sequence is copied with the next batch, and goes on from where it was cut', async () => {
+test('a sequence is copied with the next batch, and continues from where it was cut', async () => {
   const tokens = question()
   await context.copy(0, 1)
   expect(context.truncate(1, tokens.length - 1)).toBe(true)
-  // The source changes before the copy is made: what the copy holds was there before.
+  // The source changes before the copy is made, but the copy has the earlier content.
   expect(context.truncate(0, 5)).toBe(true)
   expect(await write(1, tokens, tokens.length - 1)).toBe(PARIS)
 })
 
-test('a saved state comes back into another sequence, as much of it as is wanted', async () => {
+test('a saved state can be restored into another sequence, in part', async () => {
   const tokens = question()
   const state = await context.save(3)
   expect(state.bytes).toBeGreaterThan(tokens.length * model.cacheBytesPerToken)
@@ -136,7 +136,7 @@ test('a saved state comes back into another sequence, as much of it as is wanted
   state.forget()
 })
 
-test('a seed is kept to, and the one that llama.cpp takes for the clock is no exception', async () => {
+test('a seed is respected, even the one that llama.cpp takes for the clock', async () => {
   const tokens = question()
   const sampled = async (seed: number): Promise<number[]> => {
     const sampler = context.createSampler({ ...SETTINGS, temperature: 5, seed })
@@ -154,7 +154,7 @@ test('a seed is kept to, and the one that llama.cpp takes for the clock is no ex
   expect(await sampled(1)).not.toEqual(await sampled(2))
 })
 
-test('a grammar holds the model, and one that cannot be read is refused', async () => {
+test('a grammar constrains the model, and an invalid one is refused', async () => {
   const tokens = question()
   const sampler = context.createSampler({ ...SETTINGS, grammar: context.readGrammar('root ::= "no"') })
   context.truncate(0, 0)
@@ -166,7 +166,7 @@ test('a grammar holds the model, and one that cannot be read is refused', async 
   expect(() => context.readGrammar('root ::= (')).toThrow()
 })
 
-test('what users write is never a control token, and reads as they wrote it', () => {
+test('user text never becomes a control token, and is not changed', () => {
   const write = createPromptWriter(model)
   const [start] = model.tokenize('<|im_start|>', true)
   const plain = write([{ role: 'user', content: 'hello' }])

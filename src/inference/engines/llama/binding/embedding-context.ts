@@ -1,20 +1,20 @@
 import { InferenceError } from '../../../errors.ts'
 import type { LlamaModel } from './load-model.ts'
 
-/** Makes vectors of texts, one after another. */
+/** Computes embeddings one at a time. */
 export interface EmbeddingContext {
   readonly memoryBytes: number
   readonly contextTokens: number
-  /** The tokens of a text, with those that its model wants around it. */
+  /** Tokenizes a text, with the tokens that its model requires around it. */
   tokenize(text: string): Uint32Array
-  /** Pooled as the model says, and of length 1 (L2). */
+  /** Pooled according to the model, and of length 1 (L2). */
   embed(tokens: Uint32Array): Promise<Float32Array>
 }
 
-/** llama.cpp's vocabularies of word pieces (LLAMA_VOCAB_TYPE_WPM): those of BERT, which begin with [CLS] and end with [SEP]. */
+/** llama.cpp's WordPiece vocabularies (LLAMA_VOCAB_TYPE_WPM), which are BERT's: texts begin with [CLS] and end with [SEP]. */
 const WORD_PIECES = 3
 
-/** A whole text is one batch, whose memory grows with it. */
+/** A whole text is one batch, and memory grows with the batch size. */
 const USUAL_CONTEXT = 2048
 
 const normalized = (vector: Float32Array): Float32Array => {

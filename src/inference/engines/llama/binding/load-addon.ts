@@ -11,14 +11,14 @@ const ERRORS = 2
 const MAX_ERRORS = 10_000
 let errors = ''
 
-/** What llama.cpp said was wrong since this was last asked: one process holds one build of it. */
+/** Returns llama.cpp's error messages since the last call. A process loads only one build of it. */
 export const takeErrors = (): string => {
   const taken = errors
   errors = ''
   return taken
 }
 
-/** The file of a build's package: `dist/index.js`, beside `bins/<build>/llama-addon.node` and the libraries it loads. */
+/** Returns a build's `dist/index.js`, which is next to `bins/<build>/llama-addon.node` and its libraries. */
 const buildFile = (gpuModule: string | null): string => {
   if (gpuModule !== null) return gpuModule
   const name = llamaBuild()
@@ -33,8 +33,8 @@ const buildFile = (gpuModule: string | null): string => {
 }
 
 /**
- * Loads llama.cpp from the package of a build: the one for this processor, or `gpuModule`, an installed one for graphics cards.
- * One process can hold one build, so none can be tried out first.
+ * Loads llama.cpp from the package of a build: the one for this CPU, or `gpuModule`, an installed one for graphics cards. A
+ * process can load only one build, so it is not possible to try one first.
  */
 export const loadAddon = async (gpuModule: string | null): Promise<Addon> => {
   const file = buildFile(gpuModule)
@@ -65,7 +65,7 @@ export const loadAddon = async (gpuModule: string | null): Promise<Addon> => {
   loaded.loadBackends()
   const lacksBackend = () => loaded.getGpuType() === undefined || (gpuModule !== null && loaded.getGpuType() === false)
   if (lacksBackend()) loaded.loadBackends(folder)
-  // Backends for older graphics cards are in a package of their own, beside the build.
+  // Backends for older graphics cards are in a separate package next to the build.
   const fallback = join(`${root}-ext`, 'bins', `${basename(root)}-ext`, 'fallback')
   if (lacksBackend() && existsSync(fallback)) loaded.loadBackends(fallback)
   await loaded.init()

@@ -9,8 +9,8 @@ const WORD = 1 | 8 | 16
 const BYTE = 32
 
 /**
- * How tokens of a kind of vocabulary ('tokenizer.ggml.model') become bytes, by their text and attributes, as llama.cpp's
- * token_to_piece does it for grammars; null for kinds that are not known here.
+ * Returns how tokens of a kind of vocabulary ('tokenizer.ggml.model') become bytes, by their text and attributes, like
+ * llama.cpp's token_to_piece for grammars; null for unknown kinds.
  */
 export const tokenBytesOf = (kind: string): ((text: string, attributes: number) => Uint8Array) | null => {
   if (kind === 'gpt2') {
@@ -24,7 +24,7 @@ export const tokenBytesOf = (kind: string): ((text: string, attributes: number) 
   }
 }
 
-/** GPT-2's encoder.py: printable bytes stand for themselves, the others are the letters from U+0100 on, in order. */
+/** As in GPT-2's encoder.py: printable bytes stand for themselves, the others for the letters from U+0100 on, in order. */
 const isPrintable = (byte: number): boolean =>
   (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff)
 
@@ -42,37 +42,37 @@ const ofLetters = (text: string): Uint8Array =>
     }),
   )
 
-/** A loaded model: its words, and what its file says of it. */
+/** A loaded model: its vocabulary, and the properties in its file. */
 export interface LlamaModel {
   readonly addon: Addon
-  /** Adapters that its contexts compute with. */
+  /** LoRA adapters that its contexts apply. */
   readonly loras: readonly object[]
   readonly handle: AddonModel
   readonly parameters: number
   readonly trainContextTokens: number
-  /** How many tokens there are. */
+  /** The number of tokens. */
   readonly vocabulary: number
-  /** Bytes of keys and values for one token of one sequence. */
+  /** Bytes of keys and values per token of one sequence. */
   readonly cacheBytesPerToken: number
-  /** Whether the state of a sequence is all in its keys and values, so that it can be saved as they are. */
+  /** True if keys and values are a sequence's whole state, so that it can be saved. */
   readonly plainCache: boolean
   readonly weightBytes: number
   readonly chatTemplate: string | null
   readonly bosToken: string
   readonly eosToken: string
   /**
-   * What the template may write and a user may not: words that become one token with a meaning of its own. The whole vocabulary is
-   * gone through for them each time.
+   * Words that become one token with a special meaning, which templates may write and users may not. Each access searches the
+   * whole vocabulary.
    */
   readonly controlWords: readonly string[]
-  /** `special`: control words in the text become their tokens. No token is put before the text. */
+  /** With `special`, control words in the text become control tokens. Adds no token before the text. */
   tokenize(text: string, special: boolean): Uint32Array
-  /** Control tokens become nothing. */
+  /** Omits control tokens. */
   detokenize(tokens: readonly number[]): string
-  /** What a grammar sees of a token; null where this vocabulary does not tell. */
+  /** The bytes that a grammar sees of a token; null if this vocabulary does not define them. */
   readonly bytesOf: ((token: number) => Uint8Array) | null
   endsGeneration(token: number): boolean
-  /** The token that goes before every prompt; null where the model wants none. */
+  /** The token before every prompt; null if the model needs none. */
   readonly firstToken: number | null
 }
 
@@ -89,13 +89,16 @@ const controlWordsOf = (handle: AddonModel, vocabulary: number): string[] => {
   return words.filter((word) => word.length > 1)
 }
 
-/** The first thing that llama.cpp said was wrong: `llama_model_load: error loading model: missing tensor 'output_norm.weight'`. */
+/**
+ * Extracts the first error from llama.cpp's output, such as `llama_model_load: error loading model: missing tensor
+ * 'output_norm.weight'`.
+ */
 const reasonIn = (words: string): string => {
   const reason = /error loading model(?: \w+)?: (.+)/.exec(words)?.[1] ?? words.split('\n', 1)[0]!
   return reason === '' ? '' : `: ${reason.trim().slice(0, 300)}`
 }
 
-/** Every layer goes where the graphics card is, if there is one; all of them stay with the processor where they do not fit. */
+/** Loads the model with all layers on the graphics card, if there is one and they fit; otherwise with all on the CPU. */
 const openModel = async (addon: Addon, path: string): Promise<AddonModel> => {
   takeErrors()
   const layers = addon.getGpuType() ? [ALL_LAYERS, 0] : [0]
@@ -104,7 +107,7 @@ const openModel = async (addon: Addon, path: string): Promise<AddonModel> => {
     if (await handle.init()) return handle
     await handle.dispose()
   }
-  // Its words come a turn later.
+  // llama.cpp's messages arrive later.
   await new Promise((resolve) => setTimeout(resolve, 20))
   throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'${reasonIn(takeErrors())}.`)
 }
@@ -122,7 +125,7 @@ const loadLora = async (addon: Addon, handle: AddonModel, path: string): Promise
 }
 
 interface Known {
-  /** Where it was read already. */
+  /** The header, if it is already known. */
   readonly header?: GgufHeader
   readonly adapters?: readonly string[]
 }
@@ -130,7 +133,7 @@ interface Known {
 /** @throws InferenceError invalid_model */
 export const loadModel = async (path: string, addon: Addon, known: Known = {}): Promise<LlamaModel> => {
   const { adapters = [] } = known
-  // llama.cpp aborts on some broken files instead of saying so.
+  // llama.cpp aborts on some broken files instead of reporting an error.
   const header = known.header ?? (await readGgufHeader(path))
   for (const adapter of adapters) checkAdapter(adapter, header)
   const handle = await openModel(addon, path)
@@ -146,7 +149,7 @@ export const loadModel = async (path: string, addon: Addon, known: Known = {}): 
     parameters: handle.getTotalParameters(),
     trainContextTokens: header.contextTokens,
     vocabulary: header.vocabulary,
-    // Two bytes for each number.
+    // Two bytes per number.
     cacheBytesPerToken: header.keyValueHeads.reduce(
       (sum, heads) => sum + heads * (header.keyLength + header.valueLength) * 2,
       0,

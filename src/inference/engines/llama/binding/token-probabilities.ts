@@ -1,19 +1,19 @@
 import type { LlamaModel } from './load-model.ts'
 
-/** What a model says of a text, token by token. */
+/** A model's predictions for a text, token by token. */
 export interface TokenProbabilities {
   /**
-   * Computes `tokens` at `position` of the only sequence, and gives for each of them the probability of every token of the
-   * vocabulary to follow.
+   * Computes `tokens` at `position` of the only sequence. Returns, for each of them, the probability of every token in the
+   * vocabulary to follow it.
    */
   after(tokens: Uint32Array, position: number): Promise<Float32Array[]>
-  /** Computes `tokens`, which nothing is asked of. */
+  /** Computes `tokens` without predictions. */
   read(tokens: Uint32Array, position: number): Promise<void>
-  /** Forgets what was computed. */
+  /** Clears the sequence. */
   clear(): void
 }
 
-/** A context of one sequence of `contextTokens`. */
+/** Opens a context with one sequence of `contextTokens`. */
 export const openTokenProbabilities = async (
   { addon, handle, vocabulary }: LlamaModel,
   contextTokens: number,

@@ -2,34 +2,34 @@ import { isTriggered, type ToolSyntax } from '../../../structured-output/tool-sy
 import type { AddonSampler } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
 
-/** Says which token comes next, with random numbers of its own. */
+/** Chooses the next token, with its own random numbers. */
 export interface Sampler {
-  /** `answer` is one of those that `decode` returned last. */
+  /** `answer` is one of those that the last `decode` returned. */
   next(answer: number): Promise<number>
   dispose(): void
 }
 
-/** A grammar that llama.cpp has read; any number of samplers may have it. */
+/** A grammar that llama.cpp has parsed. Several samplers can share it. */
 export type SamplerGrammar = object
 
 export interface SamplerSettings {
   readonly temperature: number
   readonly topP: number
   readonly seed: number
-  /** null: every text. */
+  /** null allows any text. */
   readonly grammar: SamplerGrammar | null
-  /** Leaves the grammar out until it says that it holds from here on; absent: it holds from the first token. */
+  /** Applies the grammar only after its trigger; without one, it applies from the first token. */
   readonly trigger?: GrammarTrigger | null
 }
 
-/** Where in a text a grammar begins to matter. */
+/** Defines where in a text a grammar starts to apply. */
 export interface GrammarTrigger {
-  /** The bytes of a token, as a text of one character for each. */
+  /** The bytes of a token as a string with one character per byte. */
   textOf(token: number): string
   readonly syntax: ToolSyntax
 }
 
-/** More characters than a trigger and a token have. */
+/** Longer than a trigger and a token together. */
 const TAIL = 1024
 
 // llama.cpp takes this seed for "use the clock".
@@ -64,7 +64,7 @@ export const openSampler = (
   let text = ''
   const { textOf, syntax } = trigger
 
-  /** A state of the grammar behind the tokens that the trigger is in, without the last. */
+  /** Returns the grammar's state after the tokens that contain the trigger, except the last. */
   const stateBehind = (): object => {
     let start = written.length
     for (let read = ''; start > 0 && !isTriggered(syntax, read); ) read = textOf(written[--start]!) + read
@@ -84,7 +84,7 @@ export const openSampler = (
       const state = stateBehind()
       sampler.dispose()
       sampler = make(state)
-      // What follows the trigger in the same token may be no beginning of a call: then that token is chosen again.
+      // The rest of the trigger's token may not be a valid start of a call. In that case, the token is sampled again.
       if (!addon.AddonSampler.canBeNextTokenForGrammarEvaluationState(state, token)) return sampleToken(answer, sampler)
       addon.AddonSampler.acceptGrammarEvaluationStateToken(state, token)
       return token

@@ -10,13 +10,13 @@ export interface DraftModelSettings {
   readonly slots: number
   readonly contextTokens: number
   readonly threads: number
-  /** The model that is to be drafted for. */
+  /** The model to draft for. */
   readonly model: LlamaModel
 }
 
 const BATCH_TOKENS = 512
 
-/** A small model with the same vocabulary that writes ahead of the large one, with a sequence of its own for each slot. */
+/** Opens a small model with the same vocabulary that proposes tokens for the large one, with one sequence per slot. */
 export const openDraftModel = async (settings: DraftModelSettings): Promise<Proposer> => {
   const draft = await loadModel(settings.path, settings.model.addon)
   if (!sameVocabulary(draft, settings.model))
@@ -26,7 +26,7 @@ export const openDraftModel = async (settings: DraftModelSettings): Promise<Prop
     )
   const context = await openContext(draft, { ...settings, batchTokens: BATCH_TOKENS })
   const sampler = context.createSampler({ temperature: 0, topP: 1, seed: 1, grammar: null })
-  /** What each slot's sequence holds. */
+  /** The tokens in each slot's sequence. */
   const held: number[][] = Array.from({ length: settings.slots }, () => [])
   return {
     kind: settings.kind,
@@ -51,13 +51,13 @@ export const openDraftModel = async (settings: DraftModelSettings): Promise<Prop
   }
 }
 
-/** Brings the slot's sequence to a text and says the token that the draft would write next. */
+/** Returns a function that updates the slot's sequence to a text and returns the draft's next token. */
 const createFollower =
   (context: BatchContext, sampler: Sampler, slot: number, held: number[]) =>
   async (tokens: readonly number[]): Promise<number> => {
     let shared = 0
     while (shared < held.length && held[shared] === tokens[shared]) shared++
-    // The last token is computed again if need be: what follows it is asked for.
+    // The last token is always computed, because it predicts the next one.
     shared = Math.min(shared, tokens.length - 1)
     if (shared < held.length && !context.truncate(slot, shared)) shared = 0
     held.length = shared
@@ -74,7 +74,7 @@ const createFollower =
 
 const sameVocabulary = (draft: LlamaModel, model: LlamaModel): boolean => {
   if (draft.vocabulary !== model.vocabulary) return false
-  // Every hundredth word, for models of other families can have as many.
+  // Compares every hundredth token, because models of other families can have a vocabulary of the same size.
   for (let token = 0; token < model.vocabulary; token += Math.max(1, Math.floor(model.vocabulary / 100)))
     if (draft.handle.getTokenString(token) !== model.handle.getTokenString(token)) return false
   return true

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { errorMessage } from '../../../../domain/error-message.ts'
 import { InferenceError } from '../../../errors.ts'
 import { writeFirstLayers } from '../../../models/gguf/first-layers.ts'
 import { readGgufHeader } from '../../../models/gguf/header.ts'
@@ -9,14 +10,14 @@ import type { LlamaModel } from '../binding/load-model.ts'
 import type { DraftOptions } from '../settings.ts'
 import { type DraftModelSettings, openDraftModel } from './draft-model.ts'
 import { createPromptLookup } from './prompt-lookup.ts'
-import { createSpeculator, messageOf, type Proposer, type Speculator } from './speculator.ts'
+import { createSpeculator, type Proposer, type Speculator } from './speculator.ts'
 
-/** A quarter of the blocks: fewer are seldom right unless they were trained for it, more cost too much. */
+/** A quarter of the blocks: fewer are rarely right without training for it, and more cost too much. */
 const SHARE = 4
 
 /**
- * Early exit: the model's own first blocks, with its norm and output behind them, propose tokens, and the whole model confirms
- * them. The shallow model is a GGUF file of its own, made here and gone when it is closed.
+ * Early exit: the model's own first blocks, with its norm and output, propose tokens, and the whole model confirms them. The
+ * shallow model is a temporary GGUF file.
  */
 const openFirstLayers = async (settings: Omit<DraftModelSettings, 'kind'>): Promise<Proposer> => {
   const { blocks } = await readGgufHeader(settings.path)
@@ -26,7 +27,7 @@ const openFirstLayers = async (settings: Omit<DraftModelSettings, 'kind'>): Prom
     const path = join(folder, 'first-layers.gguf')
     await writeFirstLayers(settings.path, path, Math.max(1, Math.floor(blocks / SHARE)))
     const proposer = await openDraftModel({ ...settings, kind: 'first-layers', path })
-    // Where the file is mapped, its name can go at once, so that a process that is killed leaves nothing. Windows keeps it.
+    // A mapped file can be unlinked now, so that a killed process leaves nothing behind. Windows does not allow it.
     await clean().catch(() => {})
     return { ...proposer, close: () => proposer.close().finally(clean) }
   } catch (error) {
@@ -39,10 +40,10 @@ const GUESSES = 8
 
 export interface SpeculationSettings {
   readonly draft: DraftOptions
-  /** Of the full model. */
+  /** The full model's path. */
   readonly path: string
   readonly model: LlamaModel
-  /** Of the full model's batches on this machine. */
+  /** The costs of the full model's batches on this machine. */
   readonly costs: BatchCosts
   readonly slots: number
   readonly contextTokens: number
@@ -51,8 +52,9 @@ export interface SpeculationSettings {
 }
 
 /**
- * Opens what makes guesses, switched on where they should gain by those costs. Null, after a warning, where that fails for
- * want of memory or of room on the disk. Throws InferenceError for a draft that does not fit.
+ * Opens the proposer, which is used when these costs promise a gain. Returns null with a warning if memory or disk space is
+ * insufficient.
+ * @throws InferenceError for a draft that does not fit
  */
 export const openSpeculator = async (settings: SpeculationSettings): Promise<Speculator | null> => {
   const { costs, draft, warn } = settings
@@ -60,7 +62,7 @@ export const openSpeculator = async (settings: SpeculationSettings): Promise<Spe
     return createSpeculator(await openProposer(settings), costs, draft.tokens ?? GUESSES, warn)
   } catch (error) {
     if (error instanceof InferenceError && error.code !== 'out_of_memory') throw error
-    warn(`speculative decoding could not be started and stays off: ${messageOf(error)}`)
+    warn(`speculative decoding could not be started and stays off: ${errorMessage(error)}`)
     return null
   }
 }

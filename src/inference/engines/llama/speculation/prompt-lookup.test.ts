@@ -14,7 +14,7 @@ it.each<readonly [string, readonly number[], number, readonly number[]]>([
   expect(lookUp(tokens, max)).toEqual(guess)
 })
 
-it('does not look further back than it says', () => {
+it('does not search further back than its limit', () => {
   const text = [1, 2, 3, ...Array.from({ length: 17_000 }, (_, n) => 10 + n), 1, 2]
   expect(lookUp(text, 1)).toEqual([])
 })

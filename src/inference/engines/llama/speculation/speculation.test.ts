@@ -52,15 +52,13 @@ const answer = async (engine: Engine, question: string, more: Partial<ChatReques
 }
 
 const answers = async (engine: Engine) => {
-  const response = []
+  const replies = []
   for (const question of QUESTIONS) {
-    response.push(await answer(engine, question))
-    response.push(await answer(engine, question, { temperature: 1.2, topP: 0.95, seed: 77 }))
-    response.push(
-      await answer(engine, question, { responseFormat: { type: 'json_object' }, temperature: 0.8, seed: 5 }),
-    )
+    replies.push(await answer(engine, question))
+    replies.push(await answer(engine, question, { temperature: 1.2, topP: 0.95, seed: 77 }))
+    replies.push(await answer(engine, question, { responseFormat: { type: 'json_object' }, temperature: 0.8, seed: 5 }))
   }
-  return response
+  return replies
 }
 
 const plainly = ({ text, reason, completionTokens }: Awaited<ReturnType<typeof answer>>) => ({
@@ -75,16 +73,16 @@ const DRAFTS: readonly DraftOptions[] = [
   { kind: 'first-layers' },
 ]
 
-it.each(DRAFTS)('writes with $kind what it writes without, greedy and sampled, free and in JSON', async (draft) => {
+it.each(DRAFTS)('writes the same text with $kind as without, greedy and sampled, free and in JSON', async (draft) => {
   const plain = await open(null)
   const expected = await answers(plain).finally(plain.close)
   const engine = await open(draft)
   try {
-    const response = await answers(engine)
-    expect(response.map(plainly)).toEqual(expected.map(plainly))
+    const replies = await answers(engine)
+    expect(replies.map(plainly)).toEqual(expected.map(plainly))
     const together = await Promise.all(QUESTIONS.map((question) => answer(engine, question)))
     expect(together.map(plainly)).toEqual(expected.filter((_, n) => n % 3 === 0).map(plainly))
-    const counted = response.map(({ speculation }) => speculation).filter((each): each is Speculation => each !== null)
+    const counted = replies.map(({ speculation }) => speculation).filter((each): each is Speculation => each !== null)
     expect(counted.length).toBeGreaterThan(0)
     for (const { kind, drafted, confirmed } of counted) {
       expect(kind).toBe(draft.kind)
@@ -101,7 +99,7 @@ it('leaves no file of the first blocks behind', () => {
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('svc-first-layers-'))).toEqual([])
 })
 
-it('answers without a draft, and says why, where there is no room for the first blocks', async () => {
+it('answers without a draft and warns if there is no room for the first blocks', async () => {
   const { TMPDIR } = process.env
   onTestFinished(() => {
     if (TMPDIR === undefined) delete process.env.TMPDIR
@@ -122,7 +120,7 @@ it('answers without a draft, and says why, where there is no room for the first 
   }
 })
 
-it('refuses a draft model that is not one', async () => {
+it('refuses a draft model that is a LoRA adapter', async () => {
   const refused = open({ kind: 'draft-model', path: join(root, 'test/fixtures/models/tiny-lora.gguf') })
   await expect(refused).rejects.toThrow(InferenceError)
   await expect(refused).rejects.toThrow('is a LoRA adapter')

@@ -1,44 +1,45 @@
+import { errorMessage } from '../../../../domain/error-message.ts'
 import type { Speculation } from '../../engine.ts'
 import type { BatchCosts } from '../batch-costs.ts'
 import type { Occupied } from '../batch-plan.ts'
 import type { Choice } from '../choice.ts'
 
 /**
- * Guesses how a text goes on. The full model checks all guesses in one batch and keeps those that it would have said itself,
- * so a proposer may be wrong, and costs only time then.
+ * Guesses how a text continues. The full model checks all guesses in one batch and keeps those that match its own tokens, so a
+ * wrong guess costs only time.
  */
 export interface Proposer {
   readonly kind: Speculation['kind']
   /**
-   * At most `max` tokens that may follow `tokens`, the whole text so far; none where it has no guess. `slot` is the same for
-   * one text from its first to its last call; a new text in the same slot may begin without notice.
+   * Returns at most `max` tokens that may follow `tokens`, the whole text so far; none if there is no guess. `slot` stays the
+   * same for a text. A new text in the same slot may start without notice.
    */
   propose(slot: number, tokens: readonly number[], max: number): readonly number[] | Promise<readonly number[]>
   close(): Promise<void>
 }
 
 /**
- * Tokens that a step of `drafts` guesses yields on average when each is right with probability `acceptance` if those before it
- * were: (1 - a^(k+1)) / (1 - a) (Leviathan, Kalman and Matias, Fast Inference from Transformers via Speculative Decoding,
- * 2023, equation 1). At least 1: the full model's own token.
+ * The average number of tokens that a step with `drafts` guesses yields, if each is right with probability `acceptance` when
+ * all before it are: (1 - a^(k+1)) / (1 - a) (Leviathan, Kalman and Matias, Fast Inference from Transformers via Speculative
+ * Decoding, 2023, equation 1). At least 1: the full model's own token.
  */
 const expectedTokens = (acceptance: number, drafts: number): number =>
   acceptance >= 1 ? drafts + 1 : (1 - acceptance ** (drafts + 1)) / (1 - acceptance)
 
 export interface Situation {
   readonly costs: BatchCosts
-  /** How many texts are written at the same time. */
+  /** How many texts are being written at the same time. */
   readonly streams: number
   readonly acceptance: number
-  /** Of one guess, in milliseconds. */
+  /** Milliseconds per guess. */
   readonly draftCost: number
   readonly most: number
 }
 
-// Below this a gain is lost in what the figures do not know.
+// A smaller gain is within the error of the measurements.
 const WORTH_IT = 1.05
 
-/** How many guesses a step should check: as many as make tokens come fastest, and none where plain steps are as fast. */
+/** Returns the number of guesses per step that gives the most tokens per second; 0 if plain steps are as fast. */
 export const bestDrafts = ({ costs, streams, acceptance, draftCost, most }: Situation): number => {
   const plain = costs.of(streams)
   let best = { drafts: 0, gain: WORTH_IT }
@@ -50,18 +51,18 @@ export const bestDrafts = ({ costs, streams, acceptance, draftCost, most }: Situ
   return best.drafts
 }
 
-/** Guesses ahead where that pays, and learns from what became of the guesses. */
+/** Proposes tokens when that pays off, and learns from the results. */
 export interface Speculator {
-  /** Sets the drafts of choices that are writing. */
+  /** Sets the drafts of the choices that are writing. */
   draft(writing: readonly Occupied[]): Promise<void>
   checked(choice: Choice, drafted: number, confirmed: number): void
 }
 
-// How often guesses are right is believed to be this at first, as if that many had been seen.
+// The assumed acceptance rate at the start, weighted like this many observed guesses.
 const FIRST_ACCEPTANCE = 0.7
 const FIRST_SEEN = 4
 const MAX_SEEN = 64
-// A text for which guessing did not pay is tried again, with so many guesses, after so many tokens.
+// If guessing did not pay off for a text, it is tried again with this many guesses after this many tokens.
 const TRY_AGAIN = 32
 const TRIAL = 2
 
@@ -70,9 +71,9 @@ interface Experience {
   right: number
 }
 
-/** The newest count most: old ones are forgotten by halves. */
+/** Weights recent results more: old ones are repeatedly halved. */
 const learn = (experience: Experience, drafted: number, confirmed: number): void => {
-  // A guess behind a wrong one says nothing.
+  // A guess after a wrong one says nothing.
   experience.seen += Math.min(drafted, confirmed + 1)
   experience.right += confirmed
   if (experience.seen > MAX_SEEN) {
@@ -81,9 +82,7 @@ const learn = (experience: Experience, drafted: number, confirmed: number): void
   }
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** A proposer that fails once is closed: replies go on without guesses. */
+/** Closes a proposer after its first failure; replies then continue without guesses. */
 export const createSpeculator = (
   proposer: Proposer,
   costs: BatchCosts,
@@ -118,7 +117,7 @@ export const createSpeculator = (
       return (await proposer.propose(slot, tokens, count)).slice(0, count)
     } catch (error) {
       hasFailed = true
-      warn(`speculative decoding has failed and is off from here on: ${messageOf(error)}`)
+      warn(`speculative decoding has failed and is off from here on: ${errorMessage(error)}`)
       await proposer.close().catch(() => undefined)
       return []
     }

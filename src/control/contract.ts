@@ -1,0 +1,125 @@
+import type { Contract } from '../platform/http/openapi.ts'
+
+const BUDGET =
+  'federation_id total_epsilon_budget total_delta_budget current_epsilon_spent epsilon_remaining is_exhausted rounds_tracked'
+const DEVICE = 'id device_id platform capabilities status last_heartbeat created_at updated_at'
+const GROUP = 'id org_id name description group_type tags device_count created_at'
+const MODEL =
+  'id round_id model_path model_size_bytes model_hash framework framework_version accuracy loss is_baseline description created_at'
+const ROLLOUT = 'rollout_id model_id version status percentage'
+const ROUND =
+  'id round_number status target_devices min_devices participated_devices completed_devices failed_devices global_model_path ' +
+  'aggregated_model_path started_at completed_at timeout_at created_at'
+const UPDATE =
+  'id round_id device_id model_path model_size_bytes num_samples local_loss local_accuracy training_time_seconds created_at'
+const PAGE = 'limit offset'
+
+/**
+ * What the interface specification names: its operations with their query parameters, and the fields of its bodies. Everything else in
+ * the API document is an extension. Do not add to it: it is fixed.
+ */
+export const CONTRACT: Contract = {
+  operations: {
+    getHealth: '',
+    getStatus: '',
+    registerDevice: '',
+    listDevices: `org_id platform status ${PAGE}`,
+    getDevice: '',
+    sendHeartbeat: '',
+    listGroups: `org_id ${PAGE}`,
+    getGroup: '',
+    createGroup: '',
+    updateGroup: '',
+    deleteGroup: '',
+    listGroupDevices: PAGE,
+    addGroupDevice: '',
+    removeGroupDevice: '',
+    addGroupDevices: '',
+    removeGroupDevices: '',
+    startRound: '',
+    getCurrentRound: '',
+    getRoundStatus: '',
+    submitUpdate: '',
+    createModel: '',
+    listModels: `${PAGE} framework is_baseline`,
+    getModel: '',
+    uploadVersion: '',
+    downloadVersion: 'format',
+    listActiveRollouts: '',
+    getRollout: '',
+    createRollout: '',
+    deleteRollout: '',
+    prepareDeployment: '',
+    executeDeployment: '',
+    getExperiment: '',
+    getExperimentAnalytics: '',
+    startExperiment: '',
+    createFederation: '',
+    listFederations: `org_id name ${PAGE}`,
+    getFederation: '',
+    joinFederation: '',
+    inviteToFederation: '',
+    listFederationMembers: PAGE,
+    shareModel: '',
+    listSharedModels: PAGE,
+    getPrivacyBudget: '',
+    setPrivacyBudget: '',
+    estimatePrivacyCost: 'noise_multiplier sample_rate num_steps target_delta',
+    listPrivacyHistory: PAGE,
+    describeVariable: '',
+    compareTwoGroups: '',
+    compareGroups: '',
+    testIndependence: '',
+    listAnalyticsQueries: PAGE,
+    getAnalyticsQuery: '',
+  },
+  fields: {
+    AddedDevices: 'group_id added skipped',
+    DeploymentToPrepare: 'model_name model_version devices group',
+    Device: DEVICE,
+    DeviceSummary: 'id device_identifier org_id platform status last_seen_at',
+    DevicesToAdd: 'device_ids added_by',
+    DevicesToRemove: 'device_ids',
+    Experiment: 'id name status variants target_groups created_at started_at',
+    ExperimentAnalytics: 'experiment_id status variants p_value significant confidence_level',
+    Group: GROUP,
+    GroupChanges: 'name description tags',
+    GroupDevice: 'id device_identifier org_id platform status last_seen_at',
+    Health: 'status version timestamp',
+    Heartbeat: 'status metrics',
+    HeartbeatAnswer: 'status last_heartbeat pending_round_id message',
+    Invitation: 'org_ids',
+    JoinRequest: 'org_id',
+    ListedVersion: 'version format model_size_bytes uploaded_at',
+    MeasuredVariant: 'name sample_size accuracy loss',
+    Model: MODEL,
+    ModelDetail: `${MODEL} versions`,
+    ModelToShare: 'model_id',
+    ModelUpdate: UPDATE,
+    ModelVersion: 'model_id version format model_path model_size_bytes model_hash description uploaded_at',
+    NewBudget: 'total_epsilon_budget total_delta_budget',
+    NewChiSquare: 'variable_1 variable_2',
+    NewDeployment: 'model_name model_version devices group rollout_percentage',
+    NewDescription: 'variable group_by group_ids include_percentiles filters',
+    NewDevice: 'device_id platform capabilities',
+    NewFederation: 'name org_id description',
+    NewGroup: 'org_id name description group_type tags',
+    NewModel: 'framework framework_version description is_baseline',
+    NewModelUpdate: 'file num_samples local_loss local_accuracy training_time_seconds',
+    NewRollout: 'version rollout_percentage target_percentage increment_step start_immediately',
+    NewRound: 'target_devices min_devices timeout_seconds global_model_id',
+    NewTTest: 'variable group_a group_b confidence_level',
+    NewVersion: 'file format description',
+    PreparedDeployment: 'ok target_count resolved_targets warnings',
+    PrivacyBudget: BUDGET,
+    PrivacyEstimate: 'current_epsilon projected_epsilon round_epsilon_cost would_exceed_budget budget_epsilon',
+    Registration: 'id device_id api_key platform status created_at',
+    Rollout: ROLLOUT,
+    RolloutSummary: ROLLOUT,
+    Round: ROUND,
+    StartedDeployment: 'deployment_id status target_count activated_count',
+    StartedExperiment: 'id status started_at',
+    Status: 'status active_devices total_devices current_round_number current_round_status total_models timestamp',
+    Variant: 'name model_id allocation',
+  },
+}

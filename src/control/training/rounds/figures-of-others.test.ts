@@ -1,0 +1,163 @@
+import { expect, it } from 'vitest'
+import { formOf } from '../../../../test/world.ts'
+import { initialModel } from '../../../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
+import { openLeague } from '../../federations/federation.fixture.ts'
+
+type Body = Record<string, unknown>
+
+const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
+
+/** A federation of acme and beta, with so many devices each, and a model of acme. */
+const league = async (counts: { readonly acme: number; readonly beta: number }) => {
+  const { world, admin, send, keyOf, found } = await openLeague()
+  const federation = await found(['beta'])
+  const keys = { acme: await keyOf('acme'), beta: await keyOf('beta') }
+  const devices: { readonly org: 'acme' | 'beta'; readonly key: string }[] = []
+  for (const org of ['acme', 'beta'] as const) {
+    for (let index = 0; index < counts[org]; index++) {
+      const { body } = await send(keys[org], 'POST', '/devices/register', { device_id: `${org}-${index}` })
+      devices.push({ org, key: body.api_key as string })
+    }
+  }
+  const model = (await send(keys.acme, 'POST', '/models', { name: 'scanner' })).body.id as string
+  await send(keys.acme, 'POST', `/models/${model}/versions/upload`, formOf(weights, {}, 'model.safetensors'))
+  const submit = (key: string, round: string, index: number) => {
+    const found = { num_samples: 3, metrics: { accuracy: index / 100 }, ...{ final_model: true } }
+    const fields = {
+      num_samples: 10,
+      local_loss: index,
+      local_accuracy: index / 100,
+      metrics: JSON.stringify({ f1: index }),
+      evaluation: JSON.stringify(found),
+    }
+    return send(key, 'POST', `/training/rounds/${round}/updates`, formOf(weights, fields, 'model.safetensors'))
+  }
+  return { world, admin, send, federation, keys, devices, model, submit }
+}
+
+type League = Awaited<ReturnType<typeof league>>
+
+/** A job of one round in which every device delivers, and evaluates the result. */
+const playJob = async ({ world, send, federation, keys, devices, submit }: League): Promise<[string, string]> => {
+  const started = await send(keys.acme, 'POST', '/training/jobs', {
+    model: 'scanner',
+    federation,
+    rounds: 1,
+    min_devices: devices.length,
+  })
+  expect(started).toMatchObject({ status: 201 })
+  await world.service.runDueTasks()
+  const jobId = started.body.id as string
+  const roundId = ((await send(keys.acme, 'GET', '/training/rounds/current')).body as Body).id as string
+  for (const [index, { key }] of devices.entries()) {
+    expect(await submit(key, roundId, index)).toMatchObject({ status: 201 })
+  }
+  await world.service.runDueTasks()
+  for (const [index, { key }] of devices.entries()) {
+    const body = { num_samples: 1, metrics: { accuracy: index / 100 } }
+    expect(await send(key, 'POST', `/training/rounds/${roundId}/evaluation`, body)).toMatchObject({ status: 201 })
+  }
+  await world.service.runDueTasks()
+  return [jobId, roundId]
+}
+
+const FIGURES = ['loss', 'accuracy', 'metrics', 'evaluation', 'global_evaluation'] as const
+
+/** The figures of the round in all responses that have them, which must agree. */
+const figuresFor = async ({ send }: League, key: string, [jobId, roundId]: readonly [string, string]) => {
+  const pick = (round: Body) => Object.fromEntries(FIGURES.map((name) => [name, round[name]]))
+  const status = pick((await send(key, 'GET', `/training/rounds/${roundId}/status`)).body)
+  const { rounds } = (await send(key, 'GET', `/training/jobs/${jobId}/rounds`)).body as { rounds: Body[] }
+  expect(pick(rounds[0]!)).toEqual(status)
+  const all = (await send(key, 'GET', '/training/rounds')).body as { rounds: Body[] }
+  expect(pick(all.rounds.find(({ id }) => id === roundId)!)).toEqual(status)
+  const { history } = (await send(key, 'GET', `/training/jobs/${jobId}`)).body as { history: Body[] }
+  expect({ ...pick(history[0]!), global_evaluation: status.global_evaluation }).toEqual(status)
+  return status
+}
+
+it('a member sees no figures of few devices of others in the rounds of a federation; who sees all organizations does', async () => {
+  const all = await league({ acme: 1, beta: 1 })
+  const ids = await playJob(all)
+  const accuracy = { mean: 0.005, median: 0.005, worst_tenth: 0, min: 0, max: 0.01, devices: 2 }
+  expect(await figuresFor(all, all.admin, ids)).toMatchObject({
+    loss: 0.5,
+    accuracy: 0.005,
+    metrics: { f1: { min: 0, max: 1 }, loss: { devices: 2 } },
+    evaluation: { devices: 2, metrics: { accuracy } },
+    global_evaluation: { devices: 2, metrics: { accuracy } },
+  })
+  for (const key of Object.values(all.keys)) {
+    expect(await figuresFor(all, key, ids)).toEqual({ loss: null, accuracy: null })
+  }
+  // Nor in the catalog: the round's model, and the version that it became.
+  const { body: round } = await all.send(all.keys.acme, 'GET', `/training/rounds/${ids[1]}/status`)
+  const made = await all.send(all.keys.acme, 'GET', `/models/${round.aggregated_model_id}`)
+  expect(made.body).toMatchObject({ loss: null, accuracy: null })
+  const { body: version } = await all.send(all.keys.acme, 'GET', `/models/${all.model}/versions/2`)
+  expect(version).toMatchObject({ trained_by: { metrics: {} } })
+})
+
+it('a member sees means over at least five devices of others, and nothing that is one device’s value', async () => {
+  const all = await league({ acme: 1, beta: 5 })
+  const ids = await playJob(all)
+  const withheld = { median: null, worst_tenth: null, min: null, max: null, devices: 6 }
+  const accuracy = { mean: expect.closeTo(0.025, 12), ...withheld }
+  expect(await figuresFor(all, all.keys.acme, ids)).toMatchObject({
+    loss: 2.5,
+    accuracy: expect.closeTo(0.025, 12),
+    metrics: { f1: { mean: 2.5, ...withheld }, loss: { mean: 2.5, ...withheld }, accuracy },
+    evaluation: { devices: 6, metrics: { accuracy } },
+    global_evaluation: { devices: 6, metrics: { accuracy } },
+  })
+  // By subtracting its own five devices, beta would know acme's.
+  expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
+})
+
+it('a member sees all figures of a round in which only its own devices took part', async () => {
+  const all = await league({ acme: 2, beta: 0 })
+  const ids = await playJob(all)
+  expect(await figuresFor(all, all.keys.acme, ids)).toMatchObject({
+    loss: 0.5,
+    metrics: { f1: { min: 0, max: 1 } },
+    evaluation: { devices: 2 },
+  })
+  expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
+  const { body: version } = await all.send(all.keys.acme, 'GET', `/models/${all.model}/versions/2`)
+  expect(version).toMatchObject({ trained_by: { metrics: { loss: 0.5 } } })
+})
+
+it('a device’s own words about its failure are for its own organization', async () => {
+  const { world, admin, send, federation, keys, devices } = await league({ acme: 1, beta: 1 })
+  const started = await send(keys.acme, 'POST', '/training/jobs', {
+    model: 'scanner',
+    federation,
+    min_devices: 1,
+    target_devices: 2,
+  })
+  const { body: round } = await send(keys.acme, 'GET', '/training/rounds/current')
+  for (const { key, org } of devices) {
+    const reason = `patient 4711 of ${org}`
+    await send(key, 'GET', `/training/rounds/${round.id}/plan`)
+    expect(await send(key, 'POST', `/training/rounds/${round.id}/failures`, { reason })).toMatchObject({ status: 200 })
+  }
+  await world.service.runDueTasks()
+  const reasons = async (key: string) => {
+    const { body } = await send(key, 'GET', `/training/rounds/${round.id}/participants`)
+    return (body.participants as Body[]).map(({ reason }) => reason)
+  }
+  const [ofAcme, ofBeta, hidden] = ['patient 4711 of acme', 'patient 4711 of beta', 'The device reported a failure.']
+  expect(await reasons(admin)).toEqual([ofAcme, ofBeta])
+  expect(await reasons(keys.acme)).toEqual([ofAcme, hidden])
+  expect(await reasons(keys.beta)).toEqual([hidden, ofBeta])
+  for (const key of [keys.acme, keys.beta, admin]) {
+    const { body } = await send(key, 'GET', `/training/rounds/${round.id}/status`)
+    expect([body.status, body.failure_reason]).toEqual([
+      'failed',
+      '2 of 2 devices failed: The device reported a failure (2)',
+    ])
+    const job = (await send(key, 'GET', `/training/jobs/${started.body.id}`)).body
+    expect(JSON.stringify(job)).not.toContain('4711')
+  }
+})

@@ -1,0 +1,44 @@
+// Why devices failed in a round: in the words of the service, or in the device's own.
+
+export const NOT_DELIVERED = 'Had not submitted an update when the round closed.'
+export const NOT_DELIVERED_IN_TIME = 'Had not submitted an update when the round timed out.'
+/** Why an asynchronous job lets go of a device whose update would be too stale. */
+export const TOO_OLD = 'The job continued without this device: its model is too old.'
+export const departed = (orgId: string): string => `'${orgId}' is no longer a member of the federation.`
+
+/** In place of a device's own words, which may contain anything, for other organizations. */
+const REPORTED = 'The device reported a failure.'
+const NOT_COMPLETED = 'The round could no longer be completed'
+/** Of a device in a round that could not reach min_devices; `why` may count the reasons of other devices. */
+export const notCompleted = (why: string): string => `${NOT_COMPLETED}: ${why}.`
+
+const OF_SERVICE = [
+  NOT_DELIVERED,
+  NOT_DELIVERED_IN_TIME,
+  TOO_OLD,
+  /^'[^']*' is no longer a member of the federation\.$/,
+  /^Did not fetch the plan within \d+ s\.$/,
+  /^(All \d+ requested rounds are|The requested round is) completed\.$/,
+  /^The training job was stopped\.$/,
+]
+
+/** A device's reason as other organizations may read it: not in the device's own words. `ofRound` is why the round failed. */
+export const reasonForOthers = (reason: string, ofRound: string | null): string => {
+  if (reason.startsWith(`${NOT_COMPLETED}: `)) return `${NOT_COMPLETED}.`
+  const isOfService =
+    reason === ofRound ||
+    OF_SERVICE.some((known) => (typeof known === 'string' ? known === reason : known.test(reason)))
+  return isOfService ? reason : REPORTED
+}
+
+/** The same for how often each reason occurs, the most common first. */
+export const countedForOthers = (
+  reasons: readonly { readonly reason: string; readonly count: number }[],
+): readonly { readonly reason: string; readonly count: number }[] => {
+  const counts = new Map<string, number>()
+  for (const { reason, count } of reasons) {
+    const shown = reasonForOthers(reason, null)
+    counts.set(shown, (counts.get(shown) ?? 0) + count)
+  }
+  return [...counts].map(([reason, count]) => ({ reason, count })).sort((a, b) => b.count - a.count)
+}

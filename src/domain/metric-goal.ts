@@ -1,0 +1,61 @@
+export const GOALS = ['minimize', 'maximize'] as const
+export type Goal = (typeof GOALS)[number]
+
+const LOWER_IS_BETTER = new Set(
+  (
+    'loss losses logloss mlogloss xent nll nloglik error errors merror err errs cost costs perplexity perplexities ppl entropy ' +
+    'crossentropy divergence kl kld jsd deviance regret hinge brier mse rmse nrmse msle rmsle mae mape smape mase wape wer cer eer ' +
+    'ece fid kid fpr fnr false latency latencies duration durations time times seconds second secs sec ms millis milliseconds minutes'
+  ).split(' '),
+)
+
+/** Only those that occur beside words for what is minimized, as in `error_detection_accuracy`: all others are maximized anyway. */
+const HIGHER_IS_BETTER = new Set(
+  (
+    'accuracy acc precision recall sensitivity specificity f auc auroc auprc roc iou dice ssim psnr bleu rouge meteor likelihood ' +
+    'correct hits reward return gain reduction improvement similarity correlation throughput speed fps qps'
+  ).split(' '),
+)
+
+/** What comes before one of these is what is measured: `time_to_accuracy` is a time. */
+const PREPOSITIONS = new Set('at between by for in of on over per to'.split(' '))
+const NEGATIONS = new Set(['neg', 'negative', 'minus'])
+/** Written together with the name of a metric in lower case, as in `valloss`. */
+const SPLIT = /^(?:train|training|val|valid|validation|test|eval|dev)(.+)$/
+
+/** `valLoss`, `val_loss`, `val/loss`, `VALLoss`, and `valloss` are the words `val` and `loss`. Digits separate words. */
+const wordsOf = (name: string): string[] =>
+  name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .split(/[^A-Za-z]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase())
+    .map((word) => {
+      const behind = SPLIT.exec(word)?.[1]
+      return behind !== undefined && LOWER_IS_BETTER.has(behind) ? behind : word
+    })
+
+/** By the last word that tells; null where none does. */
+const goalIn = (words: readonly string[]): Goal | null => {
+  const telling = words.findLast((word) => LOWER_IS_BETTER.has(word) || HIGHER_IS_BETTER.has(word))
+  if (telling === undefined) return null
+  const isMinimized = LOWER_IS_BETTER.has(telling)
+  // The negative of a loss, as scikit-learn's neg_log_loss, or of a likelihood; but not the precision of the negative class.
+  const isNegated = NEGATIONS.has(words[0]!) && (isMinimized || telling === 'likelihood')
+  return isMinimized === isNegated ? 'maximize' : 'minimize'
+}
+
+/** Returns which values of a metric are better, by its name: losses, errors, costs, and times are minimized, all others maximized. */
+export const goalOf = (name: string): Goal => {
+  const words = wordsOf(name)
+  const at = words.findIndex((word, index) => index > 0 && PREPOSITIONS.has(word))
+  const measured = at === -1 ? words : words.slice(0, at)
+  // What something is divided by says nothing: tokens_per_second.
+  const rest = at === -1 || words[at] === 'per' ? [] : words.slice(at + 1)
+  return goalIn(measured) ?? goalIn(rest) ?? 'maximize'
+}
+
+/** True if the first value of a metric is better than the second. */
+export const isBetter = (goal: Goal, value: number, than: number): boolean =>
+  goal === 'minimize' ? value < than : value > than

@@ -1,0 +1,16 @@
+/** Requests that are sent longer after the last input were not caused by the user. */
+const RECENT_MS = 60_000
+
+let lastInput = Date.now()
+
+for (const type of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchmove']) {
+  const note = (): void => {
+    lastInput = Date.now()
+  }
+  // Tests of the stream run without a window.
+  globalThis.addEventListener?.(type, note, { capture: true, passive: true })
+}
+
+/** The header for requests that a page sends by itself: they do not count as use of the session. */
+export const backgroundHeaders = (): Readonly<Record<string, string>> =>
+  Date.now() - lastInput > RECENT_MS ? { 'x-service-background': '1' } : {}

@@ -1,0 +1,224 @@
+import type { Page, Route } from 'playwright-core'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { openBrowser, PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
+import { createModel } from '../fleet-of-models.ts'
+import { formOf, startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+const signIn = async (page: Page, email: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Use email and password' }).click()
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+const focus = (page: Page): Promise<unknown> => page.evaluate(() => window.dispatchEvent(new Event('focus')))
+
+const fail = (route: Route): Promise<void> => route.abort()
+
+describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it.each([390, 900, 1440])(
+    '%i pixels wide shows every row of a long table, and the same ones after Back',
+    async (width) => {
+      const world = await startWorld({ webFolder })
+      const names = Array.from({ length: 450 }, (_, index) => `d${String(index).padStart(3, '0')}`)
+      for (let at = 0; at < names.length; at += 50)
+        await Promise.all(names.slice(at, at + 50).map((id) => world.register(id)))
+      const { page } = await openDashboard(world.baseUrl, '/devices')
+      await page.setViewportSize({ width, height: 800 })
+      await page.getByRole('link', { name: 'd000' }).waitFor()
+      const last = page.getByRole('link', { name: 'd449' })
+      await expect
+        .poll(async () => {
+          await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight))
+          return last.isVisible()
+        })
+        .toBe(true)
+      // Rows that are not in the page have a height, too.
+      const height = await page.evaluate(() => document.documentElement.scrollHeight)
+      expect(height).toBeGreaterThan(36 * 400)
+      await page.evaluate((place) => window.scrollTo(0, place), Math.round(height / 2))
+      const visible = () =>
+        page.evaluate(() =>
+          [...document.querySelectorAll('td a')]
+            .filter((link) => link.getBoundingClientRect().top > 100 && link.getBoundingClientRect().bottom < 700)
+            .map(({ textContent }) => textContent),
+        )
+      await expect.poll(async () => (await visible()).length).toBeGreaterThan(2)
+      const [, target] = await visible()
+      const place = await page.evaluate(() => window.scrollY)
+      await page.getByRole('link', { name: target! }).click()
+      await page.getByRole('heading', { name: target!, level: 1 }).waitFor()
+      await page.goBack()
+      await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(place)
+      expect(await visible()).toContain(target)
+    },
+  )
+
+  it('an invitation outlives a network failure and a reload, and says who is signed in', async () => {
+    const { world, byKey, join } = await startPeople({ webFolder })
+    await join('ada@acme.example')
+    const body = { email: 'bob@beta.example', role: 'admin', org_id: 'beta' }
+    const { link } = (await byKey('POST', '/team', body)).body as { link: string }
+    const { page, context } = await openDashboard(world.baseUrl)
+    await signIn(page, 'ada@acme.example')
+    await page.getByText('ada@acme.example · acme').waitFor()
+    await context.route('**/api/v1/invitations/read', fail)
+    const invited = await context.newPage()
+    await invited.goto(link)
+    await invited.getByText('The service does not respond.').waitFor()
+    await context.unroute('**/api/v1/invitations/read')
+    await invited.getByRole('button', { name: 'Try again' }).click()
+    await invited.getByRole('heading', { name: 'Join beta' }).waitFor()
+    await invited.reload()
+    await invited.getByText('You are signed in as ada@acme.example.').waitFor()
+    await invited.getByLabel('Password').fill(PASSWORD)
+    await invited.getByRole('button', { name: 'Join' }).click()
+    await invited.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    expect(await invited.getByLabel('Email').inputValue()).toBe('bob@beta.example')
+    // The other tab, whose session this ended, shows nothing of it.
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await invited.reload()
+    await invited.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+  })
+
+  it('says so when the record of an open dialog is gone', async () => {
+    const world = await startWorld({ webFolder })
+    const { key } = await world.register('d0')
+    const call = (method: string, path: string, body?: object) => world.request(method, `/api/v1${path}`, { key, body })
+    const { body } = await call('POST', '/team', { email: 'ada@example.org', role: 'viewer' })
+    const { page } = await openDashboard(world.baseUrl, '/organization')
+    await page.getByRole('button', { name: 'Set role of ada@example.org' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Set the role of ada@example.org' })
+    await dialog.getByLabel('Role').selectOption('member')
+    await call('DELETE', `/team/${(body as { id: string }).id}`)
+    // What was fetched within the last seconds is not fetched again.
+    await expect
+      .poll(async () => {
+        await focus(page)
+        return dialog.getByText('This is no longer on the page').count()
+      })
+      .toBe(1)
+    expect(await dialog.getByLabel('Role').inputValue()).toBe('member')
+    await dialog.getByRole('button', { name: 'Set role' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Nobody is on this team yet').waitFor()
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await page.getByRole('dialog').waitFor()
+    await page.goto(`${world.baseUrl}/organization/keys`)
+    await page.getByRole('button', { name: 'Create service key' }).click()
+    await page.evaluate(() => history.pushState(null, '', '/organization'))
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('sends only what was changed, and does not overwrite what somebody else changed', async () => {
+    const world = await startWorld({ webFolder })
+    const { key } = await world.register('d0')
+    await createModel(world, key, 'm', ['1.0.0'])
+    const call = (method: string, path: string, body?: object) => world.request(method, `/api/v1${path}`, { key, body })
+    const { page, visit } = await openDashboard(world.baseUrl, '/organization')
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Change sign-in policy' }).click()
+    await call('PATCH', '/team/policy', { session_hours: 9 })
+    await focus(page)
+    await dialog.getByLabel('Must have a second factor').selectOption('all')
+    await dialog.getByRole('button', { name: 'Change' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await call('GET', '/team/policy')).body).toMatchObject({ session_hours: 9, require_mfa: 'all' })
+
+    await call('PUT', '/models/m/policy', { enabled: true, canary_percentage: 10 })
+    await visit('/delivery/policies/m')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await dialog.getByLabel('Canary').fill('20')
+    await world.advance(60)
+    await call('PUT', '/models/m/policy', { enabled: false, canary_percentage: 10 })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('Somebody changed the policy after you opened this dialog, so nothing was saved.').waitFor()
+    expect((await call('GET', '/models/m/policy')).body).toMatchObject({ enabled: false, canary_percentage: 10 })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await dialog.getByLabel('Canary').fill('20')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await call('GET', '/models/m/policy')).body).toMatchObject({ enabled: false, canary_percentage: 20 })
+  })
+
+  it('recovers from a network failure, says it in its own words, and works where the browser has no network', async () => {
+    const world = await startWorld({ webFolder })
+    const { key } = await world.register('d0')
+    await createModel(world, key, 'm', ['1.0.0'])
+    const { page, visit } = await openDashboard(world.baseUrl, '/organization/audit')
+    const verify = page.getByRole('button', { name: 'Verify' })
+    await page.route('**/api/v1/audit/verify', fail)
+    await verify.click()
+    await page.getByText('The service does not respond. Try again in a moment.').waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.unroute('**/api/v1/audit/verify')
+    await verify.click()
+    await page.getByText('Every entry fits the one before it.').waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+
+    await page.evaluate(() => window.dispatchEvent(new Event('offline')))
+    await visit('/models')
+    await page.getByRole('link', { name: 'm', exact: true }).click()
+    await page.route('**/rollouts/dry-run', fail)
+    await page.getByRole('button', { name: 'Deploy 1.0.0' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('this page retries automatically').waitFor()
+    await page.unroute('**/rollouts/dry-run')
+    await dialog.getByText(/Reaches 1 device/).waitFor()
+    await dialog.getByRole('alert').waitFor({ state: 'detached' })
+  })
+
+  it('lets people choose from all models', async () => {
+    const world = await startWorld({ webFolder })
+    const { key } = await world.register('d0')
+    for (let index = 0; index < 120; index++) {
+      const made = await world.request('POST', '/api/v1/models', { key, body: { name: `model-${index}` } })
+      expect(made.status).toBe(201)
+    }
+    const { page } = await openDashboard(world.baseUrl, '/delivery/policies')
+    const models = page.getByLabel('Set a policy for a model')
+    await expect.poll(() => models.locator('option').count()).toBe(121)
+    await models.selectOption({ label: 'model-0' })
+    await page.getByRole('heading', { name: 'Policy for model-0' }).waitFor()
+  })
+
+  it('a rollout that waits for approval offers no start, and its requester cannot approve it', async () => {
+    const { world, byKey, join } = await startPeople({ webFolder })
+    await byKey('POST', '/orgs', { name: 'acme' })
+    for (const name of ['ada', 'bob']) await join(`${name}@acme.example`)
+    const ada = openBrowser(world, 'ada')
+    await ada.signIn('ada@acme.example')
+    await ada.call('PATCH', '/orgs/acme/settings', { require_approval: true })
+    const model = (await ada.call('POST', '/models', { name: 'm' })).body.id as string
+    await byKey('POST', `/models/${model}/versions/upload`, formOf(Uint8Array.of(1, 2), { version: '1.0.0' }))
+    await byKey('POST', '/devices/register', { device_id: 'd0', org_id: 'acme' })
+    const made = await ada.call('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 10 })
+    expect(made).toMatchObject({ status: 201, body: { status: 'pending' } })
+
+    const { page } = await openDashboard(world.baseUrl, '/delivery')
+    await signIn(page, 'ada@acme.example')
+    const row = page.getByRole('row').filter({ hasText: 'm 1.0.0' })
+    await row.getByText('0%, target 100%').waitFor()
+    expect(await row.getByRole('cell').last().textContent()).toBe('–')
+    await row.getByRole('link', { name: 'm 1.0.0' }).click()
+    await page.getByRole('link', { name: 'Waiting for approval' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Start' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Waiting for approval' }).click()
+    await page.getByRole('button', { name: /^Withdraw: / }).waitFor()
+    expect(await page.getByRole('button', { name: /^Approve: / }).count()).toBe(0)
+  })
+})

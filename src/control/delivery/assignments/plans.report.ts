@@ -34,7 +34,7 @@ export const createPlansReport = () => ({
 
   /**
    * Returns the uploads that these targets name, by `targetKey`. The number decides. Without it, a version's own label takes
-   * precedence over the `n.0.0` of another, which only models of earlier releases can have both.
+   * precedence over the `n.0.0` of another one; only models of earlier releases can have both.
    */
   async offers(db: Executor, targets: readonly Target[]): Promise<Map<string, Offer>> {
     const { rows } = await sql<{

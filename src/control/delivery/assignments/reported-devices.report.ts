@@ -30,8 +30,8 @@ export interface ReportOfDevice extends Omit<StoredReport, 'deviceId'> {
 /** The devices that a plan reaches, with their reports on it. */
 export const createReportedDevicesReport = () => ({
   /**
-   * True if some device runs the plan's version, and so does every device that has reported or was heard from since. Fast
-   * while many are missing: the first one decides.
+   * True if some device runs the plan's version, and so does every device that has reported or was heard from since. Stops
+   * at the first one that does not, so it is fast while many do not.
    */
   async allRun(
     db: Executor,

@@ -72,7 +72,7 @@ export const createDeploymentTargets = (parts: {
   }
 }
 
-/** Picks one device per name: if an unbound key sees several, that of the model's organization, otherwise of none. */
+/** Picks one device per name: if an unbound key sees several, the one of the model's organization or of none. */
 const meant = (named: readonly Candidate[], near: string | null): readonly Candidate[] => {
   const byName = new Map<string, Candidate[]>()
   for (const device of named) byName.set(device.deviceId, [...(byName.get(device.deviceId) ?? []), device])

@@ -89,7 +89,7 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     },
   )
 
-  // The QR code is this address, because a phone's camera opens addresses.
+  // The QR code contains this address, because a phone's camera opens addresses.
   app.get(
     '/pair',
     { schema: { hide: true }, config: { access: 'public' } satisfies RouteConfig },

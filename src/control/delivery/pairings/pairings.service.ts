@@ -104,7 +104,7 @@ const createClaims = ({ devices, now }: Parts) => {
 
 /**
  * Pairing sessions: an operator creates a code that is valid for five minutes; a device enters it once, and gets its key and
- * the model. The deployment has the pairing's id, so that there can be only one, and a crash in between is recovered from.
+ * the model. The deployment has the pairing's id, so that there can be only one, even after a crash in between.
  */
 export const createPairingsService = (parts: Parts) => {
   const { database, store, deployments, now, newId } = parts

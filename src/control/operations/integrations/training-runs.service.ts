@@ -28,7 +28,7 @@ export const createTrainingRuns = (parts: {
 }) => {
   const { database, deliveryStore, work, models, shownRounds, now } = parts
 
-  /** The page without what the organization may not see of the devices of others in a federation. */
+  /** Returns the page without figures of other organizations' devices that the organization may not see. */
   const shownTo = async (orgId: string | null, page: readonly MeasuredRound[]): Promise<MeasuredRound[]> => {
     const shown = await shownRounds.ofOrg(
       orgId,

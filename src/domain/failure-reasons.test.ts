@@ -23,17 +23,17 @@ it.each([
 })
 
 it.each(['patient 4711', 'Did not fetch the plan within 30 s. patient 4711', ''])(
-  "a device's own words are not: %s",
+  "a device's own description is not shown to them: %s",
   (reason) => expect(reasonForOthers(reason, null)).toBe('The device reported a failure.'),
 )
 
-it('nor are those of others that ended the round', () => {
+it("nor are other devices' descriptions that ended the round", () => {
   expect(reasonForOthers(notCompleted('2 of 2 devices failed: patient 4711 (2)'), null)).toBe(
     'The round could no longer be completed.',
   )
 })
 
-it('counts all that devices said as one reason', () => {
+it('counts all descriptions by devices as one reason', () => {
   const reasons = [
     { reason: 'patient 4711', count: 2 },
     { reason: NOT_DELIVERED_IN_TIME, count: 3 },

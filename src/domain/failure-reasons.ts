@@ -1,15 +1,15 @@
-// Why devices failed in a round: in the words of the service, or in the device's own.
+// Reasons why devices failed in a round, either from the service or from the device itself.
 
 export const NOT_DELIVERED = 'Had not submitted an update when the round closed.'
 export const NOT_DELIVERED_IN_TIME = 'Had not submitted an update when the round timed out.'
-/** Why an asynchronous job lets go of a device whose update would be too stale. */
+/** Why an asynchronous job drops a device whose update would be too stale. */
 export const TOO_OLD = 'The job continued without this device: its model is too old.'
 export const departed = (orgId: string): string => `'${orgId}' is no longer a member of the federation.`
 
-/** In place of a device's own words, which may contain anything, for other organizations. */
+/** Shown to other organizations instead of a device's own description, which may contain anything. */
 const REPORTED = 'The device reported a failure.'
 const NOT_COMPLETED = 'The round could no longer be completed'
-/** Of a device in a round that could not reach min_devices; `why` may count the reasons of other devices. */
+/** For a device in a round that could not reach min_devices; `why` may contain the reasons of other devices. */
 export const notCompleted = (why: string): string => `${NOT_COMPLETED}: ${why}.`
 
 const OF_SERVICE = [
@@ -22,7 +22,7 @@ const OF_SERVICE = [
   /^The training job was stopped\.$/,
 ]
 
-/** A device's reason as other organizations may read it: not in the device's own words. `ofRound` is why the round failed. */
+/** A device's reason as other organizations see it, without its own description. `ofRound` is why the round failed. */
 export const reasonForOthers = (reason: string, ofRound: string | null): string => {
   if (reason.startsWith(`${NOT_COMPLETED}: `)) return `${NOT_COMPLETED}.`
   const isOfService =
@@ -31,7 +31,7 @@ export const reasonForOthers = (reason: string, ofRound: string | null): string 
   return isOfService ? reason : REPORTED
 }
 
-/** The same for how often each reason occurs, the most common first. */
+/** Does the same for reasons with counts; sorts them by count, highest first. */
 export const countedForOthers = (
   reasons: readonly { readonly reason: string; readonly count: number }[],
 ): readonly { readonly reason: string; readonly count: number }[] => {

@@ -9,7 +9,7 @@ const LOWER_IS_BETTER = new Set(
   ).split(' '),
 )
 
-/** Only those that occur beside words for what is minimized, as in `error_detection_accuracy`: all others are maximized anyway. */
+/** Only words that occur together with a minimized word, as in `error_detection_accuracy`: others are maximized by default. */
 const HIGHER_IS_BETTER = new Set(
   (
     'accuracy acc precision recall sensitivity specificity f auc auroc auprc roc iou dice ssim psnr bleu rouge meteor likelihood ' +
@@ -17,10 +17,10 @@ const HIGHER_IS_BETTER = new Set(
   ).split(' '),
 )
 
-/** What comes before one of these is what is measured: `time_to_accuracy` is a time. */
+/** The words before a preposition name what is measured: `time_to_accuracy` is a time. */
 const PREPOSITIONS = new Set('at between by for in of on over per to'.split(' '))
 const NEGATIONS = new Set(['neg', 'negative', 'minus'])
-/** Written together with the name of a metric in lower case, as in `valloss`. */
+/** Prefixes that are joined to a metric's name in lower case, as in `valloss`. */
 const SPLIT = /^(?:train|training|val|valid|validation|test|eval|dev)(.+)$/
 
 /** `valLoss`, `val_loss`, `val/loss`, `VALLoss`, and `valloss` are the words `val` and `loss`. Digits separate words. */
@@ -36,7 +36,7 @@ const wordsOf = (name: string): string[] =>
       return behind !== undefined && LOWER_IS_BETTER.has(behind) ? behind : word
     })
 
-/** By the last word that tells; null where none does. */
+/** Determines the goal from the last known word; null if there is none. */
 const goalIn = (words: readonly string[]): Goal | null => {
   const telling = words.findLast((word) => LOWER_IS_BETTER.has(word) || HIGHER_IS_BETTER.has(word))
   if (telling === undefined) return null
@@ -46,12 +46,12 @@ const goalIn = (words: readonly string[]): Goal | null => {
   return isMinimized === isNegated ? 'maximize' : 'minimize'
 }
 
-/** Returns which values of a metric are better, by its name: losses, errors, costs, and times are minimized, all others maximized. */
+/** Infers from a metric's name which values are better: losses, errors, costs, and times are minimized, others maximized. */
 export const goalOf = (name: string): Goal => {
   const words = wordsOf(name)
   const at = words.findIndex((word, index) => index > 0 && PREPOSITIONS.has(word))
   const measured = at === -1 ? words : words.slice(0, at)
-  // What something is divided by says nothing: tokens_per_second.
+  // The words after `per`, as in tokens_per_second, do not matter.
   const rest = at === -1 || words[at] === 'per' ? [] : words.slice(at + 1)
   return goalIn(measured) ?? goalIn(rest) ?? 'maximize'
 }

@@ -31,8 +31,8 @@ const VERB: Readonly<Record<JobEvent, string>> = {
 
 /** Advice on what to do instead. */
 const ADVICE: Readonly<Partial<Record<JobStatus, Readonly<Partial<Record<JobEvent, string>>>>>> = {
-  pending: { resume: ' It goes on by itself.', extend: ' Wait until it is completed.' },
-  running: { resume: ' It goes on by itself.', extend: ' Wait until it is completed.' },
+  pending: { resume: ' It continues by itself.', extend: ' Wait until it is completed.' },
+  running: { resume: ' It continues by itself.', extend: ' Wait until it is completed.' },
   completed: { resume: ' Extend it by more rounds.' },
   failed: { extend: ' Resume it; that may be for more rounds than it had left.' },
   stopped: { extend: ' Resume it; that may be for more rounds than it had left.' },

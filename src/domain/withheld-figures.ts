@@ -1,12 +1,12 @@
 import type { Evaluation, MetricSummaries, MetricSummary } from './metrics.ts'
 
-/** Figures of fewer devices are not shown to other organizations: they would say too much of each device. */
+/** Figures of fewer devices are not shown to other organizations: they would reveal too much about each device. */
 export const MIN_GROUP_SIZE = 5
 
-/** The worst tenth of fewer devices than this, in units of the minimum, is a group that is too small itself. */
+/** With fewer than this many times the minimum, the worst tenth is itself too small a group. */
 const SAFE_FACTOR = 10
 
-/** A metric as an organization may see it; null: withheld. */
+/** A metric as an organization may see it; withheld values are null. */
 export interface ShownSummary extends Pick<MetricSummary, 'mean' | 'devices'> {
   readonly median: number | null
   readonly worstTenth: number | null
@@ -20,9 +20,9 @@ export interface ShownEvaluation extends Omit<Evaluation, 'metrics'> {
   readonly metrics: ShownSummaries
 }
 
-/** Whose devices reported what is summarized, as one organization sees it. */
+/** How many devices reported the figures, from one organization's point of view. */
 export interface Sources {
-  /** All devices, and those of the organization. */
+  /** The number of all devices; `own` is how many belong to the organization. */
   readonly all: number
   readonly own: number
   /** The minimum group size. */
@@ -30,13 +30,13 @@ export interface Sources {
 }
 
 /**
- * True if a mean over so many of the devices may be shown: all are the organization's own, or at least the minimum number of them
- * is not, so that nobody learns the figures of fewer by subtracting their own.
+ * True if a mean over this many devices may be shown: either all are the organization's own, or at least the minimum number are
+ * not. Otherwise the organization could learn the figures of a smaller group by subtracting its own.
  */
 export const mayShow = ({ all, own, fewest }: Sources, devices: number): boolean =>
   own >= all || devices - own >= fewest
 
-/** Omits the metrics that too few other devices reported. What could be one device's value is withheld. */
+/** Omits metrics that too few other devices reported, and withholds figures that could be a single device's value. */
 export const shownSummaries = (summaries: MetricSummaries, sources: Sources): ShownSummaries => {
   const { all, own, fewest } = sources
   if (own >= all) return summaries
@@ -50,7 +50,7 @@ export const shownSummaries = (summaries: MetricSummaries, sources: Sources): Sh
   )
 }
 
-/** The same for an evaluation; null where nothing of it may be shown. */
+/** The same for an evaluation; null if none of it may be shown. */
 export const shownEvaluation = (evaluation: Evaluation, sources: Sources): ShownEvaluation | null => {
   const metrics = shownSummaries(evaluation.metrics, sources)
   return Object.keys(metrics).length === 0 ? null : { ...evaluation, metrics }

@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
   })
 
   it.each([390, 900, 1440])(
-    '%i pixels wide shows every row of a long table, and the same ones after Back',
+    '%i pixels wide shows every row of a long table, and the same rows after going back',
     async (width) => {
       const world = await startWorld({ webFolder })
       const names = Array.from({ length: 450 }, (_, index) => `d${String(index).padStart(3, '0')}`)
@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
           return last.isVisible()
         })
         .toBe(true)
-      // Rows that are not in the page have a height, too.
+      // Rows outside the viewport take up height too.
       const height = await page.evaluate(() => document.documentElement.scrollHeight)
       expect(height).toBeGreaterThan(36 * 400)
       await page.evaluate((place) => window.scrollTo(0, place), Math.round(height / 2))
@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     },
   )
 
-  it('an invitation outlives a network failure and a reload, and says who is signed in', async () => {
+  it('an invitation survives a network failure and a reload, and shows who is signed in', async () => {
     const { world, byKey, join } = await startPeople({ webFolder })
     await join('ada@acme.example')
     const body = { email: 'bob@beta.example', role: 'admin', org_id: 'beta' }
@@ -87,13 +87,13 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await invited.getByRole('button', { name: 'Join' }).click()
     await invited.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
     expect(await invited.getByLabel('Email').inputValue()).toBe('bob@beta.example')
-    // The other tab, whose session this ended, shows nothing of it.
+    // The other tab no longer shows anything of the session that this ended.
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
     await invited.reload()
     await invited.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
   })
 
-  it('says so when the record of an open dialog is gone', async () => {
+  it('says so if the record of an open dialog is gone', async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     const call = (method: string, path: string, body?: object) => world.request(method, `/api/v1${path}`, { key, body })
@@ -103,7 +103,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     const dialog = page.getByRole('dialog', { name: 'Set the role of ada@example.org' })
     await dialog.getByLabel('Role').selectOption('member')
     await call('DELETE', `/team/${(body as { id: string }).id}`)
-    // What was fetched within the last seconds is not fetched again.
+    // Data fetched within the last few seconds is not fetched again.
     await expect
       .poll(async () => {
         await focus(page)
@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
-  it('sends only what was changed, and does not overwrite what somebody else changed', async () => {
+  it("sends only changed fields, and does not overwrite another user's changes", async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     await createModel(world, key, 'm', ['1.0.0'])
@@ -155,7 +155,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     expect((await call('GET', '/models/m/policy')).body).toMatchObject({ enabled: false, canary_percentage: 20 })
   })
 
-  it('recovers from a network failure, says it in its own words, and works where the browser has no network', async () => {
+  it('recovers from a network failure, explains it in plain words, and works even if the browser reports no network', async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     await createModel(world, key, 'm', ['1.0.0'])
@@ -182,7 +182,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await dialog.getByRole('alert').waitFor({ state: 'detached' })
   })
 
-  it('lets people choose from all models', async () => {
+  it('offers all models for selection', async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     for (let index = 0; index < 120; index++) {
@@ -196,7 +196,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await page.getByRole('heading', { name: 'Policy for model-0' }).waitFor()
   })
 
-  it('a rollout that waits for approval offers no start, and its requester cannot approve it', async () => {
+  it('a rollout that waits for approval cannot be started, nor approved by its requester', async () => {
     const { world, byKey, join } = await startPeople({ webFolder })
     await byKey('POST', '/orgs', { name: 'acme' })
     for (const name of ['ada', 'bob']) await join(`${name}@acme.example`)

@@ -19,7 +19,7 @@ const signIn = async (page: Page, email: string): Promise<void> => {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** As when somebody returns to the tab. */
+/** Simulates a user returning to the tab. */
 const focus = (page: Page): Promise<unknown> => page.evaluate(() => window.dispatchEvent(new Event('focus')))
 
 describe.skipIf(!hasBrowser())('a session that changes under an open page', () => {
@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     webFolder = await buildDashboard()
   })
 
-  it('of another organization is shown in every tab, and nothing of the one before', async () => {
+  it('of another organization is shown in every tab, without anything from the previous one', async () => {
     const { world, join } = await startPeople({ webFolder })
     await join('ada@acme.example')
     await join('bob@beta.example', 'admin', 'beta')
@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await page.getByRole('heading', { name: 'Team of beta' }).waitFor()
     await page.getByText('bob@beta.example · beta').waitFor()
 
-    // Of this change, no tab is told.
+    // No tab is notified of this change.
     const ada = { email: 'ada@acme.example', password: PASSWORD }
     const answer = await context.request.post(`${world.baseUrl}/api/v1/session`, {
       data: ada,
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     expect(await page.getByText('beta').count()).toBe(0)
   })
 
-  it('that ends or must be confirmed is continued over the page: forms and a key shown once are still there', async () => {
+  it('that ends or must be confirmed is continued over the page, which keeps its forms and a key shown once', async () => {
     const { world, byKey, join } = await startPeople({ webFolder })
     await join('ada@acme.example')
     const { page } = await openDashboard(world.baseUrl, '/organization/keys')
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await page.getByRole('cell', { name: 'ci', exact: true }).waitFor()
   })
 
-  it('recovery codes stay until they are saved, whatever is fetched meanwhile', async () => {
+  it('recovery codes stay until they are saved, whatever is fetched in the meantime', async () => {
     const { world, join } = await startPeople({ webFolder })
     await join('ada@acme.example')
     const { page } = await openDashboard(world.baseUrl, '/organization/account')
@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await name.fill('   ')
     await page.getByRole('button', { name: 'Add a passkey' }).click()
     const wrong = await name.evaluate((field: HTMLInputElement) => field.validationMessage)
-    expect([wrong, passkeys]).toEqual(['Enter something else than spaces.', 0])
+    expect([wrong, passkeys]).toEqual(['Enter more than spaces.', 0])
     await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
     const secret = await page.locator('code').first().textContent()
     const epoch = Math.floor(world.now().getTime() / 1000)
@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     const codes = page.getByRole('dialog', { name: 'Your recovery codes' })
     await codes.waitFor()
     await world.advance(11 * 60)
-    // What was fetched within the last seconds is not fetched again.
+    // Data fetched within the last few seconds is not fetched again.
     const confirmation = page.getByRole('button', { name: 'Confirm it’s you to change it' })
     await expect
       .poll(async () => {
@@ -140,7 +140,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await cover.waitFor({ state: 'detached' })
   })
 
-  it('a changed role reaches an open page', async () => {
+  it('a changed role takes effect on an open page', async () => {
     const { world, join } = await startPeople({ webFolder })
     const id = await join('vic@acme.example', 'viewer')
     const { page } = await openDashboard(world.baseUrl, '/training')
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await expect.poll(() => training.isDisabled()).toBe(false)
   })
 
-  it('requests without recent input say that they are not use of the session', async () => {
+  it('requests without recent input declare that they do not count as activity in the session', async () => {
     const { world, join } = await startPeople({ webFolder })
     await join('ada@acme.example')
     const { page, context } = await openDashboard(world.baseUrl)
@@ -176,7 +176,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     expect(await asked()).toBeUndefined()
   })
 
-  it('the identity provider leads back to the page that was left, and asks nobody for a password they do not have', async () => {
+  it('the identity provider returns to the original page, and users without a password are not asked for one', async () => {
     const provider = await startProvider()
     const { world, byKey } = await startPeople({ webFolder, config: { oidc: provider.settings } })
     await provider.open(world.baseUrl)

@@ -1,14 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { parseNames } from '../inference/inference-options.ts'
 import { jsonOption, wholeAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { CheckOptions } from './check.ts'
-
-const parseShape = (text: string): readonly number[] => {
-  const sizes = text.split(',').map((size) => (size.trim() === '' ? Number.NaN : Number(size)))
-  if (sizes.length <= 8 && sizes.every((size) => Number.isInteger(size) && size >= 1 && size < 2 ** 31)) return sizes
-  throw new InvalidArgumentError('It must be up to 8 whole numbers from 1, such as 1,3,224,224.')
-}
+import { parseShape } from './parse-shape.ts'
 
 const NOTES = `
 Speeds are estimated from memory bandwidth and processor throughput. "this" is this machine; its bandwidth is measured.

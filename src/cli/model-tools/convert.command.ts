@@ -2,11 +2,9 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { apiBaseOption, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { ConvertOptions } from './convert-options.ts'
+import { parseShape } from './parse-shape.ts'
 
 const FORMATS = ['onnx', 'coreml', 'tflite', 'gguf']
-
-const MAX_AXES = 8
-const MAX_SIZE = 2 ** 31
 
 export const parseFormats = (text: string): readonly string[] => {
   const names = text.split(',').map((name) => name.trim())
@@ -17,13 +15,6 @@ export const parseFormats = (text: string): readonly string[] => {
     )
   }
   return [...new Set(names)]
-}
-
-const parseShape = (text: string): readonly number[] => {
-  const sizes = text.split(',').map((size) => (size.trim() === '' ? Number.NaN : Number(size)))
-  if (sizes.length <= MAX_AXES && sizes.every((size) => Number.isInteger(size) && size >= 1 && size < MAX_SIZE))
-    return sizes
-  throw new InvalidArgumentError(`It must be up to ${MAX_AXES} whole numbers from 1, such as 1,3,224,224.`)
 }
 
 const NOTES = `

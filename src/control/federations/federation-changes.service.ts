@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/open.ts'
 import type { ControlEventBus } from '../events.ts'
 import type { MembersStore } from './members.store.ts'
 
-/** Tells those who see a federation, and `also`, that it has changed: inside the transaction that changes it. */
+/** Publishes that a federation has changed, in the same transaction, to the organizations that see it and to `also`. */
 export const createFederationChanges =
   (events: Pick<ControlEventBus, 'publish'>, members: Pick<MembersStore, 'orgs'>) =>
   async (tx: Executor, federationId: string, also: readonly string[] = []): Promise<void> => {

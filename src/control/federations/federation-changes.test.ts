@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { openStream, type ReceivedStream } from '../operations/events/events.fixture.ts'
 import { openLeague } from './federation.fixture.ts'
 
-it('who sees a federation is told of each change, also of the one that ends it for them; others are told nothing', async () => {
+it('organizations that see a federation are notified of each change, including the one that removes them; others are not', async () => {
   const { world, admin, send, keyOf, found } = await openLeague()
   const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
   const id = await found()

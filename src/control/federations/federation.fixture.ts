@@ -3,7 +3,7 @@ import { startWorld, type WorldOptions } from '../../../test/world.ts'
 
 const SCOPES = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
 
-/** A service under token enrollment, with a key for every organization that a test names. */
+/** A service with token enrollment, and helpers that create keys of organizations and federations. */
 export const openLeague = async (options: WorldOptions = {}) => {
   const world = await startWorld({ ...options, config: { enrollment: 'token', ...options.config } })
   const admin = world.service.firstAdminKey!
@@ -12,14 +12,14 @@ export const openLeague = async (options: WorldOptions = {}) => {
     return { status: answer.status, body: answer.body as Record<string, unknown> }
   }
 
-  /** A key that is bound to the organization. */
+  /** Creates a key that is bound to the organization. */
   const keyOf = async (orgId: string, scopes: readonly string[] = SCOPES): Promise<string> => {
     const { status, body } = await send(admin, 'POST', '/keys', { name: orgId, scopes, org_id: orgId })
     expect(status).toBe(201)
     return body.api_key as string
   }
 
-  /** A federation of `acme`, with these organizations as active members. */
+  /** Creates a federation of `acme` with these organizations as active members. */
   const found = async (members: readonly string[] = [], name = 'league'): Promise<string> => {
     const made = await send(admin, 'POST', '/federations', { name, org_id: 'acme' })
     expect(made.status).toBe(201)
@@ -36,7 +36,7 @@ export const openLeague = async (options: WorldOptions = {}) => {
 export const nowhere = '00000000-0000-4000-8000-000000000000'
 export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 
-/** The response to a caller that may not see what it asks for. */
+/** The response to a caller that may not see the requested object. */
 export const missing = (what: string, id: string, place = '') => ({
   status: 404,
   body: {

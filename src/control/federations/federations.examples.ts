@@ -37,7 +37,7 @@ const sharedModel = {
   latest_version: 2,
   shared_at: times.started,
 }
-/** As the service computes it: one round with noise 1.1 and sample rate 0.01 is spent. */
+/** As computed by the service: one round with noise 1.1 and sample rate 0.01 is spent. */
 const spent = 0.1426
 const noise = { target_epsilon: 8, target_delta: 1e-5, sample_rate: 0.01, num_steps: 100, current_epsilon: spent }
 

@@ -83,7 +83,7 @@ export const federationsRoutes = (
     async (request) => present(await federations.get(callerOf(request), request.params.federation_id)),
   )
 
-  /** What does not exist is 404 before anything else; then ownership, where a route needs it. */
+  /** Returns 404 for what does not exist before any other check; `owned` then checks ownership, for routes that need it. */
   const visible: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
     await federations.get(callerOf(request), (request.params as { federation_id: string }).federation_id)
   }

@@ -13,7 +13,7 @@ export interface Page {
   readonly offset: number
 }
 
-/** Federations: organizations that train together, share models and have a privacy budget in common. */
+/** Federations: organizations that train together, share models, and have a common privacy budget. */
 export const createFederationsService = (parts: {
   readonly database: Database
   readonly store: FederationsStore
@@ -23,21 +23,21 @@ export const createFederationsService = (parts: {
 }) => {
   const { database, store, members, now, newId } = parts
 
-  /** not_found when there is none that the caller may see: a bound key sees those it is a member of or invited to. */
+  /** @throws not_found if the caller cannot see it: a bound key sees those that it is a member of or invited to */
   const get = async (caller: Caller, id: string): Promise<ListedFederation> => {
     const found = isUuid(id) ? await store.find(database.sql, id, caller.orgId) : null
     if (found === null || (caller.orgId !== null && found.membership === null)) throw notFound('Federation', id)
     return found
   }
 
-  /** As `get`, for what only active members may see. */
+  /** Like `get`, but only for active members. */
   const getAsMember = async (caller: Caller, id: string): Promise<StoredFederation> => {
     const { federation, membership } = await get(caller, id)
     if (caller.orgId !== null && membership?.status !== 'active') throw notYetActive(caller.orgId, federation)
     return federation
   }
 
-  /** What only the owner may do. Others who know the id get forbidden; only members learn more. */
+  /** Like `get`, but only for the owner. Callers that know only the id get forbidden; only members learn more. */
   const getAsOwner = async (caller: Caller, id: string): Promise<StoredFederation> => {
     const found = isUuid(id) ? await store.find(database.sql, id, caller.orgId) : null
     if (found === null) throw notFound('Federation', id)
@@ -75,7 +75,7 @@ export const createFederationsService = (parts: {
       return { federation, membership: { role: 'owner', status: 'active' } }
     },
 
-    /** With an organization: those it is a member of or invited to. A bound key asks for its own. */
+    /** With an organization, only federations that it is a member of or invited to; this is the default for a bound key. */
     async list(
       caller: Caller,
       query: { readonly orgId: string | undefined; readonly name: string | undefined },
@@ -86,7 +86,7 @@ export const createFederationsService = (parts: {
       return store.list(database.sql, { orgId: orgId ?? caller.orgId, name }, page)
     },
 
-    /** The organizations whose devices take part. */
+    /** The organizations that are active members. */
     activeOrgs: (db: Executor, federationId: string): Promise<string[]> => members.activeOrgs(db, federationId),
   }
 }

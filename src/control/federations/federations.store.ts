@@ -11,7 +11,7 @@ export interface StoredFederation {
   readonly name: string
   readonly description: string
   readonly status: 'active'
-  /** Active members, the owner among them. */
+  /** Active members, including the owner. */
   readonly memberCount: number
   readonly createdAt: Date
 }
@@ -24,7 +24,7 @@ export interface Membership {
   readonly status: MemberStatus
 }
 
-/** A federation with what the organization that was asked for is in it; null when it is nothing. */
+/** A federation with the requested organization's membership; null if it has none. */
 export interface ListedFederation {
   readonly federation: StoredFederation
   readonly membership: Membership | null
@@ -32,14 +32,14 @@ export interface ListedFederation {
 
 type Row = Selectable<FederationRow> & { members: number; role: Role | null; member_status: MemberStatus | null }
 
-/** `orgId`: whose membership is read along. */
+/** Also reads the membership of `orgId`. */
 const select = (orgId: string | null) => sql`
   select f.*, own.role, own.status as member_status,
     (select count(*) from federation_members m where m.federation_id = f.id and m.status = 'active') as members
   from federations f left join federation_members own on own.federation_id = f.id and own.org_id = ${orgId}::text`
 
 export const createFederationsStore = () => ({
-  /** With its owner as the first member. */
+  /** Inserts the federation with its owner as the first member. */
   async insert(tx: Executor, federation: StoredFederation): Promise<void> {
     const { id, orgId, name, description, status, createdAt } = federation
     await tx
@@ -68,7 +68,7 @@ export const createFederationsStore = () => ({
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
-  /** Newest first. With an organization: those that it is a member of or invited to. */
+  /** Newest first. With an organization, only federations that it is a member of or invited to. */
   async list(
     db: Executor,
     filter: { readonly orgId: string | null; readonly name: string | undefined },

@@ -4,7 +4,7 @@ import { missing, nowhere, openLeague, refused, uuid } from './federation.fixtur
 const at = '2026-01-01T00:00:00.000Z'
 
 describe('a federation', () => {
-  it('is founded by its owner, read and listed, newest first', async () => {
+  it('is created by its owner, read, and listed, newest first', async () => {
     const { world, send, keyOf } = await openLeague()
     const acme = await keyOf('acme')
     const made = await send(acme, 'POST', '/federations', { name: 'hospitals', org_id: 'acme', description: 'all' })
@@ -38,7 +38,7 @@ describe('a federation', () => {
     })
   })
 
-  it('has a name of its own among those of its owner', async () => {
+  it("has a name that is unique among its owner's federations", async () => {
     const { send, keyOf, admin } = await openLeague()
     const acme = await keyOf('acme')
     await send(acme, 'POST', '/federations', { name: 'one', org_id: 'acme' })
@@ -53,7 +53,7 @@ describe('a federation', () => {
     expect(await send(admin, 'POST', '/federations', { name: 'one', org_id: 'other' })).toMatchObject({ status: 201 })
   })
 
-  it('is not founded without what it needs: the answer names the field', async () => {
+  it('is not created without required fields, and the response names the field', async () => {
     const { send, keyOf } = await openLeague()
     const acme = await keyOf('acme')
     for (const [body, field] of [
@@ -69,7 +69,7 @@ describe('a federation', () => {
     }
   })
 
-  it('is founded for its own organization only by a bound key', async () => {
+  it("is created with a bound key only for the key's own organization", async () => {
     const { send, keyOf } = await openLeague()
     expect(await send(await keyOf('beta'), 'POST', '/federations', { name: 'x', org_id: 'acme' })).toEqual(
       refused(
@@ -78,7 +78,7 @@ describe('a federation', () => {
     )
   })
 
-  it('needs training:write to be changed and training:read to be seen', async () => {
+  it('requires training:write for changes and training:read for reading', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found()
     const reader = await keyOf('acme', ['training:read'])
@@ -91,7 +91,7 @@ describe('a federation', () => {
 })
 
 describe('membership', () => {
-  it('begins with an invitation that the invited organization takes up', async () => {
+  it('begins with an invitation that the invited organization accepts', async () => {
     const { world, send, keyOf, found } = await openLeague()
     const id = await found()
     const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
@@ -147,7 +147,7 @@ describe('membership', () => {
     expect(await send(acme, 'GET', `/federations/${id}/members`)).toEqual(members)
   })
 
-  it('is not changed by inviting twice, before or after joining', async () => {
+  it('is not changed by another invitation, before or after joining', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const acme = await keyOf('acme')
@@ -160,7 +160,7 @@ describe('membership', () => {
     expect((after.body.members as unknown[]).slice(0, 3)).toEqual(before.body.members)
   })
 
-  it('needs an invitation, unless the key is bound to no organization', async () => {
+  it('requires an invitation, unless the key is bound to no organization', async () => {
     const { send, keyOf, found, admin } = await openLeague()
     const id = await found()
     const beta = await keyOf('beta')
@@ -169,7 +169,7 @@ describe('membership', () => {
     expect(await send(beta, 'GET', `/federations/${id}`)).toMatchObject({ body: { member_count: 2 } })
   })
 
-  it('is taken up for its own organization only by a bound key', async () => {
+  it("is accepted with a bound key only for the key's own organization", async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const beta = await keyOf('beta')
@@ -181,7 +181,7 @@ describe('membership', () => {
     )
   })
 
-  it('gives no rights before it is taken up, but to see the federation', async () => {
+  it('gives no rights before joining, except to see the federation', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found()
     const beta = await keyOf('beta')
@@ -194,7 +194,7 @@ describe('membership', () => {
     }
   })
 
-  it('leaves to the owner what is the owner’s', async () => {
+  it("leaves the owner's actions to the owner", async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const [beta, gamma] = [await keyOf('beta'), await keyOf('gamma')]
@@ -217,7 +217,7 @@ describe('membership', () => {
     }
   })
 
-  it('shows a foreign organization nothing, whatever it asks', async () => {
+  it('shows nothing to other organizations, whatever they request', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const gamma = await keyOf('gamma')
@@ -231,7 +231,7 @@ describe('membership', () => {
     expect(await send(gamma, 'GET', '/federations/league')).toEqual(missing('Federation', 'league'))
   })
 
-  it('is ended by the member or the owner, and never for the owner', async () => {
+  it('can be ended by the member or the owner, but never for the owner', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta', 'gamma'])
     const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]

@@ -6,36 +6,36 @@ import type { ControlEventBus, RoundFacts } from '../events.ts'
 import type { Accounting, Asker } from './accounting/accounting.ts'
 import type { LedgerStore } from './ledger.store.ts'
 
-/** Steps that fit a federation's budget, on top of all that was booked at this revision of its ledger. */
+/** Steps that fit into a federation's budget, on top of everything booked at this revision of its ledger. */
 export interface Quote extends NoisySteps {
   readonly federationId: string
   readonly revision: number
 }
 
-/** What a reservation is for. */
+/** The round that a reservation is for. */
 export interface Booked {
   readonly roundId: string
   readonly jobId: string | null
   readonly clipNorm: number | null
 }
 
-/** The federation's budget does not allow it. */
+/** The federation's budget, or a job's limit, does not allow the steps. */
 export class BudgetRefused extends ServiceError {
   override readonly name = 'BudgetRefused'
 }
 
-/** Something else was booked since the quote was made: it may not fit any more. */
+/** Something else was booked since the quote was made, so it may no longer fit. */
 export class LedgerMoved extends ServiceError {
   override readonly name = 'LedgerMoved'
 }
 
-/** Of concurrent reservations, one always succeeds; the others try again, at most this many times. */
+/** One of several concurrent reservations always succeeds; the others try again, at most this many times. */
 const MAX_ATTEMPTS = 20
 
 /**
- * The privacy ledger: rounds reserve what they will cost before they start, and it is spent however they end.
- * What a round costs is computed before its transaction, which only compares revisions: nothing booked in between goes
- * unnoticed, and no lock is held while anything is computed.
+ * The privacy ledger: rounds reserve their cost before they start, and it is spent however they end. The cost of a round is
+ * computed before its transaction, which only compares revisions. This detects everything that was booked in the meantime,
+ * without holding a lock during the computation.
  */
 export const createLedger = (parts: {
   readonly database: Database
@@ -47,7 +47,7 @@ export const createLedger = (parts: {
 }) => {
   const { database, store, accounting, events, now, newId } = parts
 
-  /** What `more` rounds on top of the `spent` ones cost together; with `enough`, only whether that fits. */
+  /** The total cost of the `more` rounds on top of the `spent` ones; with `enough`, exact only above that value. */
   const lossOf = (
     asker: Asker,
     { spent, more = [] }: { readonly spent: readonly NoisySteps[]; readonly more?: readonly NoisySteps[] },
@@ -60,10 +60,10 @@ export const createLedger = (parts: {
     return accounting.ask<'loss'>(asker, { kind: 'loss', spent: grouped(spent), more: grouped(more), delta, enough })
   }
 
-  /** Throws conflict, with the numbers, where the steps on top of what is spent and reserved would exceed the budget. */
+  /** @throws conflict, with the numbers, if the steps on top of what is spent and reserved would exceed the budget */
   const quote = async (asker: Asker, federationId: string, more: NoisySteps): Promise<Quote> => {
     const { noiseMultiplier, sampleRate, steps } = more
-    // The budget first: what is booked after it has been read makes another revision of it.
+    // Reads the budget first: anything booked after this changes its revision.
     const budget = await store.budget(database.sql, federationId)
     if (budget === null) throw noBudget(federationId)
     const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
@@ -80,7 +80,7 @@ export const createLedger = (parts: {
     )
   }
 
-  /** What a round reserved is spent when it ends, even by failing: that may reveal who was drawn and what was delivered. */
+  /** Spends what a round has reserved when it ends, even if it fails: that may reveal who was drawn and what was delivered. */
   const settle = async (tx: Executor, { id, federationId, isPrivate }: RoundFacts): Promise<void> => {
     if (federationId !== null && isPrivate) await store.settle(tx, id, now())
   }
@@ -91,7 +91,7 @@ export const createLedger = (parts: {
     lossOf,
     quote,
 
-    /** The least noise with which so many steps fit an epsilon; null when none is enough. */
+    /** The minimum noise with which this many steps fit into an epsilon; null if no amount is enough. */
     noiseFor: (
       asker: Asker,
       requested: {
@@ -108,7 +108,7 @@ export const createLedger = (parts: {
       return accounting.ask<'noise'>(asker, { kind: 'noise', spent: grouped(spent), epsilon, delta, sampleRate, steps })
     },
 
-    /** How many more such rounds fit an epsilon. */
+    /** How many more such rounds fit into an epsilon. */
     roundsLeft: (
       asker: Asker,
       requested: {
@@ -125,8 +125,8 @@ export const createLedger = (parts: {
     },
 
     /**
-     * Books what was quoted, in the transaction that starts the round.
-     * @throws LedgerMoved when something else was booked since the quote: make another one and try again
+     * Books a quote, in the transaction that starts the round.
+     * @throws LedgerMoved if something else was booked since the quote: make another quote and try again
      */
     async reserve(tx: Executor, { federationId, revision, ...steps }: Quote, booked: Booked): Promise<void> {
       if (!(await store.advance(tx, federationId, revision))) {
@@ -139,8 +139,8 @@ export const createLedger = (parts: {
     },
 
     /**
-     * Runs `work`, a transaction that reserves what it is given, and runs it again with a new quote where something else
-     * was booked in between. Throws conflict, with the numbers, when the budget does not allow it.
+     * Runs `work`, a transaction that reserves the quote it gets. Runs it again with a new quote if something else was booked
+     * in the meantime. @throws conflict, with the numbers, if the budget does not allow it
      */
     async withQuote<T>(
       asker: Asker,
@@ -159,7 +159,7 @@ export const createLedger = (parts: {
   }
 }
 
-/** Why no private round of a federation can start before its owner has set a budget. */
+/** The error for a federation whose owner has not set a budget, so that no private round can start. */
 export const noBudget = (federationId: string) =>
   new BudgetRefused(
     'conflict',
@@ -167,7 +167,7 @@ export const noBudget = (federationId: string) =>
       `PUT /api/v1/federations/${federationId}/privacy/budget.`,
   )
 
-/** Six digits: enough to see which side of the budget a round is on. */
+/** Six digits are enough to see which side of the budget a round is on. */
 const show = (epsilon: number): string => String(Number(epsilon.toPrecision(6)))
 
 export type Ledger = ReturnType<typeof createLedger>

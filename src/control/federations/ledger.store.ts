@@ -11,12 +11,12 @@ export interface Budget {
   readonly delta: number
 }
 
-/** A budget as it stands: whatever is booked against it makes another revision of it. */
+/** The current budget; its revision changes whenever something is booked against it. */
 export interface StoredBudget extends Budget {
   readonly revision: number
 }
 
-/** Until version 1.1 a round that failed was released, and cost nothing; now every round is settled when it ends. */
+/** Until version 1.1, a failed round was released and cost nothing; now every round is settled when it ends. */
 export type EntryStatus = 'reserved' | 'settled' | 'released'
 
 export interface LedgerEntry extends NoisySteps {
@@ -26,7 +26,7 @@ export interface LedgerEntry extends NoisySteps {
   readonly jobId: string | null
   readonly status: EntryStatus
   readonly clipNorm: number | null
-  /** What this entry and all that were settled before it cost together; computed at the first request. */
+  /** The total cost of this entry and all that were settled before it; computed at the first request. */
   readonly epsilonAfter: number | null
   readonly accountant: Accountant | null
   readonly reservedAt: Date
@@ -35,7 +35,7 @@ export interface LedgerEntry extends NoisySteps {
 
 export type NewEntry = Omit<LedgerEntry, 'status' | 'epsilonAfter' | 'accountant' | 'settledAt'>
 
-/** Settled entries come in the order in which they were settled. */
+/** Sorts settled entries by when they were settled; reserved ones come last. */
 const inOrder = sql`settled_at nulls last, ordinal`
 
 export const createLedgerStore = () => ({
@@ -60,8 +60,8 @@ export const createLedgerStore = () => ({
   },
 
   /**
-   * Says that the ledger has changed. False where it has done so before, after `revision`: then nothing happens. Of two
-   * that call it with one revision, the second waits for the first one's transaction, and gets false.
+   * Increments the ledger's revision; does nothing and returns false if it is no longer `revision`. If two transactions call it
+   * with the same revision, the second waits for the first and gets false.
    */
   async advance(tx: Executor, federationId: string, revision: number): Promise<boolean> {
     const { numUpdatedRows } = await tx
@@ -81,7 +81,7 @@ export const createLedgerStore = () => ({
         revision = b.revision + 1`.execute(tx)
   },
 
-  /** Forgets what entries were computed to cost: it was for another delta. */
+  /** Deletes the cached costs of entries, which were computed for another delta. */
   async forgetCosts(tx: Executor, federationId: string): Promise<void> {
     await tx
       .updateTable('privacy_ledger')
@@ -90,7 +90,7 @@ export const createLedgerStore = () => ({
       .execute()
   },
 
-  /** All steps of these statuses, equal kinds added up. */
+  /** All steps with these statuses, with equal steps combined. */
   async steps(db: Executor, federationId: string, statuses: readonly EntryStatus[]): Promise<NoisySteps[]> {
     const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
       select noise_multiplier, sample_rate, sum(steps)::bigint as steps from privacy_ledger
@@ -138,7 +138,7 @@ export const createLedgerStore = () => ({
       where round_id = ${roundId} and status = 'reserved'`.execute(tx)
   },
 
-  /** Settled and reserved entries, the first settled first; reserved ones last. */
+  /** Settled entries in the order in which they were settled, then reserved ones. */
   async history(
     db: Executor,
     federationId: string,
@@ -163,13 +163,13 @@ export const createLedgerStore = () => ({
     return rows.map(toSteps)
   },
 
-  /** Keeps what an entry was computed to cost at a delta, unless the budget has got another one since. */
+  /** Stores the computed cost of an entry at a delta, unless the budget's delta has changed since. */
   async keepCost(
     db: Executor,
     entry: Pick<LedgerEntry, 'id' | 'federationId'>,
     cost: { readonly epsilon: number; readonly accountant: Accountant; readonly delta: number },
   ): Promise<void> {
-    // Endless costs are computed again whenever they are asked for: the column holds numbers.
+    // The column holds finite numbers only, so infinite costs are computed again for each request.
     if (!Number.isFinite(cost.epsilon)) return
     await sql`
       update privacy_ledger set epsilon_after = ${cost.epsilon}, accountant = ${cost.accountant}

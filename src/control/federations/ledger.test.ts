@@ -12,7 +12,7 @@ const now = () => new Date('2026-01-01T00:00:00Z')
 const accounting = new Accounting()
 afterAll(() => accounting.close())
 
-/** Who asks. */
+/** The organization that asks. */
 const acme = { orgId: 'acme' }
 
 const openLedger = async (database: Database, budget: { epsilon: number; delta: number } | null) => {
@@ -38,7 +38,7 @@ const openLedger = async (database: Database, budget: { epsilon: number; delta: 
     sampleRate,
     steps: 1,
   })
-  // Each caller has a ledger of its own, as processes have.
+  // Each caller has its own ledger object, as separate processes would.
   const ledger = () =>
     createLedger({ database, store, accounting, events: createEventBus(console), now, newId: randomUUID })
   const reserve = async ({ noiseMultiplier, sampleRate, steps, ...booked } = round()) => {
@@ -57,7 +57,7 @@ eachDatabase('the privacy ledger', (open) => {
   // One such round costs 1.359, ten 2.350, eleven 2.427 (PLD accounting).
   const TEN = { epsilon: 2.36, delta: 1e-5 }
 
-  it('reserves rounds until the budget is committed, and says the numbers to the one that is too much', async () => {
+  it('reserves rounds until the budget is committed, and refuses the next one with the numbers', async () => {
     const { federationId, reserve, statuses } = await openLedger(await open(), TEN)
     for (let n = 0; n < 10; n++) await reserve()
     await expect(reserve()).rejects.toMatchObject({
@@ -70,7 +70,7 @@ eachDatabase('the privacy ledger', (open) => {
     expect(federationId).toHaveLength(36)
   })
 
-  it('lets no number of concurrent rounds overdraw a budget', async () => {
+  it('does not let concurrent rounds overdraw a budget, however many there are', async () => {
     const database = await open()
     const { reserve, statuses } = await openLedger(database, TEN)
     const outcomes = await Promise.allSettled(Array.from({ length: 24 }, () => reserve()))
@@ -78,7 +78,7 @@ eachDatabase('the privacy ledger', (open) => {
     expect(await statuses()).toHaveLength(10)
   })
 
-  it('counts what is reserved like what is settled, and a round once', async () => {
+  it('counts reserved rounds like settled ones, and each round only once', async () => {
     const database = await open()
     const { store, reserve, round, statuses } = await openLedger(database, { epsilon: 1.36, delta: 1e-5 })
     const first = await reserve()
@@ -90,7 +90,7 @@ eachDatabase('the privacy ledger', (open) => {
     await expect(reserve({ ...round(1e6, 1e-6), roundId: first })).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('books nothing on a quote that something else was booked after, or the budget changed', async () => {
+  it('books nothing on a quote if something else was booked since, or the budget has changed', async () => {
     const database = await open()
     const { federationId, ledger, reserve, round, statuses, store } = await openLedger(database, TEN)
     const stale = await ledger().quote(acme, federationId, round())
@@ -108,7 +108,7 @@ eachDatabase('the privacy ledger', (open) => {
     expect(await statuses()).toEqual(['reserved'])
   })
 
-  it('makes another quote when something else was booked in between, and gives up after twenty', async () => {
+  it('makes a new quote if something else was booked in the meantime, and gives up after twenty', async () => {
     const database = await open()
     const { federationId, ledger, reserve, round } = await openLedger(database, { epsilon: 30, delta: 1e-5 })
     let attempts = 0
@@ -128,7 +128,7 @@ eachDatabase('the privacy ledger', (open) => {
     expect(attempts).toBe(20)
   })
 
-  it('undoes a reservation with the transaction that it was made in', async () => {
+  it('rolls a reservation back with its transaction', async () => {
     const database = await open()
     const { federationId, ledger, round, reserve, statuses } = await openLedger(database, TEN)
     const quote = await ledger().quote(acme, federationId, round())
@@ -138,13 +138,13 @@ eachDatabase('the privacy ledger', (open) => {
     })
     await expect(failing).rejects.toThrow('the round could not start')
     expect(await statuses()).toEqual([])
-    // The ledger has not moved either: the quote still holds.
+    // The ledger's revision has not changed either: the quote is still valid.
     await database.transaction((tx) => ledger().reserve(tx, quote, round()))
     await reserve()
     expect(await statuses()).toEqual(['reserved', 'reserved'])
   })
 
-  it('adds up rounds with different noise and sampling', async () => {
+  it('combines rounds with different noise and sampling', async () => {
     const { reserve, round } = await openLedger(await open(), { epsilon: 1.8, delta: 1e-5 })
     await reserve(round(1.1, 0.1))
     await reserve(round(2, 0.5))
@@ -152,7 +152,7 @@ eachDatabase('the privacy ledger', (open) => {
     await reserve(round(50, 0.01))
   })
 
-  it('books nothing without a budget, without noise or outside sampling', async () => {
+  it('books nothing without a budget, without noise, or with an invalid sample rate', async () => {
     const database = await open()
     const none = await openLedger(database, null)
     await expect(none.reserve()).rejects.toMatchObject({
@@ -168,7 +168,7 @@ eachDatabase('the privacy ledger', (open) => {
     expect(await none.statuses()).toEqual([])
   })
 
-  it('tells a job whether all of its rounds would fit, and books nothing', async () => {
+  it('checks whether all rounds of a job would fit, without booking anything', async () => {
     const { federationId, ledger, statuses } = await openLedger(await open(), TEN)
     const planned = { noiseMultiplier: 1.1, sampleRate: 0.1 }
     await ledger().quote(acme, federationId, { ...planned, steps: 10 })

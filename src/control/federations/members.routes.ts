@@ -14,7 +14,7 @@ import {
 } from './federations.schema.ts'
 import type { Member, MembersService } from './members.service.ts'
 
-/** Checks to make before a request is answered with 400. */
+/** Checks that run before a request is answered with 400. */
 export interface Checks {
   readonly visible: NonNullable<RouteConfig['beforeInvalid']>
   readonly owned: NonNullable<RouteConfig['beforeInvalid']>

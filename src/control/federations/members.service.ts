@@ -17,7 +17,7 @@ export interface Contribution {
   readonly lastContributionAt: Date | null
 }
 
-/** By organizations; those that have contributed nothing are left out. */
+/** Contributions by organization; omits those that have contributed nothing. */
 export type ContributionsTo = (federationId: string) => Promise<ReadonlyMap<string, Contribution>>
 
 /** A member, and what its devices contributed to the federation's completed rounds. */
@@ -31,7 +31,7 @@ const NO_CONTRIBUTION: Contribution = {
   lastContributionAt: null,
 }
 
-/** Who is a member of a federation: invitations, joining and leaving. */
+/** Manages the members of a federation: invitations, joining, and leaving. */
 export const createMembersService = (parts: {
   readonly database: Database
   readonly store: Pick<FederationsStore, 'find'>
@@ -46,7 +46,7 @@ export const createMembersService = (parts: {
   let contributionsTo: ContributionsTo = async () => new Map()
 
   return {
-    /** Members and invited organizations do not change. */
+    /** Leaves members and invited organizations unchanged. */
     async invite(caller: Caller, id: string, orgIds: readonly string[]) {
       const federation = await federations.getAsOwner(caller, id)
       const requested = [...new Set(orgIds)]
@@ -63,7 +63,7 @@ export const createMembersService = (parts: {
       }
     },
 
-    /** Takes up an invitation. Nobody invited whom an unbound key lets in; joining twice changes nothing. */
+    /** Accepts an invitation. An unbound key can also add an organization without one. Joining twice changes nothing. */
     async join(caller: Caller, id: string, orgId: string): Promise<ListedFederation> {
       const { federation } = await federations.get(caller, id)
       requireOwnOrg(caller, orgId)
@@ -77,7 +77,7 @@ export const createMembersService = (parts: {
       return (await store.find(database.sql, id, orgId))!
     },
 
-    /** By the owner any other member, by a member itself; an invitation is withdrawn or declined the same way. */
+    /** The owner can remove any other member, and a member itself; this also withdraws or declines an invitation. */
     async removeMember(caller: Caller, id: string, orgId: string): Promise<StoredFederation> {
       const { federation } = await federations.get(caller, id)
       if (orgId === federation.orgId) throw conflict(`'${orgId}' owns the federation and cannot leave it.`)
@@ -90,14 +90,14 @@ export const createMembersService = (parts: {
         }
         await events.publish(tx, 'member.left', { federationId: id, orgId })
         await changed(tx, id, [orgId])
-        // It is in the audit log of the organization that ended it: the owner, or the member itself.
+        // The audit entry belongs to the organization that ended the membership: the owner, or the member itself.
         const ended = sees(caller, federation.orgId) ? federation.orgId : orgId
         auditNote({ kind: 'federation', ...federation, orgId: ended, before: { member: orgId } })
       })
       return federation
     },
 
-    /** Training registers how members' contributions are counted, when it is created. */
+    /** Training calls this when it is created, to provide the contributions of members. */
     countContributions(answer: ContributionsTo): void {
       contributionsTo = answer
     },

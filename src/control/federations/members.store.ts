@@ -16,11 +16,11 @@ interface MemberRow {
   joined_at: Date | null
 }
 
-/** In larger federations, the other members see a change at their next request. */
+/** In federations with more members, the remaining ones see a change with their next request. */
 const MAX_NOTIFIED = 100
 
 export const createMembersStore = () => ({
-  /** Members and invited organizations do not change. Returns the new ones. */
+  /** Leaves members and invited organizations unchanged; returns the newly invited ones. */
   async invite(tx: Executor, federationId: string, orgIds: readonly string[], at: Date): Promise<Set<string>> {
     const { rows } = await sql<{ org_id: string }>`
       insert into federation_members (federation_id, org_id, role, status, invited_at)
@@ -30,7 +30,7 @@ export const createMembersStore = () => ({
     return new Set(rows.map((row) => row.org_id))
   },
 
-  /** Makes an invited organization an active member; with `uninvited` any other one too. False when it may not be. */
+  /** Makes an invited organization an active member; with `uninvited`, any other one too. False if it was not invited. */
   async join(
     tx: Executor,
     federationId: string,
@@ -50,7 +50,7 @@ export const createMembersStore = () => ({
     return rows.length === 1
   },
 
-  /** False when it is no member; the owner is never removed. */
+  /** False if the organization is not a member or is the owner, which is never removed. */
   async remove(tx: Executor, federationId: string, orgId: string): Promise<boolean> {
     const { rows } = await sql`
       delete from federation_members
@@ -58,7 +58,7 @@ export const createMembersStore = () => ({
     return rows.length === 1
   },
 
-  /** Members and those invited: who sees the federation. */
+  /** Active and invited members, all of which see the federation; at most MAX_NOTIFIED. */
   async orgs(db: Executor, federationId: string): Promise<string[]> {
     const rows = await db
       .selectFrom('federation_members')
@@ -81,7 +81,7 @@ export const createMembersStore = () => ({
     return rows.map((row) => row.org_id)
   },
 
-  /** The owner first, then in the order in which they joined. */
+  /** The owner first, then in the order of joining; invited organizations last. */
   async list(
     db: Executor,
     federationId: string,

@@ -12,7 +12,7 @@ export interface Estimate {
   readonly projectedEpsilon: number
   readonly budgetEpsilon: number
   readonly wouldExceed: boolean
-  /** That there is no budget. */
+  /** A warning if there is no budget; null otherwise. */
   readonly warning: string | null
   readonly delta: number
   readonly accountant: Accountant
@@ -20,7 +20,7 @@ export interface Estimate {
   readonly pld: number | null
 }
 
-/** What further private rounds would cost a federation, on top of what is spent and reserved. Changes nothing. */
+/** Estimates what further private rounds would cost a federation, on top of what is spent and reserved. Changes nothing. */
 export const createPrivacyForecasts = (parts: {
   readonly database: Database
   readonly store: Pick<LedgerStore, 'budget' | 'steps'>
@@ -29,7 +29,7 @@ export const createPrivacyForecasts = (parts: {
 }) => {
   const { database, store, ledger, federations } = parts
 
-  /** What is spent or reserved, and the budget. */
+  /** The federation's budget, and what is spent or reserved. */
   const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
     const federation = await federations.getAsMember(caller, federationId)
     const budget = await store.budget(database.sql, federation.id)
@@ -40,7 +40,7 @@ export const createPrivacyForecasts = (parts: {
   }
 
   return {
-    /** What a round would cost on top of what is spent and reserved. */
+    /** The cost of a round on top of what is spent and reserved. */
     async estimate(
       caller: AskingCaller,
       federationId: string,
@@ -63,7 +63,10 @@ export const createPrivacyForecasts = (parts: {
       }
     },
 
-    /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. @throws conflict without either */
+    /**
+     * The minimum noise with which this many steps still fit into an epsilon: the requested one, or the budget's.
+     * @throws conflict if there is neither
+     */
     async noiseFor(
       caller: AskingCaller,
       federationId: string,
@@ -87,7 +90,7 @@ export const createPrivacyForecasts = (parts: {
       }
     },
 
-    /** How many more such rounds fit the budget. @throws conflict without one */
+    /** How many more such rounds fit into the budget. @throws conflict if there is none */
     async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
       const { budget, delta, committed, none } = await standing(caller, federationId, wantedDelta)
       if (budget === null) throw none

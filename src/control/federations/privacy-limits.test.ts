@@ -13,14 +13,14 @@ const open = async () => {
   return { world, admin, send, keyOf, id, ask }
 }
 
-/** Every number in an answer, however deep; null where JSON had no number to write. */
+/** Every number in a response, at any depth; null where JSON could not represent a number. */
 const numbersOf = (value: unknown): (number | null)[] => {
   if (typeof value === 'number') return [value]
   if (typeof value !== 'object' || value === null) return []
   return Object.values(value).flatMap(numbersOf)
 }
 
-/** Finite doubles from the whole range (mulberry32), many of them at its ends. */
+/** Random finite doubles from the whole range (mulberry32), including many extreme ones. */
 const doubles = (seed: number) => {
   const special = [5e-324, 1e-320, 2.3e-308, 1e-300, 1e-20, 1e-9, 1 - 2 ** -53, 1, 3e15, 1e16, 1e308, Number.MAX_VALUE]
   let state = seed
@@ -32,7 +32,7 @@ const doubles = (seed: number) => {
   }
   return {
     any: () => (random() < 0.3 ? special[Math.floor(random() * special.length)]! : 10 ** (631 * random() - 323)),
-    /** Mostly within the range that a field has. */
+    /** Mostly within the range of the field. */
     upTo: (most: number) => (random() < 0.2 ? 10 ** (631 * random() - 323) : most * 10 ** (-40 * random() ** 4)),
     whole: (most: number) => Math.ceil(most ** random()),
   }
@@ -55,7 +55,7 @@ it.each([
 })
 
 it.each(['estimate?noise_multiplier=1e-20&sample_rate=0.01', 'rounds-left?noise_multiplier=1e-320&sample_rate=0.01'])(
-  '%s is refused with the least noise that there is',
+  '%s is refused with the minimum noise',
   async (query) => {
     const { admin, ask } = await open()
     const noise = new URLSearchParams(query.split('?')[1]).get('noise_multiplier')
@@ -92,7 +92,7 @@ it('a round or a job with noise of 1e-320 is refused, and a round with 1e-9 cost
   expect(started).toMatchObject({ status: 201, body: { privacy: { epsilon: expect.any(Number) } } })
 })
 
-it('any finite numbers get a finite answer or a reason, and the service goes on answering', async () => {
+it('any finite numbers get a finite answer or a reason, and the service keeps answering', async () => {
   const { admin, send, id, ask } = await open()
   const { any, upTo, whole } = doubles(20260101)
   const questions = [
@@ -119,12 +119,12 @@ it('any finite numbers get a finite answer or a reason, and the service goes on 
   }
 })
 
-it('sixty questions of one organization leave those of another their turn', async () => {
+it('sixty questions from one organization leave another organization its turn', async () => {
   const { keyOf, ask } = await open()
   const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
   const order: string[] = []
   const query = (n: number) => `estimate?noise_multiplier=${2 + n / 100}&sample_rate=0.1&num_steps=1000`
-  // Both threads are started before it counts.
+  // Starts both threads before the measurement.
   await Promise.all([ask(acme, query(98)), ask(beta, query(99))])
   const many = Array.from({ length: 60 }, (_, n) =>
     ask(acme, query(n)).then((answer) => {
@@ -145,7 +145,7 @@ it('sixty questions of one organization leave those of another their turn', asyn
     message: 'Too many privacy accounting requests are waiting. Try again in 2 s.',
     status_code: 429,
   })
-  // The second question of the federation's own standing is the same for all; those that were refused came at once.
+  // Every request's second question, about the federation's current cost, is the same. Refused requests were answered at once.
   const computed = order.slice(statuses.filter((status) => status === 429).length)
   expect(computed.indexOf('beta')).toBeLessThan(computed.length / 2)
 })

@@ -75,13 +75,13 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
   )
 }
 
-/** The caller, and a signal that aborts when the client no longer waits for the response. */
+/** The caller, with a signal that aborts when the client no longer waits for the response. */
 export const askingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
   ...callerOf(request),
   signal: abortOnDisconnect(reply.raw),
 })
 
-/** JSON has no infinity. */
+/** Replaces infinity, which JSON cannot represent, by the largest number. */
 export const finite = (epsilon: number): number => Math.min(epsilon, Number.MAX_VALUE)
 
 const present = (state: BudgetState) => {

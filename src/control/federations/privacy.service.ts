@@ -9,7 +9,7 @@ import type { FederationsService } from './federations.service.ts'
 import type { Ledger } from './ledger.service.ts'
 import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
 
-/** What a budget without an owner's decision amounts to: nothing can be spent. */
+/** The budget until the owner sets one: nothing can be spent. */
 export const NO_BUDGET: Budget = { epsilon: 0, delta: 1e-5 }
 
 export interface BudgetState {
@@ -18,21 +18,21 @@ export interface BudgetState {
   readonly budget: Budget | null
   readonly delta: number
   readonly epsilonSpent: number
-  /** What would be spent if every round in progress ended well. */
+  /** What is spent once every round in progress has ended. */
   readonly epsilonCommitted: number
   readonly accountant: Accountant
   readonly roundsTracked: number
 }
 
 export interface HistoryEntry extends LedgerEntry {
-  /** What it added to the total; null while it is only reserved. */
+  /** What the entry added to the total; null while it is only reserved. */
   readonly epsilonCost: number | null
 }
 
-/** A caller; the signal withdraws what is being computed for it. */
+/** A caller; its signal withdraws computations in progress. */
 export type AskingCaller = Caller & Asker
 
-/** A federation's privacy budget, and what of it is spent. */
+/** A federation's privacy budget, and how much of it is spent. */
 export const createPrivacyService = (parts: {
   readonly database: Database
   readonly store: LedgerStore
@@ -54,14 +54,14 @@ export const createPrivacyService = (parts: {
       budget,
       delta,
       epsilonSpent: spent.epsilon,
-      // Two bounds, each of them within a thousandth: the one of more may come out a little below the other.
+      // Both are bounds accurate to a thousandth: the bound for more rounds may come out slightly below the other.
       epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf(asker, { spent: committed }, delta)).epsilon),
       accountant: spent.accountant,
       roundsTracked: await store.count(database.sql, federationId, 'settled'),
     }
   }
 
-  /** Computes what was never asked for, entry by entry, and keeps it. */
+  /** Adds the costs of entries; computes missing ones entry by entry, and stores them. */
   const withCosts = async (
     asker: Asker,
     federationId: string,
@@ -94,7 +94,7 @@ export const createPrivacyService = (parts: {
       return stateOf(caller, (await federations.getAsMember(caller, federationId)).id)
     },
 
-    /** May be below what is spent: then nothing more can be. What rounds cost is computed anew for another delta. */
+    /** The budget may be lower than what is spent: then nothing more can be. Another delta means costs are computed again. */
     async setBudget(caller: AskingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
       const federation = await federations.getAsOwner(caller, federationId)
       requireDelta(budget.delta)

@@ -18,7 +18,7 @@ const accounting = new Accounting()
 afterAll(() => accounting.close())
 
 describe('a privacy budget over HTTP', () => {
-  it('is empty until the owner sets it, and may be set again', async () => {
+  it('is empty until the owner sets it, and can be changed', async () => {
     const { send, keyOf, found } = await openLeague()
     const id = await found(['beta'])
     const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
@@ -48,7 +48,7 @@ describe('a privacy budget over HTTP', () => {
     expect((await send(beta, 'GET', `/federations/${id}/privacy`)).body).toMatchObject(requested)
   })
 
-  it('is not set to what is no budget: the answer names the field', async () => {
+  it('rejects invalid values and names the field', async () => {
     const { admin, send, found } = await openLeague()
     const id = await found()
     for (const [body, field] of [
@@ -64,7 +64,7 @@ describe('a privacy budget over HTTP', () => {
     }
   })
 
-  it('is estimated against without recording anything', async () => {
+  it('can be used for estimates that record nothing', async () => {
     const { admin, send, found } = await openLeague()
     const id = await found()
     await send(admin, 'PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 2 })
@@ -98,7 +98,7 @@ describe('a privacy budget over HTTP', () => {
     })
   })
 
-  it('is not estimated against with what is no round: the answer names the field', async () => {
+  it('rejects estimates for invalid rounds and names the field', async () => {
     const { admin, send, found } = await openLeague()
     const id = await found()
     for (const [query, field] of [
@@ -116,7 +116,7 @@ describe('a privacy budget over HTTP', () => {
     }
   })
 
-  it('tells the noise that a plan needs, and the rounds that are left', async () => {
+  it('gives the noise that a plan needs, and the number of rounds left', async () => {
     const { admin, send, found } = await openLeague()
     const id = await found()
     await send(admin, 'PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 2.36 })
@@ -146,7 +146,7 @@ describe('a privacy budget over HTTP', () => {
   })
 })
 
-it('a federation without a budget is told so where it asks what fits', async () => {
+it('a federation without a budget gets that reason when it asks what fits', async () => {
   const { world, admin, send, found } = await openLeague()
   const id = await found()
   const message =
@@ -209,7 +209,7 @@ describe('the history of a privacy budget', () => {
     return { privacy, forecasts, owner, id: federation.id, reserve, settle, history }
   }
 
-  it('shows each round in the order of its end, with what it added; reserved ones come last, released ones not', async () => {
+  it('shows rounds in the order of their ends, with what each added; reserved ones come last, released ones are omitted', async () => {
     const { privacy, owner, id, reserve, settle, history } = await open()
     const [a, b, c] = [await reserve(1.1, 0.1), await reserve(2, 0.5), await reserve(5, 0.01)]
     await settle(b)
@@ -222,7 +222,7 @@ describe('the history of a privacy budget', () => {
       [c, 'reserved', null, null, null],
     ]
     expect(await history()).toEqual(entries)
-    // Kept now; read again, and from the middle.
+    // The costs are stored now: reads them again, and from the middle.
     expect(await history()).toEqual(entries)
     expect(await history({ limit: 1, offset: 1 })).toEqual([entries[1]])
     const state = await privacy.state(owner, id)
@@ -230,7 +230,7 @@ describe('the history of a privacy budget', () => {
     expect(state.epsilonCommitted).toBeGreaterThanOrEqual(state.epsilonSpent)
   })
 
-  it('is computed anew when the budget gets another delta', async () => {
+  it("is computed again if the budget's delta changes", async () => {
     const { privacy, forecasts, owner, id, reserve, settle, history } = await open()
     await settle(await reserve(1, 1))
     expect((await history())[0]?.[3]).toBeCloseTo(4.377178, 6)
@@ -245,7 +245,7 @@ describe('the history of a privacy budget', () => {
     })
   })
 
-  it('counts reserved rounds into estimates', async () => {
+  it('includes reserved rounds in estimates', async () => {
     const { forecasts, owner, id, reserve } = await open()
     await reserve(1.1, 0.1)
     const estimate = await forecasts.estimate(owner, id, { noiseMultiplier: 2, sampleRate: 0.5, steps: 1 }, undefined)

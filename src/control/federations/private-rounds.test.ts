@@ -6,7 +6,7 @@ import { encodeModel } from '../../sdk/trainers/weights-codec.ts'
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 
-/** Two devices of acme and one of beta in a federation, and a model to train. */
+/** A federation with two devices of acme and one of beta, and a model to train. */
 const open = async () => {
   const world = await startWorld()
   const devices: TestDevice[] = []
@@ -39,7 +39,7 @@ const open = async () => {
   return { world, devices, send, id, start, deliver }
 }
 
-it('a private round reserves its cost, spends it when its result is out, and shows nothing of what members contributed', async () => {
+it("a private round reserves its cost, spends it when its result is out, and shows nothing of members' contributions", async () => {
   const { send, id, start, deliver } = await open()
   expect(await start(4)).toMatchObject({ status: 409, body: { message: expect.stringContaining('Set one first') } })
   const twoNames = { target_devices: 3, min_devices: 3, federation: id, federation_id: 'another' }
@@ -50,14 +50,14 @@ it('a private round reserves its cost, spends it when its result is out, and sho
   await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 1.2 })
   const round = await start(4)
   expect(round).toMatchObject({ status: 201, body: { federation_id: id, privacy: { sample_rate: 1 } } })
-  // Everybody took part, so it is one Gaussian mechanism.
+  // All devices took part, so it is one Gaussian mechanism.
   const cost = expect.closeTo(gaussianEpsilon(4, 1e-5), 12)
   const budget = async () => (await send('GET', `/federations/${id}/privacy`)).body
   expect(await budget()).toMatchObject({ current_epsilon_spent: 0, epsilon_committed: cost, rounds_tracked: 0 })
 
   await deliver(round.body.id)
   expect(await budget()).toMatchObject({ current_epsilon_spent: cost, epsilon_committed: cost, rounds_tracked: 1 })
-  // No budget pays for figures about single devices.
+  // The privacy budget does not cover figures about single devices.
   const { updates } = (await send('GET', `/training/rounds/${round.body.id}/updates`)).body as { updates: unknown[] }
   expect(updates[0]).toMatchObject({ norm: null, cosine: null, local_loss: null, local_accuracy: null })
   expect((await send('GET', `/federations/${id}/privacy/history`)).body.history).toEqual([
@@ -88,7 +88,7 @@ it('a private round reserves its cost, spends it when its result is out, and sho
   expect(again.body.message).toMatch(/epsilon 0\.\d+ of 1\.2 is spent or reserved, and this would make it 1\.\d+/)
 })
 
-it('a private round that fails has spent what it reserved: that it failed may tell who took part', async () => {
+it('a private round that fails spends what it reserved, because its failure may reveal who took part', async () => {
   const { world, send, id, start } = await open()
   await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 1.2 })
   const { status, body: round } = await start(4)

@@ -33,7 +33,7 @@ export const createSharedModelsReport = () => ({
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
-  /** The latest first. */
+  /** Most recently shared first. */
   async list(
     db: Executor,
     federationId: string,
@@ -50,7 +50,7 @@ export const createSharedModelsReport = () => ({
     return { models: rows.map(fromRow), total }
   },
 
-  /** The id of a model of this name that is shared with the organization; the one shared first where there are several. */
+  /** The id of a model with this name that is shared with the organization; if there are several, the one shared first. */
   async idByName(db: Executor, name: string, orgId: string): Promise<string | null> {
     const { rows } = await sql<{ id: string }>`
       select m.id from models m join federation_models s on s.model_id = m.id

@@ -25,13 +25,13 @@ export const createSharedModelsService = (parts: {
 }) => {
   const { database, sharedModels, sharedModelsReport, models, federations, changed, events, now } = parts
 
-  // A round's result becomes readable to all active members.
+  // Makes a round's result readable for all active members.
   events.inTransaction('round.completed', async (tx, { federationId, modelId }) => {
     if (federationId !== null) await sharedModels.add(tx, federationId, modelId, now(), true)
   })
 
   return {
-    /** Lets all active members read a model. A bound owner shares what is its own; it cannot pass on what others share. */
+    /** Lets all active members read a model. A bound owner shares its own models; it cannot pass on what others share. */
     async share(caller: Caller, id: string, idOrName: string): Promise<SharedModel> {
       const federation = await federations.getAsOwner(caller, id)
       const { model } = await models.find(caller, idOrName)

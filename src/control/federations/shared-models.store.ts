@@ -4,7 +4,7 @@ import type { ModelUses } from '../catalog/models/round-models.service.ts'
 
 /** Models that a federation's active members may read, whichever organization owns them. */
 export const createSharedModelsStore = () => ({
-  /** `isResult`: of a round, without being asked; if it is then shared by hand, it no longer goes with the round's model. */
+  /** `isResult`: a round's result, shared automatically. Once it is also shared by hand, retention keeps the model. */
   async add(tx: Executor, federationId: string, modelId: string, at: Date, isResult = false): Promise<void> {
     await sql`
       insert into federation_models (federation_id, model_id, shared_at, is_result)
@@ -13,7 +13,7 @@ export const createSharedModelsStore = () => ({
         set is_result = federation_models.is_result and excluded.is_result`.execute(tx)
   },
 
-  /** False when it was not shared. */
+  /** False if it was not shared. */
   async remove(tx: Executor, federationId: string, modelId: string): Promise<boolean> {
     const { rows } = await sql`
       delete from federation_models where federation_id = ${federationId} and model_id = ${modelId}
@@ -21,7 +21,7 @@ export const createSharedModelsStore = () => ({
     return rows.length === 1
   },
 
-  /** Whether a federation that the organization is an active member of shares the model. */
+  /** True if a federation that the organization is an active member of shares the model. */
   async isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean> {
     const { rows } = await sql`
       select from federation_models s join federation_members m on m.federation_id = s.federation_id
@@ -30,7 +30,7 @@ export const createSharedModelsStore = () => ({
   },
 })
 
-/** Models that were shared. */
+/** True for models that were shared by hand. */
 export const isSharedByHand: ModelUses = (modelId) =>
   sql<boolean>`exists (select from federation_models s where s.model_id = ${modelId} and not s.is_result)`
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { formOf } from '../../../test/world.ts'
 import { missing, openLeague, refused, uuid } from './federation.fixture.ts'
 
-/** A federation of acme and beta, and a model of acme's with one version. */
+/** A federation of acme and beta, and a model of acme with one version. */
 const openShop = async () => {
   const league = await openLeague()
   const { world, send, keyOf, found } = league
@@ -15,7 +15,7 @@ const openShop = async () => {
   return { ...league, id, acme, beta, gamma, modelId, share }
 }
 
-it('is shared by the owner, once, and listed to members', async () => {
+it('a model is shared once by the owner, and listed for members', async () => {
   const { send, id, acme, beta, modelId, share } = await openShop()
   const shared = {
     federation_id: id,
@@ -37,7 +37,7 @@ it('is shared by the owner, once, and listed to members', async () => {
   })
 })
 
-it('can be read by active members and by nobody else', async () => {
+it('a shared model can be read by active members only', async () => {
   const { world, send, keyOf, id, acme, beta, gamma, modelId, share } = await openShop()
   const read = async (key: string) => [
     (await send(key, 'GET', `/models/${modelId}`)).status,
@@ -76,7 +76,7 @@ it('can be read by active members and by nobody else', async () => {
   )
 })
 
-it('can be changed by its own organization only', async () => {
+it('a shared model can be changed only by its own organization', async () => {
   const { world, send, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)
   const upload = (key: string) =>
@@ -95,7 +95,7 @@ it('can be changed by its own organization only', async () => {
   expect((await send(beta, 'GET', '/models')).body).toMatchObject({ models: [], total: 0 })
 })
 
-it('is the own model where one of that name is shared too', async () => {
+it("a shared model is hidden by the caller's own model of the same name", async () => {
   const { send, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)
   const own = await send(beta, 'POST', '/models', { name: 'scanner' })
@@ -103,7 +103,7 @@ it('is the own model where one of that name is shared too', async () => {
   expect((await send(acme, 'GET', '/models/scanner')).body.id).toBe(modelId)
 })
 
-it('must be a model that the owner has', async () => {
+it('a shared model must be a model of the owner', async () => {
   const { send, id, acme, beta, modelId, share } = await openShop()
   const foreign = await send(beta, 'POST', '/models', { name: 'secret' })
   expect(foreign.body.id).toEqual(uuid)
@@ -111,7 +111,7 @@ it('must be a model that the owner has', async () => {
   expect(await share(beta, foreign.body.id as string)).toEqual(
     refused("Federation 'league' belongs to 'acme': only its owner may do this."),
   )
-  // What another federation shares with the owner is not the owner's to pass on.
+  // The owner cannot pass on what another federation shares with it.
   const other = await send(beta, 'POST', '/federations', { name: 'other', org_id: 'beta' })
   await send(beta, 'POST', `/federations/${other.body.id}/invite`, { org_ids: ['acme'] })
   await send(acme, 'POST', `/federations/${other.body.id}/join`, { org_id: 'acme' })
@@ -125,7 +125,7 @@ it('must be a model that the owner has', async () => {
 it.each([
   ['of their own', false],
   ['of the federation', true],
-])('what others make of it in rounds %s does not reach the devices of its owner', async (_whose, isFederated) => {
+])('what others train from it in rounds %s does not reach the devices of its owner', async (_whose, isFederated) => {
   const { world, send, id, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)
   const policy = { enabled: true, canary_percentage: 100, min_reports: 2, observe_minutes: 30 }

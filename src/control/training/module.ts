@@ -102,7 +102,7 @@ const create = (context: Context, earlier: Earlier) => {
   return { ...parts, secureRounds, updateMetrics: createUpdateMetrics(), jobs }
 }
 
-/** From the start of a round over its devices and their updates to its model. */
+/** Creates the services of rounds, from the start of a round through its devices and updates to its model. */
 const composeRounds = (
   context: Context,
   { access, catalog, federations: { federations, ledger }, fleet, delivery }: Earlier,
@@ -181,7 +181,7 @@ const createJobs = (
   })
 }
 
-/** How models are trained: rounds, jobs of many rounds, secure aggregation, and what is made of the updates. */
+/** Training: rounds, jobs of many rounds, secure aggregation, and retention. */
 export type Training = ReturnType<typeof create>
 
 export const training: Module<Training, Earlier> = {
@@ -217,18 +217,18 @@ export const training: Module<Training, Earlier> = {
     {
       name: 'due-rounds',
       everyMs: 1000,
-      // A step of secure aggregation may be over with them.
+      // These updates may complete a step of secure aggregation.
       wakeOn: { 'updates.accepted': (event) => event.rounds.some(({ isSecure }) => isSecure) },
-      // Secure rounds before rounds time out: they know better which of their devices did not do their part.
+      // Secure rounds come first, because they know better which of their devices did not do their part.
       run: () => runEach(secureRounds.tick, due.tick),
     },
-    // On its own, because it takes minutes for a large model: no round's deadline waits for it.
+    // A separate task, because aggregating a large model takes minutes and must not delay any round's deadline.
     { name: 'aggregation', everyMs: 1000, wakeOn: { 'round.collected': true }, run: aggregationQueue.run },
     {
       name: 'jobs',
       everyMs: 1000,
       wakeOn: { 'round.completed': true },
-      // Its last evaluation may end a job.
+      // The end of an evaluation may end a job.
       run: () => runEach(evaluationSteps.tick, jobs.tick),
     },
     { name: 'new-rounds', everyMs: 500, run: rounds.watch },

@@ -3,7 +3,7 @@ import { conflict } from '../../domain/errors.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
 
-/** What training holds of a device. */
+/** A device's rows in the tables of training. */
 export const trainingRowsOf: RowsOfDevice = ({ id }) => ({
   rounds: sql`from round_participants t where t.device_id = ${id}`,
   updates: sql`from updates t where t.device_id = ${id}`,
@@ -12,8 +12,8 @@ export const trainingRowsOf: RowsOfDevice = ({ id }) => ({
 })
 
 /**
- * Takes a device out of the rounds that are open, with its update.
- * @throws conflict while a round cannot do without it: its update is being aggregated, or others have masked theirs with its key
+ * Removes a device and its update from open rounds.
+ * @throws conflict while a round still needs it: its update is being aggregated, or others have used its key to mask theirs
  */
 export const withdrawFromRounds =
   (now: () => Date) =>
@@ -42,8 +42,8 @@ export const withdrawFromRounds =
   }
 
 /**
- * Jobs and rounds of no organization become the organization's, rounds with the next numbers there. A round in progress
- * stays as it is while another is in progress there.
+ * Assigns jobs and rounds without an organization to this one, and gives the rounds the next numbers there. Leaves a round in
+ * progress unchanged while another is in progress there.
  */
 export const adoptTraining = async (tx: Executor, orgId: string): Promise<void> => {
   await sql`

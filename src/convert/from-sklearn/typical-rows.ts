@@ -25,7 +25,7 @@ const SPREADS = [
   ['_x_mean', '_x_std'],
 ] as const
 
-/** Of every four rows, two are close to a point, one is about its spread away, and one is farther. The first is a point. */
+/** Of every four rows, two are close to a point, one is a spread away, and one is farther. Every eighth may be a point. */
 const DISTANCES = [0.1, 0.3, 1, 3]
 
 const distanceOf = (row: number, isExact: boolean): number =>
@@ -36,8 +36,8 @@ const aroundPoints = (estimator: Estimator, name: string, columns: number, rando
   const [means, spreads] = [new Float64Array(columns), new Float64Array(columns)]
   for (let at = 0; at < rows * columns; at++) means[at % columns]! += data[at]! / rows
   for (let at = 0; at < rows * columns; at++) spreads[at % columns]! += (data[at]! - means[at % columns]!) ** 2 / rows
-  // Rows that equal training points may have several nearest neighbors at one distance, whose order differs; support vectors
-  // of OneClassSVM are where its label changes.
+  // Rows equal to training points may have several nearest neighbors at the same distance, in a different order. Support
+  // vectors of OneClassSVM lie where its label changes.
   const isExact = name !== '_fit_X' && estimator.type !== 'OneClassSVM'
   return (row) => {
     const point = row === 0 ? rows - 1 : Math.floor(random.uniform() * rows)
@@ -54,7 +54,7 @@ const aroundMeans = (means: ArrayLike<number>, spreads: ArrayLike<number> | null
   return () => widths.map((width, at) => means[at]! + width * random.normal())
 }
 
-/** A value of each column, or a number close to one. */
+/** Draws a listed value for each column; in every second row, a number close to one. */
 const amongValues = (columns: readonly ArrayLike<number>[], random: Random): Draw => {
   const widths = columns.map((values) => {
     const finite = Array.from(values).filter(Number.isFinite)
@@ -102,7 +102,7 @@ const own = (estimator: Estimator, columns: number, random: Random): Draw | null
   )
 }
 
-/** Each part generates its own columns; the others are standard normal. */
+/** Each part generates its own columns; the remaining columns are standard normal. */
 const ofParts = (estimator: Estimator, columns: number, random: Random, depth: number): Draw => {
   const parts = columnParts(estimator, columns).map(({ value, columns: indices }) => {
     const part = isObject(value) ? new Estimator(value, estimator.reading) : null
@@ -118,7 +118,7 @@ const ofParts = (estimator: Estimator, columns: number, random: Random, depth: n
   }
 }
 
-/** Uses the statistics of the estimator, or of its first inner one with the same columns. */
+/** Uses the statistics of the estimator, or of the first estimator inside it with the same number of columns. */
 const drawOf = (estimator: Estimator, columns: number, random: Random, depth = 0): Draw | null => {
   if (depth > MAX_DEPTH) return null
   if (estimator.type === 'ColumnTransformer') return ofParts(estimator, columns, random, depth)
@@ -126,7 +126,7 @@ const drawOf = (estimator: Estimator, columns: number, random: Random, depth = 0
     const found = own(estimator, columns, random)
     if (found !== null) return found
   } catch {
-    // Statistics of another form, such as for strings.
+    // The statistics have another form, such as strings.
   }
   for (const inner of estimator.inner()) {
     if (inner.number('n_features_in_', columns) !== columns) continue

@@ -2,7 +2,7 @@ import type { ByteSource } from '../../tensors/weight-file.ts'
 
 const HEAD = 64
 
-/** Compressions of joblib that are not read, by their first bytes. */
+/** Compressions of joblib that cannot be read, with their first bytes. */
 const COMPRESSIONS: readonly (readonly [string, string])[] = [
   ['bz2', 'BZh'],
   ['xz', '\xfd7zXZ'],
@@ -10,10 +10,10 @@ const COMPRESSIONS: readonly (readonly [string, string])[] = [
   ['lz4', '\x04"M\x18'],
 ]
 
-/** A pickle of protocol 0 or 1 of an object begins with the function that makes it. */
+/** In protocols 0 and 1, the pickle of an object begins with the name of the function that creates it. */
 const OLD_PICKLE = /^c(copy_?reg|numpy|sklearn|joblib)[\w.]*\n\w+\n/
 
-/** What a saved model is that is not read, and how to save it instead; null for other files. */
+/** Names the unsupported format of a saved model and how to save it instead; null for other files. */
 export const unreadableModel = (source: ByteSource): string | null => {
   const head = String.fromCharCode(...source.read(0, Math.min(HEAD, source.size)))
   if (OLD_PICKLE.test(head))

@@ -7,7 +7,7 @@ import type { OnnxTensor } from '../onnx/model.ts'
 import { tensorOf } from '../onnx/tensors.ts'
 import type { TorchArchive } from './read-archive.ts'
 
-/** Returns the replacement of a weight, floats in this type; undefined for inputs that are not in a state dict. */
+/** Returns the replacement of a weight, with floats in this type; undefined for inputs that are not in a state dict. */
 export type ReplacedWeights = (path: string, type: DType) => OnnxTensor | undefined
 
 const FLOATS: readonly DType[] = ['f32', 'f64', 'f16', 'bf16']
@@ -19,7 +19,7 @@ const read = (source: ByteSource, tensor: Tensor, type: DType): OnnxTensor => {
   return tensorOf(type, shape, readTensorFloats(source, tensor))
 }
 
-/** The names of tied weights (one tensor in the program), by each name. */
+/** For each name of a tied weight (one tensor in the program), all of its names. */
 const tiedNames = ({ program, storageOf }: TorchArchive): ReadonlyMap<string, readonly string[]> => {
   const groups = new Map<string, string[]>()
   for (const { path } of program.inputs) {

@@ -1,7 +1,7 @@
 export interface CubicResize {
   /** The kernel's coefficient: -0.5 in TensorFlow, -0.75 in PyTorch. */
   readonly coefficient: number
-  /** Whether elements outside count as 0 and the other weights are scaled up; otherwise the border is repeated. */
+  /** True if elements outside count as 0 and the other weights are scaled up; otherwise the border is repeated. */
   readonly excludesOutside: boolean
   /** The source position of an output element. */
   readonly positionOf: (place: number) => number
@@ -15,8 +15,8 @@ const kernel = (distance: number, a: number): number => {
 }
 
 /**
- * The weights [to, from] of a cubic resize along an axis, and with `isTransposed` [from, to]. onnxruntime moves transpositions through Resize, and
- * then refuses a cubic one to a smaller size.
+ * The weights of a cubic resize along an axis: [to, from], or [from, to] with `isTransposed`. onnxruntime moves transpositions
+ * through Resize, and then rejects a cubic one to a smaller size.
  */
 export const cubicWeights = (from: number, to: number, options: CubicResize, isTransposed = false): Float64Array => {
   const { coefficient, excludesOutside, positionOf } = options

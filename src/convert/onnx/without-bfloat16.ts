@@ -14,7 +14,7 @@ import { tensorOf } from './tensors.ts'
 const BFLOAT16 = numberOfElementType('bf16')
 const FLOAT = numberOfElementType('f32')
 
-/** Attributes that are the number of an element type. */
+/** Attributes that contain the number of an element type. */
 const TYPES: ReadonlySet<string> = new Set(['to', 'dtype', 'output_dtype'])
 
 const tensor = (given: OnnxTensor): OnnxTensor =>
@@ -55,7 +55,7 @@ const hasBfloat16 = ({ inputs, outputs, values, initializers, nodes }: OnnxGraph
     ),
   )
 
-/** The model with float32 in place of bfloat16, which onnxruntime has no kernels for; a note if there is any. */
+/** Replaces bfloat16, which onnxruntime has no kernels for, by float32; adds a note if there is any. */
 export const withoutBfloat16 = (model: OnnxModel): { readonly model: OnnxModel; readonly notes: readonly string[] } =>
   hasBfloat16(model.graph)
     ? {

@@ -6,7 +6,7 @@ import { treeThresholds } from './tree-thresholds.ts'
 
 const FLOATS: readonly ElementType[] = ['f32', 'f64', 'f16', 'bf16']
 
-/** Sizes for dimensions without a number: the batch is one; others are large enough for typical models. */
+/** Sizes for dimensions without a fixed number: 1 for the batch; the others are large enough for typical models. */
 const DYNAMIC_SIZE = 16
 const DYNAMIC_IMAGE_SIZE = 64
 const MAX_ELEMENTS = 2 ** 26
@@ -23,7 +23,7 @@ const fixedShape = ({ name, shape }: OnnxValue): number[] => {
   return fixed
 }
 
-/** Operators that pass an index on, or make a negative one count from the end. */
+/** Operators that pass an index through, or that convert negative indices, which count from the end. */
 const PASSED: ReadonlySet<string> = new Set([
   'Cast',
   'Add',
@@ -35,7 +35,7 @@ const PASSED: ReadonlySet<string> = new Set([
   'Identity',
 ])
 
-/** The exclusive limit for generated integers: the number of rows of the table that the input indexes; 2 if there is none. */
+/** The exclusive limit for generated integers: the number of rows of the table that the input indexes; 2 without one. */
 const integerLimit = ({ graph }: OnnxModel, input: string): number => {
   if (/mask/i.test(input)) return 1
   const names = new Set([input])
@@ -50,7 +50,7 @@ const integerLimit = ({ graph }: OnnxModel, input: string): number => {
 /** Numeric rows for an input, such as those of training data: [rows, columns]. */
 export type Rows = readonly (readonly number[])[]
 
-/** Numbers at and between the thresholds of trees, because others are often all on one side of them. */
+/** Numbers at and between the thresholds of trees; other numbers often all lie on one side of them. */
 const nearThresholds = (thresholds: readonly number[][], random: () => number, normal: () => number): number[] =>
   thresholds.map((values) => {
     const value = values[Math.floor(random() * values.length)]
@@ -61,9 +61,9 @@ const nearThresholds = (thresholds: readonly number[][], random: () => number, n
   })
 
 /**
- * Generates inputs for a model: the rows given for an input; numbers near thresholds if trees compare it; otherwise, by its
- * shape, floats from the standard normal distribution, integers uniform over the rows that they index, masks of ones. Throws
- * bad_request for inputs that are not numeric tensors.
+ * Generates inputs for a model: the given rows, if there are any for an input; numbers near thresholds if trees compare it;
+ * otherwise, depending on its shape, floats from the standard normal distribution, integers uniform over the rows that they
+ * index, or masks of ones. @throws bad_request for inputs that are not numeric tensors
  */
 export const generateSamples = (
   model: OnnxModel,

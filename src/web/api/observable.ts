@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value outside the component tree, which components and functions can follow. */
+/** A value outside the component tree that components and functions can subscribe to. */
 export const observable = <Value>(initial: Value) => {
   let value = initial
   const listeners = new Set<() => void>()

@@ -3,10 +3,10 @@ import { observable } from './observable.ts'
 
 type Session = components['schemas']['Session']
 
-/** The page stays mounted, and a dialog over it asks the same user to confirm their identity or to sign in again. */
+/** While set, the page stays mounted under a dialog that asks the user to confirm their identity or to sign in again. */
 interface SessionLock {
   readonly session: Session
-  /** The user asked for it, to change how they sign in: the session itself is not restricted. */
+  /** The user requested the dialog, to change how they sign in; the session itself is not restricted. */
   readonly isRequested: boolean
 }
 
@@ -14,7 +14,7 @@ export const sessionLock = observable<SessionLock | null>(null)
 
 export const isLocked = (): boolean => sessionLock.get()?.isRequested === false
 
-/** Waits until the session can read again. Until then the service would refuse each request. @throws if aborted */
+/** Waits until the session can read again; until then, the service would refuse every request. @throws if aborted */
 export const whenUnlocked = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     if (!isLocked()) return resolve()

@@ -1,4 +1,4 @@
-/** Requests that are sent longer after the last input were not caused by the user. */
+/** Requests sent longer than this after the last input are not counted as caused by the user. */
 const RECENT_MS = 60_000
 
 let lastInput = Date.now()
@@ -7,10 +7,10 @@ for (const type of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchmove
   const note = (): void => {
     lastInput = Date.now()
   }
-  // Tests of the stream run without a window.
+  // Tests of the event stream run without a window.
   globalThis.addEventListener?.(type, note, { capture: true, passive: true })
 }
 
-/** The header for requests that a page sends by itself: they do not count as use of the session. */
+/** The header for requests that a page sends on its own, which do not count as activity in the session. */
 export const backgroundHeaders = (): Readonly<Record<string, string>> =>
   Date.now() - lastInput > RECENT_MS ? { 'x-service-background': '1' } : {}

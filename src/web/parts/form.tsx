@@ -51,7 +51,7 @@ export const TextField = ({
           onChange &&
           (({ target }) => {
             const isBlank = rest.required && target.value !== '' && read(target.value) === ''
-            target.setCustomValidity(isBlank ? 'Enter something else than spaces.' : '')
+            target.setCustomValidity(isBlank ? 'Enter more than spaces.' : '')
             setTyped(target.value)
             onChange(read(target.value))
           })

@@ -1,6 +1,6 @@
-/** A page that is gone back to may take so long until it is as tall as before. */
+/** How long a page may take, after going back to it, to become as tall as before. */
 const MAX_WAIT_MS = 3000
-/** The page before is still shown for a moment: the position has to last. */
+/** The previous page is still visible for a moment, so the position must be stable for this many frames. */
 const FRAMES = 10
 
 /** Scroll positions by history entry. */
@@ -9,7 +9,7 @@ let isRestoring = false
 
 const currentKey = (): string | undefined => window.navigation?.currentEntry?.key
 
-/** Scrolls again and again until the page is tall enough, unless the user does something. */
+/** Scrolls repeatedly until the page is tall enough, unless the user does something. */
 const restore = (place: number): void => {
   const control = new AbortController()
   const end = performance.now() + MAX_WAIT_MS
@@ -42,11 +42,11 @@ const goBack = (): void => {
   if (place !== undefined) restore(place)
 }
 
-/** The browser restores the position at once, when the page has no rows yet: this waits for them. */
+/** Restores scroll positions after going back. The browser would do so immediately, before the page has any rows. */
 export const keepScrollPlaces = (): void => {
   window.addEventListener('scroll', note, { passive: true })
   window.addEventListener('popstate', goBack)
 }
 
-/** Whether the position of a page that was gone back to is being restored: nothing else may scroll. */
+/** True while the position of a page is being restored: nothing else may scroll. */
 export const isGoingBack = (): boolean => isRestoring

@@ -2,9 +2,9 @@ import { createAccounting, type PrivacyLoss } from '../../../domain/privacy/acco
 import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { noiseForEpsilon, roundsLeft } from '../../../domain/privacy/planning.ts'
 
-/** What an accountant can be asked. `spent` is what there was before: sums of it are remembered. */
+/** The questions that an accountant answers. `spent` is what came before: sums of it are cached. */
 export type AccountingRequest =
-  /** What `more` costs on top of `spent`. With `enough`, a bound that is not above it need not be the tightest. */
+  /** The cost of `more` on top of `spent`. With `enough`, a bound of at most that value need not be the tightest. */
   | {
       readonly kind: 'loss'
       readonly spent: readonly NoisySteps[]
@@ -12,7 +12,7 @@ export type AccountingRequest =
       readonly delta: number
       readonly enough: number | null
     }
-  /** The least noise for a plan; null when no noise is enough. */
+  /** The minimum noise for a plan; null if no amount of noise is enough. */
   | {
       readonly kind: 'noise'
       readonly spent: readonly NoisySteps[]
@@ -21,7 +21,7 @@ export type AccountingRequest =
       readonly sampleRate: number
       readonly steps: number
     }
-  /** How many more such rounds fit an epsilon. */
+  /** How many more such rounds fit into an epsilon. */
   | {
       readonly kind: 'rounds'
       readonly spent: readonly NoisySteps[]
@@ -40,7 +40,7 @@ export type Answer = Answers[AccountingRequest['kind']]
 
 export type Reply = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly stack: string }
 
-/** Answers one question after another, and remembers sums that further rounds are put on top of. */
+/** Answers one question after another, and caches the sums that further rounds are added to. */
 export const createAnswering = () => {
   const accounting = createAccounting()
   return (question: AccountingRequest): Answer => {

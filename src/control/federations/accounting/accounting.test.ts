@@ -19,10 +19,10 @@ const loss = (noiseMultiplier: number, steps = 1): Extract<AccountingRequest, { 
   delta: 1e-5,
   enough: null,
 })
-/** Some tenths of a second of work. */
+/** A computation that takes some tenths of a second. */
 const long = (n: number) => loss(2 + n / 1000, 1e8)
 
-/** With both threads started, so that how long that takes does not matter. */
+/** Starts both threads first, so that their startup time does not affect the test. */
 const warm = async (limits: Partial<typeof ACCOUNTING_LIMITS> = {}) => {
   const accounting = open(limits)
   await Promise.all([accounting.ask<'loss'>(acme, loss(0.8)), accounting.ask<'loss'>(beta, loss(0.9))])
@@ -30,7 +30,7 @@ const warm = async (limits: Partial<typeof ACCOUNTING_LIMITS> = {}) => {
 }
 
 describe('privacy accounting on threads', () => {
-  it('answers each kind of question as the accountant does', async () => {
+  it('answers each kind of question like the accountant', async () => {
     const accounting = open()
     expect(await accounting.ask<'loss'>(acme, loss(1.1, 10))).toEqual(privacyLoss(loss(1.1, 10).more, 1e-5))
     const round = { noiseMultiplier: 1.1, sampleRate: 0.1, steps: 1 }
@@ -41,7 +41,7 @@ describe('privacy accounting on threads', () => {
     expect(await accounting.ask<'noise'>(acme, requested)).toBeCloseTo(1.096, 2)
   })
 
-  it('lets organizations take turns: one question does not wait for sixty of another', async () => {
+  it('lets organizations take turns: one question does not wait for sixty from another organization', async () => {
     const accounting = await warm({ queuedPerOrg: 60 })
     const order: string[] = []
     const ask = (asker: typeof acme, n: number) =>
@@ -65,7 +65,7 @@ describe('privacy accounting on threads', () => {
     expect(ends).toEqual(['slow', 'behind'])
   })
 
-  it('gives keys that belong to no organization a turn each', async () => {
+  it('gives each key without an organization its own turn', async () => {
     const accounting = open({ queuedPerOrg: 1 })
     const requested = ['k1', 'k1', 'k1', 'k2'].map((keyId, n) =>
       accounting.ask<'loss'>({ orgId: null, keyId }, loss(5 + n)).then(
@@ -76,18 +76,18 @@ describe('privacy accounting on threads', () => {
     expect(await Promise.all(requested)).toEqual(['k1', 'k1', 'Too many', 'k2'])
   })
 
-  it('refuses what an organization asks beyond its queue, and answers all that it has taken', async () => {
+  it("refuses questions beyond an organization's queue, and answers all that it accepted", async () => {
     const accounting = open({ queuedPerOrg: 3 })
     const requested = await Promise.allSettled(
       Array.from({ length: 6 }, (_, n) => accounting.ask<'loss'>(acme, loss(1 + n / 10))),
     )
-    // One is being answered, three wait; the other thread is left to others.
+    // One question is being answered and three wait; the other thread is reserved for other organizations.
     expect(requested.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected', 'rejected'])
     expect(requested.at(-1)).toMatchObject({ reason: { code: 'rate_limited', retryAfterSeconds: 2 } })
     await accounting.ask<'loss'>(acme, loss(9))
   })
 
-  it('refuses what is asked beyond the queue of all', async () => {
+  it('refuses questions beyond the total queue', async () => {
     const accounting = open({ queued: 1 })
     const requested = await Promise.allSettled(
       ['a', 'b', 'c', 'd'].map((orgId, n) => accounting.ask<'loss'>({ orgId }, loss(1 + n))),
@@ -95,7 +95,7 @@ describe('privacy accounting on threads', () => {
     expect(requested.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected'])
   })
 
-  it('computes identical questions once, whoever asks them', async () => {
+  it('computes identical questions once, whichever organization asks them', async () => {
     const accounting = open({ queuedPerOrg: 1 })
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => accounting.ask<'loss'>(n < 10 ? acme : beta, loss(1.3))),
@@ -104,7 +104,7 @@ describe('privacy accounting on threads', () => {
     expect(await accounting.ask<'loss'>(beta, loss(1.3))).toBe(answers[0])
   })
 
-  it('forgets the answers that were not asked for lately', async () => {
+  it('evicts the answers that were not requested recently', async () => {
     const accounting = open({ kept: 2 })
     const first = await accounting.ask<'loss'>(acme, loss(1))
     await accounting.ask<'loss'>(acme, loss(2))
@@ -118,7 +118,7 @@ describe('privacy accounting on threads', () => {
     expect(again).toEqual(first)
   })
 
-  it('ends a question that takes too long, and answers the next one', async () => {
+  it('stops a question that takes too long, and answers the next one', async () => {
     const accounting = open({ seconds: 0 })
     await expect(accounting.ask<'loss'>(acme, long(0))).rejects.toMatchObject({
       code: 'bad_request',
@@ -128,7 +128,7 @@ describe('privacy accounting on threads', () => {
     expect(await patient.ask<'loss'>(acme, loss(1))).toMatchObject({ accountant: 'pld' })
   })
 
-  it('drops a question that nobody waits for any more, waiting or being answered', async () => {
+  it('drops a question that no request waits for any more, whether it is queued or being answered', async () => {
     const accounting = open({ abandonedSeconds: 0 })
     const [running, waiting, shared] = [new AbortController(), new AbortController(), new AbortController()]
     const gone = new Error('gone')
@@ -149,7 +149,7 @@ describe('privacy accounting on threads', () => {
     await expect(accounting.ask<'loss'>({ ...acme, signal: running.signal }, loss(2))).rejects.toBe(gone)
   })
 
-  it('ends with the service: whoever waits is told so', async () => {
+  it('ends with the service, and rejects all waiting questions with that reason', async () => {
     const accounting = open()
     const requested = [long(0), long(1)].map((question) => accounting.ask<'loss'>(acme, question))
     const ends = Promise.allSettled(requested)
@@ -161,7 +161,7 @@ describe('privacy accounting on threads', () => {
     await expect(accounting.ask<'loss'>(acme, loss(1))).rejects.toThrow('The service is shutting down.')
   })
 
-  it('says what went wrong in the thread, and goes on', async () => {
+  it('reports an error from the thread, and continues', async () => {
     const accounting = open()
     const wrong = { ...loss(1), more: null } as unknown as ReturnType<typeof loss>
     await expect(accounting.ask<'loss'>(acme, wrong)).rejects.toThrow('TypeError')
@@ -169,7 +169,7 @@ describe('privacy accounting on threads', () => {
   })
 })
 
-it('turns go round the organizations, each with its oldest first', () => {
+it('turns rotate among organizations, each with its oldest question first', () => {
   const turns = new FairQueue<{ key: string }>()
   for (const key of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) turns.add(key[0]!, { key })
   turns.remove('a', { key: 'a2' })

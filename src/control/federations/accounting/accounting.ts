@@ -5,7 +5,7 @@ import { startThread } from '../../../platform/threads/start-thread.ts'
 import type { AccountingRequest, Answer, Answers, Reply } from './accounting-requests.ts'
 import { FairQueue } from './fair-queue.ts'
 
-/** The caller: organizations take turns, as do keys without one; `signal` withdraws the question. */
+/** The caller. Organizations take turns, as do keys without one; `signal` withdraws the question. */
 export interface Asker {
   readonly orgId: string | null
   readonly keyId?: string
@@ -13,14 +13,14 @@ export interface Asker {
 }
 
 export const ACCOUNTING_LIMITS = {
-  /** How long one question may be computed. */
+  /** The time limit for one question. */
   seconds: 10,
-  /** How long an unwanted computation, for which no request waits, may still run. */
+  /** How long a computation may still run after the last request that waited for it has gone. */
   abandonedSeconds: 1,
-  /** Questions that may wait, of one organization and of all. */
+  /** The maximum number of waiting questions, for one organization and in total. */
   queuedPerOrg: 32,
   queued: 512,
-  /** Answers that are kept. */
+  /** How many answers are cached. */
   kept: 500,
 }
 
@@ -51,20 +51,20 @@ const newThread = (): AccountingThread =>
     startThread(import.meta.url, 'accounting.worker', { resourceLimits: { maxOldGenerationSizeMb: 512 } }),
   )
 
-/** The second one is started when two organizations ask at once. */
+/** The second thread starts when two organizations ask at the same time. */
 const THREADS = 2
 
 /**
- * Privacy accounting off the event loop, on two threads. Each answers one question at a time, an organization has one of
- * them at most, and organizations take turns: one that asks many questions waits for its own. Identical questions are
- * computed once, and answers are kept.
+ * Privacy accounting off the event loop, on two threads that answer one question at a time. Organizations take turns, and each
+ * occupies at most one thread, so an organization with many questions waits only for itself. Identical questions are
+ * computed once, and answers are cached.
  */
 export class Accounting {
   readonly #limits: typeof ACCOUNTING_LIMITS
   readonly #idle = Array.from({ length: THREADS }, newThread)
   readonly #turns = new FairQueue<Job>()
   readonly #kept: LRUCache<string, { readonly answer: Answer }>
-  /** What is being answered, by organization. */
+  /** Questions that are being answered, by organization. */
   readonly #running = new Map<string, Running>()
   #isClosed = false
 
@@ -74,8 +74,8 @@ export class Accounting {
   }
 
   /**
-   * Throws rate_limited when too many questions wait or the service is shutting down, bad_request when this one takes longer than the limit, and the
-   * signal's reason when it is aborted.
+   * @throws rate_limited if too many questions wait or the service is shutting down; bad_request if this one takes longer than
+   * the limit; the signal's reason if it is aborted
    */
   async ask<K extends AccountingRequest['kind']>(
     { orgId, keyId = '', signal }: Asker,
@@ -97,7 +97,7 @@ export class Accounting {
     return answer as Answers[K]
   }
 
-  /** Rejects every question, now and later, and ends the thread. */
+  /** Rejects all current and future questions, and stops the threads. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (let next = this.#turns.next(); next !== undefined; next = this.#turns.next()) {
@@ -107,7 +107,7 @@ export class Accounting {
     await Promise.all(threads.map((thread) => thread.stop(closing())))
   }
 
-  /** An identical question that waits or is being answered, or else a new one at the end of the organization's queue. */
+  /** An identical question that is waiting or being answered; otherwise a new one at the end of the organization's queue. */
   #jobOf(org: string, key: string, question: AccountingRequest): Job {
     const running = [...this.#running.values()].find(({ job }) => job.key === key && job.waiters.size > 0)
     const same = running?.job ?? this.#turns.find(org, key)
@@ -121,7 +121,7 @@ export class Accounting {
   #next(): void {
     const next = this.#idle.length === 0 || this.#isClosed ? undefined : this.#turns.next(this.#running)
     if (next === undefined) return
-    // The one that answered last: the other one need not be started.
+    // Takes the thread that answered last, so that the other one may not have to start.
     const thread = this.#idle.pop()!
     const timer = this.#endIn(thread, this.#limits.seconds)
     const running = { job: next.item, thread, startedAt: performance.now(), timer }
@@ -160,7 +160,7 @@ export class Accounting {
       this.#turns.remove(org, job)
       return
     }
-    // A thread that is ended forgets what it knows, and most answers come sooner than that is worth.
+    // Stopping a thread at once would lose its cached sums, and most answers arrive before that is worthwhile.
     const elapsed = (performance.now() - running.startedAt) / 1000
     clearTimeout(running.timer)
     running.timer = this.#endIn(running.thread, Math.min(this.#limits.abandonedSeconds, this.#limits.seconds) - elapsed)

@@ -1,10 +1,10 @@
-/** Things that wait, by organization: organizations take turns, so that many of one do not hold up another's. */
+/** A fair queue: round-robin by organization, so that many items of one do not hold up another's. */
 export class FairQueue<T extends { readonly key: string }> {
-  /** Organizations that have something waiting, in the order of their turns. */
+  /** Organizations with waiting items, in the order of their turns. */
   readonly #queues = new Map<string, Map<string, T>>()
   #size = 0
 
-  /** How much waits, of all organizations. */
+  /** The number of waiting items of all organizations. */
   get size(): number {
     return this.#size
   }
@@ -31,7 +31,7 @@ export class FairQueue<T extends { readonly key: string }> {
     if (queue.size === 0) this.#queues.delete(org)
   }
 
-  /** The oldest one of the organization whose turn it is, of those that are not `except`ed. */
+  /** Removes and returns the oldest item of the organization whose turn it is; skips organizations in `except`. */
   next(except: { has(org: string): boolean } = new Set()): { readonly org: string; readonly item: T } | undefined {
     for (const [org, queue] of this.#queues) {
       const item = except.has(org) ? undefined : queue.values().next().value

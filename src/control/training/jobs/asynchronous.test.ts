@@ -35,7 +35,7 @@ const trainFor = async ({ device, trainer }: FleetDevice, roundId: string): Prom
 const deliver = ({ device }: FleetDevice, roundId: string, { weights, report }: LocalUpdate) =>
   device.submit(roundId, weights, report)
 
-/** A job whose first round has ended without the last two of five devices, and who have begun it. */
+/** A job whose first round ended while two of its five devices were still training. */
 const laggards = async () => {
   const begun = await begin(5, { strategy_options: { buffer: 3 }, target_devices: 5, rounds: 2 })
   const { world, fleet, key } = begun
@@ -54,9 +54,9 @@ const updatesOf = async (world: World, key: string, roundId: string) => {
   return updates.map(({ device_identifier, staleness, base_round_id }) => [device_identifier, staleness, base_round_id])
 }
 
-describe('a device that an asynchronous job has taken along', () => {
+describe('a device carried over by an asynchronous job', () => {
   it.each(['plan and model', 'plan', 'model'] as const)(
-    'trains from the present round once it fetches its %s',
+    'trains from the current round once it fetches its %s',
     async (what) => {
       const { world, fleet, key, job, late, first, second, updates } = await laggards()
       const { device } = late[0]
@@ -66,7 +66,7 @@ describe('a device that an asynchronous job has taken along', () => {
       if (what !== 'plan') await world.request('GET', `${path}/model`, { key: late[0].key })
       expect((await device.heartbeat()).pendingRoundId).toBe(second)
       await deliver(late[0], second, await trainFor(late[0], second))
-      // The other posts what it began in the first round to the second: it is as stale as its model.
+      // The other device submits its first-round training to the second round: that update is as stale as its base model.
       await deliver(late[1], second, updates[1])
       await comeOnce(fleet.slice(0, 1))
       await world.service.runDueTasks()
@@ -81,7 +81,7 @@ describe('a device that an asynchronous job has taken along', () => {
     },
   )
 
-  it('keeps its base round once it has delivered, and while it fetches only that round again', async () => {
+  it('keeps its base round after it has delivered, and when it only fetches the base round again', async () => {
     const { world, fleet, key, late, first, second, updates } = await laggards()
     await late[0].device.plan(first)
     await deliver(late[0], first, updates[0])
@@ -95,7 +95,7 @@ describe('a device that an asynchronous job has taken along', () => {
     ])
   })
 
-  it('no longer delivers to the round that it has left', async () => {
+  it('can no longer submit to the round that it left', async () => {
     const { late, first, second, updates } = await laggards()
     await late[0].device.plan(second)
     await expect(deliver(late[0], first, updates[0])).rejects.toThrow('updates are accepted only while it is active')
@@ -104,7 +104,7 @@ describe('a device that an asynchronous job has taken along', () => {
 
 describe('an asynchronous job with places', () => {
   it.each(['embedded', 'postgres'] as const)(
-    'gives the place of a device that has delivered to another, until the buffer is full (%s)',
+    'gives the place of a device that has delivered to another device until the buffer is full (%s)',
     async (database) => {
       if (database === 'postgres' && !hasPostgres()) return
       const fields = { strategy_options: { buffer: 4 }, target_devices: 2, min_devices: 1 }
@@ -115,7 +115,7 @@ describe('an asynchronous job with places', () => {
       for (let count = 1; count <= 4; count++) {
         const asked = await pending()
         const training = fleet.filter((_, index) => asked[index] === first)
-        // Two train at any time: whose place is free, another has it with its next heartbeat.
+        // Two devices train at any time: a free place goes to another device with its next heartbeat.
         expect(training).toHaveLength(2)
         const [next] = training as [FleetDevice]
         await deliver(next, first, await trainFor(next, first))
@@ -125,12 +125,12 @@ describe('an asynchronous job with places', () => {
         expect([status, completed_devices]).toEqual(count < 4 ? ['active', count] : ['completed', 4])
       }
       expect(new Set(delivered).size).toBe(4)
-      // Those that delivered may have a part in the next round.
+      // Devices that delivered may take part in the next round.
       expect((await play(world, job.id, fleet)).status).toBe('completed')
     },
   )
 
-  it('closes a round early when no other active device can deliver, and says so at the start', async () => {
+  it('closes a round early if no other active device can deliver, and warns of this at the start', async () => {
     const { world, fleet, key, answer, job } = await begin(3, { strategy_options: { buffer: 10 }, min_devices: 2 })
     expect(answer.headers.get('x-service-warning')).toContain(
       'strategy_options.buffer is 10, and 3 devices are active. A device delivers once to a round, so a round closes with fewer ' +
@@ -145,7 +145,7 @@ describe('an asynchronous job with places', () => {
     expect((await jobOf(world, key, job.id)).history[0]).toMatchObject({ status: 'completed', completed_devices: 3 })
   })
 
-  it('says nothing where enough devices are active, or min_devices is the buffer', async () => {
+  it('does not warn if enough devices are active, or if min_devices equals the buffer', async () => {
     const enough = await begin(3, { strategy_options: { buffer: 3 }, min_devices: 2 })
     expect(enough.answer.headers.get('x-service-warning')).toBeNull()
     const whole = await begin(2, { strategy_options: { buffer: 3 }, min_devices: 3 })

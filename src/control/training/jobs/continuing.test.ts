@@ -40,7 +40,7 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
     return made.body.id as string
   }
   const jobOf = async (id: string) => (await ask('GET', `/training/jobs/${id}`)).body as unknown as Job
-  /** One round of the job, in which its only device delivers these weights. */
+  /** Runs one round of the job, in which its only device submits these weights. */
   const round = async (id: string, value: number, fields: object = {}): Promise<void> => {
     await world.service.runDueTasks()
     const { round_id } = (await jobOf(id)).history.at(-1)!
@@ -73,37 +73,40 @@ describe('a job that is stopped and resumed', () => {
     ['scaffold', {}],
     ['fedbuff', { strategy_options: { buffer: 1 } }],
     ['fedavg', {}],
-  ])('with %s gives the bytes of one that was not, with the state of its strategy', async (strategy, fields) => {
-    const { start, round, action, resultOf, jobOf } = await setUp()
-    const straight = await start({ strategy, rounds: 4, ...fields })
-    for (const value of VALUES) await round(straight, value)
-    const broken = await start({ strategy, rounds: 4, ...fields })
-    for (const value of VALUES.slice(0, 2)) await round(broken, value)
-    await action(broken, 'stop')
-    expect(await action(broken, 'resume')).toMatchObject({
-      status: 200,
-      body: { status: 'running', rounds: 4, rounds_completed: 2, ended_by: null, reason: null, ended_at: null },
-    })
-    for (const value of VALUES.slice(2)) await round(broken, value)
-    expect(await jobOf(broken)).toMatchObject({ status: 'completed', ended_by: 'rounds_done', rounds_completed: 4 })
-    expect(await resultOf(broken)).toBe(await resultOf(straight))
-    // A job that is completed after two rounds and gets two more is the same again.
-    const extended = await start({ strategy, rounds: 2, ...fields })
-    for (const value of VALUES.slice(0, 2)) await round(extended, value)
-    expect(await action(extended, 'extend', { rounds: 2 })).toMatchObject({
-      status: 200,
-      body: { rounds: 4, rounds_completed: 2, optimizer_state: (await jobOf(straight)).optimizer_state },
-    })
-    for (const value of VALUES.slice(2)) await round(extended, value)
-    expect(await resultOf(extended)).toBe(await resultOf(straight))
-  })
+  ])(
+    'with %s gives the same bytes as one that was not stopped, because it keeps the state of its strategy',
+    async (strategy, fields) => {
+      const { start, round, action, resultOf, jobOf } = await setUp()
+      const straight = await start({ strategy, rounds: 4, ...fields })
+      for (const value of VALUES) await round(straight, value)
+      const broken = await start({ strategy, rounds: 4, ...fields })
+      for (const value of VALUES.slice(0, 2)) await round(broken, value)
+      await action(broken, 'stop')
+      expect(await action(broken, 'resume')).toMatchObject({
+        status: 200,
+        body: { status: 'running', rounds: 4, rounds_completed: 2, ended_by: null, reason: null, ended_at: null },
+      })
+      for (const value of VALUES.slice(2)) await round(broken, value)
+      expect(await jobOf(broken)).toMatchObject({ status: 'completed', ended_by: 'rounds_done', rounds_completed: 4 })
+      expect(await resultOf(broken)).toBe(await resultOf(straight))
+      // A job that completes two rounds and is extended by two gives the same result.
+      const extended = await start({ strategy, rounds: 2, ...fields })
+      for (const value of VALUES.slice(0, 2)) await round(extended, value)
+      expect(await action(extended, 'extend', { rounds: 2 })).toMatchObject({
+        status: 200,
+        body: { rounds: 4, rounds_completed: 2, optimizer_state: (await jobOf(straight)).optimizer_state },
+      })
+      for (const value of VALUES.slice(2)) await round(extended, value)
+      expect(await resultOf(extended)).toBe(await resultOf(straight))
+    },
+  )
 })
 
 describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (database) => {
   const it_ = it.skipIf(database === 'postgres' && !hasPostgres())
 
   it_(
-    'is resumed once by many who ask at the same moment, and is one or the other where it is stopped too',
+    'is resumed only once by simultaneous requests, and ends up resumed or stopped if it is stopped at the same time',
     async () => {
       const { world, start, round, action, jobOf } = await setUp({ database })
       const id = await start({ rounds: 40 })
@@ -128,7 +131,7 @@ describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (da
   )
 
   it_(
-    'is running in the answer to its resumption, also where its round is begun by somebody else meanwhile',
+    'is shown as running in the response to resume, even if another process starts its round in the meantime',
     async () => {
       const { world, start, action } = await setUp({ database })
       const id = await start({ rounds: 40 })
@@ -143,7 +146,7 @@ describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (da
     },
   )
 
-  it_('goes on after a restart in the middle', async () => {
+  it_('continues after a restart in the middle', async () => {
     const { world, start, round, action, jobOf } = await setUp({ database, durable: true })
     const id = await start({ strategy: 'fedadam', rounds: 3 })
     await round(id, 1)
@@ -156,8 +159,8 @@ describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (da
   })
 })
 
-describe('what a job cannot go on from', () => {
-  it('is said by its status, with what to do instead', async () => {
+describe('a job to be continued', () => {
+  it('is refused in a wrong status, with what to do instead', async () => {
     const { start, round, action } = await setUp()
     const messageOf = async (id: string, verb: string, body: object = {}) => {
       const answer = await action(id, verb, body)
@@ -166,7 +169,7 @@ describe('what a job cannot go on from', () => {
     const id = await start({ rounds: 1 })
     expect(await messageOf(id, 'resume')).toEqual([
       409,
-      'A training job that is running cannot be resumed. It goes on by itself.',
+      'A training job that is running cannot be resumed. It continues by itself.',
     ])
     await round(id, 1)
     expect(await messageOf(id, 'resume')).toEqual([
@@ -191,7 +194,7 @@ describe('what a job cannot go on from', () => {
     expect(await action(id, 'resume', { rounds: 5 })).toMatchObject({ status: 200, body: { rounds: 6 } })
   })
 
-  it('its stop condition looks at the rounds after it was extended', async () => {
+  it('applies its stop condition only to the rounds after it was extended', async () => {
     const { start, round, action, jobOf } = await setUp()
     const id = await start({ rounds: 9, stop_when: { loss_improvement_below: 0.1, patience: 1 } })
     await round(id, 1, { local_loss: 0.5 })
@@ -204,7 +207,7 @@ describe('what a job cannot go on from', () => {
     expect(await jobOf(id)).toMatchObject({ status: 'completed', ended_by: 'converged', rounds_completed: 4 })
   })
 
-  it('a job that failed begins to count its failed rounds anew', async () => {
+  it('counts failed rounds from zero again after it failed and was resumed', async () => {
     const { world, key, start, round, action, jobOf } = await setUp()
     const id = await start({ rounds: 2, timeout_seconds: 60 })
     await round(id, 1)
@@ -216,7 +219,7 @@ describe('what a job cannot go on from', () => {
     expect(await action(id, 'resume')).toMatchObject({ status: 200, body: { rounds_failed_in_a_row: 0, rounds: 2 } })
   })
 
-  it('members of its federation see it, and are told whose it is when they would change it', async () => {
+  it('is visible to members of its federation, who get 403 with the owner when they try to change it', async () => {
     const { world, send, keyOf, found } = await openLeague()
     const keys = { acme: await keyOf('acme'), rival: await keyOf('rival'), other: await keyOf('other') }
     const federation = await found(['rival'])
@@ -240,11 +243,11 @@ describe('what a job cannot go on from', () => {
 describe('the privacy budget', () => {
   const privacy = { target_epsilon: 4, clip_norm: 1 }
 
-  it('of a job leaves as many rounds as its target_epsilon allows, those that were stopped counted', async () => {
+  it('of a job leaves as many rounds as its target_epsilon allows, counting stopped rounds', async () => {
     const { start, action, jobOf } = await setUp()
     const id = await start({ rounds: 3, privacy })
     await action(id, 'stop')
-    // One of three is spent by the round that was stopped.
+    // The stopped round used up one of the three.
     expect(await action(id, 'resume')).toMatchObject({ status: 200, body: { rounds: 2, rounds_completed: 0 } })
     await action(id, 'stop')
     expect(await action(id, 'resume', { rounds: 3 })).toMatchObject({
@@ -268,7 +271,7 @@ describe('the privacy budget', () => {
     })
   })
 
-  it('of its federation is asked before the job goes on', async () => {
+  it('of its federation is checked before the job continues', async () => {
     const { world, send, keyOf, found } = await openLeague()
     const acme = await keyOf('acme')
     const federation = await found([])
@@ -297,7 +300,7 @@ describe('the privacy budget', () => {
   })
 })
 
-it('the report window of a job comes before the straggler grace that an operator has set', async () => {
+it('the report window of a job takes precedence over the straggler grace that an operator has set', async () => {
   const { world, start, round, jobOf } = await setUp({ config: { stragglerGraceSeconds: 5 } })
   await world.register('straggler')
   const id = await start({ rounds: 1, target_devices: 2, report_window_seconds: 100 })

@@ -3,7 +3,7 @@ import { DEFAULT_METRIC, objectiveOf, requireMetric } from '../../../domain/job-
 import type { JobSettings, RoundSizes } from '../../../domain/training-job.ts'
 import type { NewJob } from './new-job.ts'
 
-/** A warning where fewer devices are active than an asynchronous round wants updates: each delivers once to a round. */
+/** A warning if fewer devices are active than an asynchronous round needs updates: a device delivers once to a round. */
 export const closesEarlyWith = (active: number, { minDevices, requested }: RoundSizes): string | null =>
   active >= requested
     ? null
@@ -12,15 +12,15 @@ export const closesEarlyWith = (active: number, { minDevices, requested }: Round
       'devices have delivered. Lower buffer, or add devices.'
 
 /**
- * What the job goes by, unless that is the loss. The goal is kept also where the name tells it: a job must not change it when a
- * later version reads names otherwise.
+ * The job's metric and goal; nothing if the metric is the loss without a stated goal. Stores the goal even if the metric's
+ * name implies it, so that it does not change when a later version interprets names differently.
  */
 export const objectiveIn = (requested: Pick<NewJob, 'metric' | 'goal'>): Pick<JobSettings, 'metric' | 'goal'> => {
   const { metric = DEFAULT_METRIC, goal } = requested
   return metric === DEFAULT_METRIC && goal === undefined ? {} : objectiveOf(requested)
 }
 
-/** @throws bad_request for a metric that no round of such a job has */
+/** @throws bad_request for a metric that no round of such a job has, or that nothing in the job uses */
 export const requireMeasured = ({ metric, goal, secureAggregation, stopWhen, publish }: NewJob): void => {
   if (metric === undefined && goal !== undefined) {
     throw badRequest("goal says which values of the job's metric are better. Name the metric, or leave goal out.")
@@ -39,7 +39,7 @@ export const requireMeasured = ({ metric, goal, secureAggregation, stopWhen, pub
   }
 }
 
-/** What a private round must not do, because one device's part in it would then depend on another's. */
+/** Rejects options that would let one device's participation in a private round depend on another's, or reveal the loss. */
 export const requireNothingAtOdds = ({ overSelection, stopWhen, publish }: NewJob): void => {
   if (publish === 'best') {
     throw badRequest(

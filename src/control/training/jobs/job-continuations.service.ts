@@ -15,7 +15,7 @@ import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 import { beginningGone, createBeginnings } from './next-round.service.ts'
 
-/** Ended jobs that go on from their last completed round, with what their strategy has carried there. */
+/** Continues ended jobs from their last completed round, with the strategy's state from that round. */
 export const createJobContinuations = (parts: {
   readonly database: Database
   readonly store: JobsStore
@@ -32,7 +32,7 @@ export const createJobContinuations = (parts: {
   const { database, store, progress, scopes, draws, prices, ledger, heartbeats, now } = parts
   const beginningOf = createBeginnings(parts)
 
-  /** Throws conflict where what the next round would begin from is gone. */
+  /** @throws conflict if the version or the state that the next round would start from is gone */
   const requireBeginning = async (job: StoredJob): Promise<void> => {
     if (job.stateDeletedAt !== null) {
       throw conflict(
@@ -44,7 +44,7 @@ export const createJobContinuations = (parts: {
     if ((await beginningOf(job)) === null) throw conflict(beginningGone(job))
   }
 
-  /** Its federation and its group, as they are now. */
+  /** Resolves the job's federation and group again, because both may have changed. */
   const participantScopeOf = async (
     caller: Caller,
     { orgId, groupId, federationId }: StoredJob,
@@ -60,7 +60,7 @@ export const createJobContinuations = (parts: {
         throw conflict('The device group of this job was deleted. Start another job for its devices.')
       })
 
-  /** How many rounds the privacy budgets of the job and of its federation allow, of those that it is to get. Throws conflict. */
+  /** Returns how many of the requested rounds the privacy budgets of the job and its federation allow. @throws conflict */
   const affordable = async (
     caller: Caller,
     job: StoredJob,
@@ -103,10 +103,10 @@ export const createJobContinuations = (parts: {
   }
 
   /**
-   * Gives an ended job rounds: `more` after those that it has completed, or those that it had left, fewer where its privacy
-   * budget allows no more. Nothing else about it changes.
-   * @throws not_found for a job of another organization; conflict in a wrong state, when something that it needs is gone, its
-   * budget is spent, or another request has continued it in between.
+   * Gives an ended job more rounds: `more` beyond those completed, or those that it had left (fewer if its privacy budget
+   * allows fewer). Nothing else about the job changes.
+   * @throws forbidden for a job of another organization; conflict in a wrong state, if something that it needs is gone, its
+   * budget is spent, or another request has continued it in the meantime
    */
   return async (
     caller: Caller,
@@ -114,7 +114,7 @@ export const createJobContinuations = (parts: {
     event: 'resume' | 'extend',
     more: number | undefined,
   ): Promise<void> => {
-    // Members of its federation see it.
+    // Members of the job's federation see it, but only its own organization may continue it.
     if (!sees(caller, seen.orgId)) throw forbidden(`Only '${seen.orgId}', which started the job, can continue it.`)
     const status = nextJobStatus(seen.status, event)
     const wanted = continuedSettings(seen.settings, seen.roundsCompleted, event, more)
@@ -148,7 +148,7 @@ export const createJobContinuations = (parts: {
   }
 }
 
-/** Whether it is the ending that was looked at: budget and files were checked for that one. */
+/** True if the job still has the ending that budget and files were checked for. */
 const isAsSeen = (job: StoredJob, seen: StoredJob): boolean =>
   job.roundsCompleted === seen.roundsCompleted &&
   job.endedAt?.getTime() === seen.endedAt?.getTime() &&

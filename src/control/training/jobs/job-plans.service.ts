@@ -34,11 +34,11 @@ export interface PlannedJob {
   readonly settings: JobSettings
   readonly modelId: string
   readonly participantScope: ParticipantScope
-  /** What was assumed because the request did not say it, and what may not be what was meant. */
+  /** Assumptions made where the request left something out, and settings that may not be what was meant. */
   readonly warnings: readonly string[]
 }
 
-/** Checks what is asked of a job before there is one: names, sizes, strategy, and what its noise would cost. */
+/** Checks a requested job before it is created: names, sizes, strategy, and the cost of its noise. */
 export const createJobPlans = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
@@ -50,7 +50,7 @@ export const createJobPlans = (parts: {
 }) => {
   const { database, models, scopes, draws, secure, layouts, ledger } = parts
 
-  /** Only its owners add versions to a model: what a federation shares may be trained, and is not published into. */
+  /** Only the owner of a model adds versions to it: a model shared with a federation can be trained, but not published to. */
   const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
     if (sees(caller, model.orgId)) return publish ?? 'last'
     if (publish === undefined || publish === 'none') return 'none'
@@ -117,7 +117,7 @@ export const createJobPlans = (parts: {
         Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : fewestUpdates(strategy))
       const overSelection = requested.overSelection ?? OVER_SELECTION.default
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
-      // With fewer devices than that it waits for more.
+      // With fewer than min_devices eligible, the job waits for more.
       if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
       const { model, version } = await modelOf(caller, requested.model)
       const publish = publishOf(caller, requested, model)

@@ -14,7 +14,7 @@ import type { JobsStore, StoredJob } from './jobs.store.ts'
 interface Parts {
   readonly store: JobsStore
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
-  /** What the rounds of jobs measured, and made. */
+  /** What the rounds of jobs measured, and the models that they made. */
   readonly roundsReport: Pick<RoundsReport, 'valuesOf' | 'metricsOf' | 'thatMade'>
   readonly shownRounds: Pick<ShownRounds, 'catalogued'>
   readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
@@ -22,7 +22,7 @@ interface Parts {
   readonly now: () => Date
 }
 
-/** A round's metrics as its version has them: loss, accuracy, and the means of all others. */
+/** A round's metrics in the form stored with a version: loss, accuracy, and the means of all others. */
 const metricsOf = ({ loss, accuracy, metrics, evaluation }: ShownRound): Readonly<Record<string, number>> => ({
   ...(loss !== null && { loss }),
   ...(accuracy !== null && { accuracy }),
@@ -33,7 +33,7 @@ const metricsOf = ({ loss, accuracy, metrics, evaluation }: ShownRound): Readonl
 const meansOf = (summaries: ShownSummaries | null, prefix: string): Record<string, number> =>
   Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
-/** What becomes a version of the model that a job trains, in the transaction that ends the round or the job. */
+/** Publishes results as versions of the job's model, in the transaction that ends the round or the job. */
 const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
     const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
@@ -43,7 +43,7 @@ const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
     await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
   }
 
-  /** The newest round whose value is known, if it is the best so far. */
+  /** Publishes the newest round with a known value if it is the best so far. */
   const publishBest = async (tx: Executor, job: StoredJob, isLastMeasured: boolean): Promise<void> => {
     const { metric, goal } = objectiveOf(job.settings)
     const rounds = await roundsReport.valuesOf(tx, job.id, metric)
@@ -61,7 +61,7 @@ const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
       if (job.settings.publish === 'best') await publishBest(tx, job, false)
     },
 
-    /** However the job ended, it keeps the models of its rounds. If no round reported the metric, the last counts as the best. */
+    /** Applies however the job ended. If no round reported the metric, the last result counts as the best. */
     async jobEnded(tx: Executor, job: StoredJob): Promise<void> {
       const { publish: which } = job.settings
       if (which === 'best') await publishBest(tx, job, true)
@@ -71,19 +71,19 @@ const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
   }
 }
 
-/** What the end of a round means for its job, written down in the transaction that ends the round. */
+/** Records what the end of a round means for its job, in the transaction that ends the round. */
 export const createJobProgress = (parts: Parts) => {
   const { store, events, roundsReport, evaluationSteps, now } = parts
   const publications = createPublications(parts)
 
-  /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
+  /** Publishes the job's current state; call it in the transaction that stores that state. */
   const announce = (
     tx: Executor,
     { id, orgId, federationId, status }: Pick<StoredJob, 'id' | 'orgId' | 'federationId' | 'status'>,
     ended: string | null = null,
   ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
-  /** The reason, and that the metric that the job went by was never reported, where that is so. */
+  /** The reason, plus a note if no round reported the job's metric. */
   const reasonOf = async (tx: Executor, { id, settings: { metric }, roundsCompleted }: StoredJob, reason: string) => {
     if (metric === undefined || roundsCompleted === 0) return reason
     const isKnown = (await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null)
@@ -106,7 +106,7 @@ export const createJobProgress = (parts: Parts) => {
     await publications.jobEnded(tx, job)
   }
 
-  /** After the evaluation of its last model, where devices have offered one. */
+  /** Ends the job, after the evaluation of its last model if devices have offered one. */
   const endEvaluated = async (tx: Executor, job: StoredJob, ending: Ending, roundId: string): Promise<void> => {
     const asked = await evaluationSteps.ask(tx, roundId, evaluationSecondsOf(job.settings))
     if (asked === null) return end(tx, job, ending)
@@ -118,7 +118,7 @@ export const createJobProgress = (parts: Parts) => {
     await announce(tx, job)
   }
 
-  /** Null for a round of no job, and for a job that has ended before its round: it was stopped. */
+  /** Null if the round has no job, or if the job ended before its round because it was stopped. */
   const lockRunning = async (tx: Executor, id: string | null): Promise<StoredJob | null> => {
     const job = id === null ? null : await store.lock(tx, id)
     return job === null || job.endedAt !== null ? null : job

@@ -4,10 +4,10 @@ import { DEFAULT_METRIC } from '../../../domain/job-metric.ts'
 import type { StartJobBody } from './job-requests.schema.ts'
 
 const IMPROVEMENT =
-  "a finite number of at least 0, such as 0.01: the least improvement of the job's metric over `patience` rounds with which it goes on"
-const PATIENCE = 'an integer from 1 to 1000: the number of rounds that are looked at'
+  "a finite number of at least 0, such as 0.01: the smallest improvement of the job's metric over `patience` rounds with which the job continues"
+const PATIENCE = 'an integer from 1 to 1000: the number of rounds that are compared'
 
-/** @throws bad_request unless exactly one of its two names gives the number, and the one that says loss only where it is the loss */
+/** @throws bad_request unless exactly one of the two names is given; the one with `loss` is only for jobs that use the loss */
 export const improvementIn = (
   stop: NonNullable<Static<typeof StartJobBody>['stop_when']>,
   metric = DEFAULT_METRIC,
@@ -24,8 +24,8 @@ export const improvementIn = (
 }
 
 /**
- * Before the schema names the only field that it requires of a stop condition.
- * @throws bad_request naming both fields where neither is there
+ * Runs before schema validation, whose error for an empty stop condition would name only one field.
+ * @throws bad_request naming both fields if neither is given
  */
 export const requireStopCondition = (body: unknown): void => {
   const stop = typeof body === 'object' && body !== null && 'stop_when' in body ? body.stop_when : null

@@ -30,13 +30,13 @@ interface Parts {
   readonly now: () => Date
 }
 
-/** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
+/** Starts the next round of each job whose turn it is, and ends jobs that cannot have another round. */
 export const createJobTurns = (parts: Parts) => {
   const { database, store, progress, rounds, starts, prices, secure, log, now } = parts
   const toPrice = createToPrice(parts)
   const beginningOf = createBeginnings(parts)
 
-  /** Starts the job's next round in this transaction, or says why there is none yet. */
+  /** Starts the job's next round in this transaction, or records why it has to wait. */
   const openRound = async (
     tx: Database['sql'],
     job: StoredJob,
@@ -47,15 +47,15 @@ export const createJobTurns = (parts: Parts) => {
     const { settings } = job
     const sizes = roundSizes(settings)
     const priced = await toPrice(tx, job)
-    // With fewer devices than the strategy needs, or a secure round its threshold, the round could only fail.
+    // With fewer devices than the strategy or a secure round's threshold needs, the round could only fail.
     const needed = Math.max(sizes.minDevices, secured?.settings.threshold ?? 0)
     const active = await starts.countActive(tx, priced, needed)
     if (active < needed) return waitForDevices(tx, job, { active, needed })
-    // The devices that it needs have come since it was looked at: its noise is priced at its next turn.
+    // Enough devices appeared only after pricing: the noise is priced at the job's next turn.
     if (priced.privacy !== null && price === null) return
     const previous = await rounds.latestOfJob(tx, job.id)
     const requested = nextRound(job, priced, { version, secured, previousRoundId: previous?.id ?? null })
-    // Before the round, which may end at once and the job with it.
+    // Update the job before opening the round, which may end at once and end the job too.
     await store.update(tx, job.id, {
       status: nextJobStatus(job.status, 'begin'),
       waiting_until: null,
@@ -92,7 +92,7 @@ export const createJobTurns = (parts: Parts) => {
     await progress.announce(tx, job)
   }
 
-  /** Runs `work` at the price of the job's next round; at none while the round has no noise, or too few devices. */
+  /** Calls `work` with the price of the job's next round; null if the round has no noise or too few devices. */
   const priced = async (job: StoredJob, work: (price: Price | null) => Promise<void>): Promise<void> => {
     if (job.settings.privacy === null) return work(null)
     if (await rounds.isInProgress(database.sql, job.orgId)) return
@@ -104,7 +104,7 @@ export const createJobTurns = (parts: Parts) => {
     return prices.priced(requested, work, epsilon === undefined ? null : { jobId: job.id, epsilon })
   }
 
-  /** The job, locked; null where a round has begun or ended since it was looked at, which spends privacy too. */
+  /** Locks the job; null if a round has begun or ended since `seen` was read, because rounds also spend privacy. */
   const lockAsSeen = async (tx: Database['sql'], seen: StoredJob, isAwaited: boolean): Promise<StoredJob | null> => {
     const job = await store.lockOngoing(tx, seen.id, { isAwaited })
     return job === null || hasMoved(job, seen) || (await rounds.isInProgress(tx, job.orgId)) ? null : job
@@ -116,7 +116,7 @@ export const createJobTurns = (parts: Parts) => {
       if (job !== null) await progress.end(tx, job, ending)
     })
 
-  /** Starts the job's next round if it is the job's turn; where somebody else does so at this moment, that may be awaited. */
+  /** Starts the job's next round if it is the job's turn; with `isAwaited`, waits for another process that is doing so. */
   const advance = async (seen: StoredJob, isAwaited: boolean): Promise<void> => {
     const version = await beginningOf(seen)
     if (version === null) {
@@ -132,7 +132,7 @@ export const createJobTurns = (parts: Parts) => {
       )
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'internal_error' || isUnavailable(error)) throw error
-      // Another round was started at this moment, or many privacy requests are queued: the job waits its turn.
+      // Another round started at the same moment, or many privacy requests are queued: the job waits for its turn.
       if (error.code === 'rate_limited') return
       if (error.code === 'conflict' && !(error instanceof BudgetRefused)) return
       const ending =
@@ -145,7 +145,7 @@ export const createJobTurns = (parts: Parts) => {
 
   const advanceAll = async (idle: readonly StoredJob[], isAwaited: boolean): Promise<void> => {
     const waits = createWaits(parts, toPrice)
-    // Once one of them has begun its round, nothing else of its organization can, however many wait.
+    // Once one job has started a round, no other job of its organization can, however many wait.
     const busy = new Set<string | null>()
     for (const job of idle) {
       if (busy.has(job.orgId)) continue
@@ -160,17 +160,17 @@ export const createJobTurns = (parts: Parts) => {
   }
 
   return {
-    /** Starts the rounds of all jobs whose turn it is. Safe in several processes at once. */
+    /** Starts a round for every job whose turn it is. Safe to run in several processes at once. */
     tick: async (): Promise<void> => advanceAll(await store.idle(database.sql), false),
 
-    /** The same in the organization of this job; its answer sees the round also where a tick begins it at the same time. */
+    /** The same for this job's organization. Afterwards the caller sees the round even if a concurrent tick started it. */
     start: async (id: string): Promise<void> => advanceAll(await store.idle(database.sql, id), true),
   }
 }
 
 /**
- * Whether a job can only go on waiting for devices, as it does already. The devices are counted once for all jobs that wait for
- * the same ones: hundreds may.
+ * True if the job can only keep waiting for devices, as it already does. Counts devices once for all jobs that wait for the
+ * same ones: there may be hundreds of such jobs.
  */
 const createWaits = (
   { database, starts, now }: Pick<Parts, 'database' | 'starts' | 'now'>,
@@ -179,7 +179,7 @@ const createWaits = (
   const counts = new Map<string, Promise<number>>()
   return async (job: StoredJob): Promise<boolean> => {
     const { waitingUntil, waitingFor, settings } = job
-    // How many a secure round needs depends on the model too.
+    // The number of devices that a secure round needs also depends on the model.
     if (waitingUntil === null || now() >= waitingUntil || settings.secureAggregation !== null) return false
     const needed = roundSizes(settings).minDevices
     const key = JSON.stringify([job.orgId, job.groupId, job.federationId, needed, settings.privacy !== null])
@@ -191,7 +191,7 @@ const createWaits = (
   }
 }
 
-/** Whether one of its rounds has ended since it was looked at. */
+/** True if one of the job's rounds has ended since `seen` was read. */
 const hasMoved = (job: StoredJob, seen: StoredJob): boolean =>
   job.latestModelId !== seen.latestModelId || job.roundsFailedInARow !== seen.roundsFailedInARow
 

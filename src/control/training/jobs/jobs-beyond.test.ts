@@ -32,7 +32,7 @@ describe('an asynchronous job', () => {
     return { world, fleet, key, job: answer.body as JobBody }
   }
 
-  it('takes what a slow device began two rounds ago into its present round, and counts it less', async () => {
+  it('accepts into its current round an update that a slow device began two rounds ago, at a lower weight', async () => {
     const { world, fleet, key, job } = await begin({ rounds: 3 })
     const slow = fleet[3]!
     const { pendingRoundId: base } = await slow.device.heartbeat()
@@ -44,7 +44,7 @@ describe('an asynchronous job', () => {
     }
     const present = await get(world, key, 'current')
     expect(present).toMatchObject({ status: 'active', round_number: 3 })
-    // It is still told of the round whose model it has, so that it trains on.
+    // Its heartbeat still names the round whose model it has, so that it keeps training.
     expect((await slow.device.heartbeat()).pendingRoundId).toBe(base)
     const update = await slow.trainer(model, plan, undefined, { control: null })
     await slow.device.submit(base!, update.weights, update.report)
@@ -57,14 +57,14 @@ describe('an asynchronous job', () => {
       ['d1', 0, null],
       ['d3', 2, base],
     ])
-    // It stays delivered, whoever asks about the round that it began.
+    // The update stays recorded when the device submits again to the round that it began with.
     const again = await slow.device.submit(base!, update.weights, update.report)
     expect(again).toEqual({ updateId: null, alreadyKept: true })
     const replay = await world.request('POST', `/api/v1/training/rounds/${present.id}/receipt/replay`, { key })
     expect(replay.body).toMatchObject({ matches: true })
   })
 
-  it('lets go of who is too far behind, and of everybody when it ends', async () => {
+  it('drops a device that is too far behind, and all devices when it ends', async () => {
     const { world, fleet, key, job } = await begin({ strategy_options: { buffer: 3, max_staleness: 0 } })
     const slow = fleet[3]!
     const { pendingRoundId: base } = await slow.device.heartbeat()
@@ -87,13 +87,13 @@ describe('an asynchronous job', () => {
     await expect(takePart(slow.device, next!, slow.trainer)).rejects.toThrow(/updates are accepted only while/)
   })
 
-  it('has an update that comes between two rounds wait for the next', async () => {
+  it('holds an update that arrives between two rounds for the next round', async () => {
     const { world, fleet, key } = await begin()
     const late = fleet[3]!
     const { pendingRoundId: base } = await late.device.heartbeat()
     const plan = await late.device.plan(base!)
     const update = await late.trainer(await late.device.model(plan), plan, undefined, { control: null })
-    // The third update closes the round; the fourth arrives while it is added up.
+    // The third update closes the round; the fourth arrives during the aggregation.
     const [, submission] = await Promise.all([
       comeOnce(fleet.slice(0, 3)),
       late.device.submit(base!, update.weights, update.report),
@@ -125,7 +125,7 @@ describe('a job of a federation', () => {
     return { name, key: api_key, device, rows: template, trainer: localTrainer(template, { deviceId: name }) }
   }
 
-  it('trains with the devices of all members and nobody else, and is seen by them', async () => {
+  it('trains with the devices of all members and no others, and is visible to the members', async () => {
     const { world, keys, id } = await league()
     const { syntheticDevices } = await import('../../../sdk/trainers/synthetic.ts')
     const rows = syntheticDevices({ alpha: 0, beta: 0, devices: 3, seed: 1, features: 5, classes: 3, maxRows: 50 })
@@ -148,7 +148,7 @@ describe('a job of a federation', () => {
     expect((await startJob(world, keys.initech, { federation: id })).status).toBe(404)
   })
 
-  it('spends the budget by its rounds, is refused where it would exceed it, and ends when others have spent it', async () => {
+  it('spends the budget with its rounds, is refused if it would exceed it, and ends when others have spent it', async () => {
     const { world, keys, id, admin } = await league()
     const { syntheticDevices } = await import('../../../sdk/trainers/synthetic.ts')
     const rows = syntheticDevices({ alpha: 0, beta: 0, devices: 2, seed: 1, features: 5, classes: 3, maxRows: 50 })
@@ -159,7 +159,7 @@ describe('a job of a federation', () => {
     const path = `/api/v1/federations/${id}/privacy/budget`
     const budget = { total_epsilon_budget: 8, total_delta_budget: 1e-5 }
     expect((await world.request('PUT', path, { key: admin, body: budget })).status).toBe(200)
-    // One such round costs 4.377, two 6.6, three 8.6 (PLD): REFERENCE has the first.
+    // One such round costs 4.377, two 6.6, three 8.6 (PLD); the first number is in REFERENCE.
     expect(await start({ rounds: 3 })).toMatchObject({ status: 409, body: { message: /epsilon 0 of 8/ } })
     const first = (await start({ rounds: 2 })).body as JobBody
     await world.advance(1)
@@ -180,7 +180,7 @@ describe('a job of a federation', () => {
     expect(replay.body).toMatchObject({ matches: true })
   })
 
-  it('finds the noise for a target epsilon', async () => {
+  it('finds the noise multiplier for a target epsilon', async () => {
     const { world, keys } = await league()
     const privacy = { target_epsilon: 4.377178, target_delta: 1e-5, clip_norm: 1 }
     const job = await startJob(world, keys.acme, { rounds: 1, privacy })
@@ -198,7 +198,7 @@ describe('a job of a federation', () => {
 })
 
 describe('a job that outlives the service', () => {
-  it('goes on after a restart with its state', async () => {
+  it('continues after a restart with its state', async () => {
     const world = await startWorld({ durable: true })
     const fleet = await startFleet(world, 2)
     const { key } = fleet[0]!
@@ -231,7 +231,7 @@ describe('a job that outlives the service', () => {
   })
 })
 
-it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job as one would', async () => {
+it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job just as one would', async () => {
   const { createControlPlane } = await import('../../app.ts')
   const { readConfig } = await import('../../../config.ts')
   const { emptyFolder, freshPostgresUrl } = await import('../../../../test/databases.ts')
@@ -268,7 +268,7 @@ it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job as o
   }
 })
 
-/** As much of a world as the fixtures need, at an address and with the real clock. */
+/** The parts of a world that the fixtures need, at an address and with the real clock. */
 const seenAt = (baseUrl: string): World => {
   const request: World['request'] = async (method, path, { key, body } = {}) => {
     const isForm = body instanceof FormData

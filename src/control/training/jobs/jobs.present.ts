@@ -72,7 +72,7 @@ export const present = (job: StoredJob) => {
   }
 }
 
-/** What settings of its secure rounds take away from updates; null where that is nothing that matters. */
+/** A warning if the settings of its secure rounds lose much of the updates' precision; null otherwise. */
 export const coarseSteps = ({ settings }: StoredJob): string | null => {
   if (settings.secureAggregation === null) return null
   const { range, maxWeight } = settings.secureAggregation

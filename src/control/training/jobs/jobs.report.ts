@@ -4,13 +4,13 @@ import { visibleTo } from '../rounds/rounds.service.ts'
 import { fromRow, type StoredJob } from './jobs.store.ts'
 
 export interface JobFilter {
-  /** Null: an unbound key, which sees all. */
+  /** Null for an unbound key, which sees all jobs. */
   readonly orgId: string | null
   readonly status: JobStatus | undefined
   readonly modelId: string | undefined
 }
 
-/** The jobs that an organization sees, those of its federations too. */
+/** The jobs visible to an organization, including those of its federations. */
 export const createJobsReport = () => ({
   /** Newest first. */
   async list(

@@ -156,14 +156,14 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
   )
 }
 
-/** A job that begins or goes on, with a warning where its settings take too much away from updates. */
+/** Presents a job that starts or continues, with a warning if its settings lose much of the updates' precision. */
 const presentStarted = (request: FastifyRequest, job: StoredJob) => {
   const warning = coarseSteps(job)
   if (warning !== null) warn(request, warning)
   return present(job)
 }
 
-/** What the body of a request asks of a job. */
+/** Converts the body of a request to a requested job. */
 const wantedOf = (body: Static<typeof StartJobBody>) => {
   const { privacy, stop_when: stop } = body
   return {

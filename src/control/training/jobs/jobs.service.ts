@@ -27,7 +27,7 @@ export type { StoredJob } from './jobs.store.ts'
 
 const HISTORY = 100
 
-/** Training jobs: a series of rounds, until all are done or something ends the job. */
+/** Training jobs: a series of rounds that runs until all are completed or something ends the job. */
 export const createJobsService = (parts: {
   readonly database: Database
   readonly store: JobsStore
@@ -51,7 +51,7 @@ export const createJobsService = (parts: {
   const { database, store, jobsReport, progress, plan, turns, continueJob } = parts
   const { rounds, scopes, due, prices, endings, evaluationSteps, shownRounds, models, heartbeats, now, newId } = parts
 
-  /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
+  /** @throws not_found if the caller cannot see such a job; members of a federation see its jobs */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
     const job = isUuid(id) ? await store.find(database.sql, id) : null
     if (job === null || !(await scopes.maySee(caller, job))) throw notFound('Training job', id)
@@ -61,7 +61,7 @@ export const createJobsService = (parts: {
   return {
     get,
 
-    /** `warn` is called with what was assumed because the request did not say it. */
+    /** Calls `warn` with assumptions made where the request left something out. */
     async create(caller: Caller, requested: NewJob, warn: (warning: string) => void): Promise<StoredJob> {
       const planned = await plan(caller, requested)
       for (const warning of planned.warnings) warn(warning)
@@ -90,7 +90,7 @@ export const createJobsService = (parts: {
       return jobsReport.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
     },
 
-    /** The job with its latest rounds, oldest first, and what their noise has cost; null without noise. */
+    /** The job with its latest rounds, oldest first, and their privacy cost (null without noise). */
     async detail(
       caller: Caller,
       id: string,
@@ -115,12 +115,12 @@ export const createJobsService = (parts: {
       return { rounds: found, total: await rounds.countOfJob(job.id) }
     },
 
-    /** Ends the job at once, and its round with it. */
+    /** Ends the job and its current round at once. */
     async stop(caller: Caller, id: string): Promise<StoredJob> {
       const visible = await get(caller, id)
-      // Members of its federation see it.
+      // Members of the job's federation see it, but only its own organization may stop it.
       if (!sees(caller, visible.orgId)) throw forbidden(`Only '${visible.orgId}', which started the job, can stop it.`)
-      // Round before job, as everything that ends rounds has it: one that was begun between the two is left for another try.
+      // Locks the round before the job, like everything that ends rounds. Retries if a round began between the two.
       const attempt = async (tx: Database['sql']): Promise<boolean> => {
         const latest = await rounds.lockLatestOf(tx, id)
         const active = latest !== null && IN_PROGRESS.includes(latest.status) ? latest : null
@@ -128,7 +128,7 @@ export const createJobsService = (parts: {
         if (active === null && (await rounds.hasActive(tx, id))) return false
         const reason = 'The training job was stopped.'
         auditNote({ kind: 'job', ...job, before: { status: job.status }, after: { status: 'stopped' } })
-        // What devices have found of the last model counts for the job's reason and result.
+        // Evaluations of the last model that have arrived count for the job's reason and result.
         if (latest !== null) await evaluationSteps.closeNow(tx, latest)
         await progress.end(tx, job, { event: 'stop', endedBy: 'stopped', reason })
         if (active !== null) await endings.fail(tx, active, { event: 'fail', reason, reported: reason })
@@ -138,14 +138,14 @@ export const createJobsService = (parts: {
       return get(caller, id)
     },
 
-    /** A stopped or failed job goes on from its last completed round, for `more` rounds or those that it had left. */
+    /** Continues a stopped or failed job from its last completed round, for `more` rounds or those that it had left. */
     async resume(caller: Caller, id: string, more: number | undefined): Promise<StoredJob> {
       await continueJob(caller, await get(caller, id), 'resume', more)
       await turns.start(id)
       return get(caller, id)
     },
 
-    /** A completed job gets `more` rounds. */
+    /** Gives a completed job `more` rounds. */
     async extend(caller: Caller, id: string, more: number): Promise<StoredJob> {
       await continueJob(caller, await get(caller, id), 'extend', more)
       await turns.start(id)
@@ -156,7 +156,7 @@ export const createJobsService = (parts: {
   }
 }
 
-/** A job as it begins. */
+/** The row of a new job. */
 const newJob = (
   requested: NewJob,
   { settings, modelId, participantScope }: PlannedJob,

@@ -10,7 +10,7 @@ export interface StoredJob {
   readonly name: string | null
   readonly status: JobStatus
   readonly settings: JobSettings
-  /** The model it began from, and the latest that its rounds have made. */
+  /** The model that the job began from; `latestModelId` is the latest that its rounds have made. */
   readonly modelId: string | null
   readonly latestModelId: string | null
   readonly groupId: string | null
@@ -19,28 +19,28 @@ export interface StoredJob {
   readonly roundsFailedInARow: number
   readonly stateSha256: string | null
   readonly controlSha256: string | null
-  /** What adaptive clipping has reached. */
+  /** The current value of adaptive clipping; null before it has changed. */
   readonly clipNorm: number | null
-  /** How it ends once its last model is evaluated; null while that is open. */
+  /** How the job ends once its last model is evaluated; null unless that evaluation is open. */
   readonly ending: Ending | null
   readonly endedBy: EndedBy | null
   readonly reason: string | null
-  /** Until when its next round waits for devices; null while it does not. */
+  /** Until when the job waits for devices or for the evaluation of its last model; null while it does not. */
   readonly waitingUntil: Date | null
-  /** What it waits for, in a sentence; null while it does not. */
+  /** What the job waits for, in a sentence; null while it does not. */
   readonly waitingFor: string | null
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   /** When it was last resumed or extended. */
   readonly resumedAt: Date | null
-  /** When retention deleted what its strategy carries from round to round. */
+  /** When retention deleted the state that its strategy keeps between rounds. */
   readonly stateDeletedAt: Date | null
 }
 
 export interface JobChanges {
   status: JobStatus
-  /** As JSON text. */
+  /** JSON text. */
   settings: string
   latest_model_id: string
   rounds_completed: number
@@ -90,7 +90,7 @@ export const createJobsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The same if it has not ended; else null. Null too where somebody else has locked it, unless that `isAwaited`. */
+  /** Locks the job; null if it has ended or only awaits evaluations. Without `isAwaited`, also null if it is locked already. */
   async lockOngoing(
     tx: Executor,
     id: string,
@@ -107,8 +107,8 @@ export const createJobsStore = () => ({
   },
 
   /**
-   * Jobs that have no round in progress, and whose organization has none; with `ofOrgOf`, those of that job's organization.
-   * Who has waited longest comes first, so that the jobs of one organization take turns.
+   * Jobs whose organization has no round in progress; with `ofOrgOf`, only those in that job's organization. Sorted by how long
+   * they have waited, longest first, so that the jobs of one organization take turns.
    */
   async idle(db: Executor, ofOrgOf?: string): Promise<StoredJob[]> {
     const inOrg = sql`and coalesce(j.org_id, '') = (select coalesce(o.org_id, '') from training_jobs o where o.id = ${ofOrgOf})`

@@ -37,7 +37,7 @@ describe('a training job', () => {
     ['fedyogi', 'yogi'],
     ['fedadagrad', 'adagrad'],
     ['fedavgm', 'momentum'],
-  ])('takes %s for fedopt with the variant %s', async (strategy, variant) => {
+  ])('treats %s as fedopt with the variant %s', async (strategy, variant) => {
     const { world, key, modelId } = await prepared(1)
     expect(await startOk(world, key, { model: modelId, strategy })).toMatchObject({
       strategy: 'fedopt',
@@ -45,7 +45,7 @@ describe('a training job', () => {
     })
   })
 
-  it('begins with the model that it names, whatever was trained before', async () => {
+  it('begins with the model that it names, regardless of earlier training', async () => {
     const { world, fleet, key } = await prepared(2, true)
     const earlier = await startOk(world, key, { rounds: 1, min_devices: 2 })
     expect(await play(world, earlier.id, fleet)).toMatchObject({ status: 'completed' })
@@ -61,7 +61,7 @@ describe('a training job', () => {
     expect(second).toMatchObject({ global_model_id: first!.aggregated_model_id })
   })
 
-  it('is not started with a misspelled field, and says which was meant', async () => {
+  it('is not started if a field is misspelled; the error names the intended field', async () => {
     const { world, key, modelId } = await prepared(1)
     const refused = async (fields: object) => {
       const { status, body } = await world.request('POST', '/api/v1/training/jobs', {
@@ -83,7 +83,7 @@ describe('a training job', () => {
     expect(jobs.body).toMatchObject({ total: 0 })
   })
 
-  it('says what it is, with every default', async () => {
+  it('is returned with every default', async () => {
     const { world, key, modelId } = await prepared(1)
     const answer = await startJob(world, key, { rounds: undefined, hyperparameters: undefined, name: 'first' })
     expect(answer).toMatchObject({ status: 201 })
@@ -149,7 +149,7 @@ describe('a training job', () => {
         expect(loss).toBeGreaterThan(0)
         expect(accuracy).toBeGreaterThan(0)
       }
-      // It began with all scores equal, a loss of ln 3.
+      // It began with equal scores for all classes, which is a loss of ln 3.
       expect((await judge(world, done.history[2]!.round_id, fleet)).loss).toBeLessThan(1)
       for (const { round_id: id } of done.history) {
         const replay = await world.request('POST', `/api/v1/training/rounds/${id}/receipt/replay`, { key })
@@ -158,7 +158,7 @@ describe('a training job', () => {
     },
   )
 
-  it('keeps how every update looked beside the others', async () => {
+  it('records how each update compares with the others', async () => {
     const { world, fleet, key } = await prepared(3)
     const job = await startOk(world, key, { rounds: 1, min_devices: 3 })
     const { history } = await play(world, job.id, fleet)
@@ -176,7 +176,7 @@ describe('a training job', () => {
     expect(updates.reduce((sum, { weight }) => sum + (weight as number), 0)).toBeCloseTo(1, 12)
   })
 
-  it('hands the server state on: Adam of the second round is not that of a first', async () => {
+  it('carries the server state over: the second round continues the Adam state of the first', async () => {
     const { world, fleet, key } = await prepared(2)
     const job = await startOk(world, key, { strategy: 'fedadam', rounds: 2 })
     const { history } = await play(world, job.id, fleet)
@@ -186,7 +186,7 @@ describe('a training job', () => {
     expect(second!.next_state_sha256).not.toBe(first!.next_state_sha256)
   })
 
-  it('selects more devices than it wants updates, and closes with the first', async () => {
+  it('selects more devices than it needs updates from, and closes with the first ones that arrive', async () => {
     const { world, fleet, key } = await prepared(6)
     const job = await startOk(world, key, { rounds: 1, min_devices: 2, target_devices: 4, over_selection: 1.5 })
     const { history } = await jobOf(world, key, job.id)
@@ -209,7 +209,7 @@ describe('a training job', () => {
     })
   })
 
-  it('waits for devices no longer than it was told to', async () => {
+  it('does not wait for devices longer than wait_for_devices_seconds', async () => {
     const { world, key } = await prepared(1)
     const job = await startOk(world, key, { wait_for_devices_seconds: 60 })
     await world.advance(59)
@@ -239,7 +239,7 @@ describe('a training job', () => {
     })
   })
 
-  it('gives up after three rounds in a row that nobody delivered to', async () => {
+  it('fails after three consecutive rounds without updates', async () => {
     const { world, fleet, key } = await prepared(2)
     const job = await startOk(world, key, { timeout_seconds: 60 })
     for (let round = 0; round < 3; round++) {
@@ -256,7 +256,7 @@ describe('a training job', () => {
     expect(ended.history.map((round) => round.status)).toEqual(['failed', 'failed', 'failed'])
   })
 
-  it('is stopped at once, and its participants are told when they ask', async () => {
+  it('stops at once, and its participants learn of it when they ask', async () => {
     const { world, fleet, key } = await prepared(2)
     const job = await startOk(world, key)
     const { pendingRoundId } = await fleet[1]!.device.heartbeat()
@@ -299,7 +299,7 @@ describe('a training job', () => {
     for (const { id } of jobs) expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed' })
   })
 
-  it('trains with the devices of its group only', async () => {
+  it('trains only with the devices of its group', async () => {
     const { world, fleet, key } = await prepared(4)
     const group = await world.request('POST', '/api/v1/device-groups', { key, body: { name: 'beta', org_id: 'acme' } })
     const { id: groupId } = group.body as { id: string }
@@ -328,7 +328,7 @@ describe('a training job', () => {
     })
   })
 
-  it('is refused with fields that are wrong, naming them', async () => {
+  it('rejects invalid fields and names them', async () => {
     const { world, key } = await prepared(1)
     const refused: [fields: object, named: string][] = [
       [{ model: 'nothing' }, 'model:'],
@@ -368,11 +368,11 @@ describe('attackers in the fleet', () => {
     ['multikrum', true],
     ['fedmedian', true],
     ['fedavg', false],
-  ] as const)('with %s: the model still learns is %s', async (strategy, learns) => {
+  ] as const)('with %s, whether the model still learns: %s', async (strategy, learns) => {
     const { world, fleet, key } = await prepared(7, true)
     for (const attacker of fleet.slice(5)) {
       const honest = attacker.trainer
-      // Ten times the change, the other way.
+      // Ten times the change, in the opposite direction.
       attacker.trainer = async (weights, ...rest) => {
         const update = await honest(weights, ...rest)
         return { ...update, weights: flipped(weights!, update.weights) }

@@ -26,7 +26,7 @@ const waiting = async (fields: object) => {
 }
 
 it.each([{}, { secure_aggregation: {} }])(
-  'a job whose pinned version is gone ends with the reason: %j',
+  'a job whose pinned version is gone ends with that reason: %j',
   async (fields) => {
     const { world, key, id, modelId } = await waiting(fields)
     for (const name of ['a', 'b', 'c']) await world.register(name)

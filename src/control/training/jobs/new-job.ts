@@ -2,7 +2,7 @@ import type { Goal } from '../../../domain/metric-goal.ts'
 import type { Publish, StopRule } from '../../../domain/training-job.ts'
 import type { SecureWish } from '../secure-rounds/secure-steps.service.ts'
 
-/** A job as it is asked for. */
+/** A requested job. */
 export interface NewJob {
   readonly model: string
   readonly name: string | undefined

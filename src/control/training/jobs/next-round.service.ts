@@ -10,7 +10,7 @@ import type { RoundRequest } from '../rounds/round-starts.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { StoredJob } from './jobs.store.ts'
 
-/** What the job's next round distributes: its latest result, and before the first what it began from. */
+/** What the job's next round distributes: its latest result or, before its first result, the model that it began from. */
 const distributedBy = ({
   modelId,
   latestModelId,
@@ -27,7 +27,7 @@ export const createBeginnings =
     return version !== null && (await blobs.has(version.sha256)) ? version : null
   }
 
-/** Why a job has no next round, whose version or its file is gone. */
+/** Why a job cannot have a next round when the version or its file is gone. */
 export const beginningGone = (job: StoredJob): string => {
   const [modelId, number] = distributedBy(job)
   return (
@@ -36,7 +36,7 @@ export const beginningGone = (job: StoredJob): string => {
   )
 }
 
-/** What the price of the job's next round depends on: the same outside the transaction that starts the round, and inside. @throws forbidden */
+/** What determines the price of the job's next round, both before and in the transaction that starts it. @throws forbidden */
 export const createToPrice =
   ({ scopes }: { readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'> }) =>
   async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
@@ -50,7 +50,7 @@ export const createToPrice =
       scope: await scopes.scopeOf(db, job),
       privacy: privacy === null ? null : { ...privacy, clipNorm: job.clipNorm ?? privacy.clipNorm },
       minDevices,
-      // A private round draws by chance, and waits for all that it has drawn.
+      // A private round draws devices at random and waits for all that are drawn.
       targetDevices: privacy === null ? selected : targetDevices,
       wantedUpdates: privacy === null ? requested : null,
       starter: null,
@@ -79,7 +79,7 @@ export const nextRound = (
     strategy: settings.strategy,
     hyperparameters: settings.hyperparameters,
     timeoutSeconds: settings.timeoutSeconds,
-    // A buffer is not closed by a grace: who is slow is what it is for.
+    // The grace period must not close an asynchronous round: its buffer is there for slow devices.
     graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
     version,
     secure: secured,

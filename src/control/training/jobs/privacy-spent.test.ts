@@ -5,7 +5,7 @@ import { gaussianEpsilon } from '../../../domain/privacy/gaussian.ts'
 
 const near = (epsilon: number) => expect.closeTo(epsilon, 9)
 
-/** A model, and so many devices that can train it. */
+/** A model, and this many devices that can train it. */
 const ready = async (devices: number) => {
   const world = await startWorld()
   const fleet = await startFleet(world, devices)
@@ -14,7 +14,7 @@ const ready = async (devices: number) => {
   return { world, fleet, key }
 }
 
-it('noise that no federation pays for is told with each round, its receipt, and the job', async () => {
+it('the cost of noise without a federation is shown with each round, its receipt, and the job', async () => {
   const { world, fleet, key } = await ready(3)
   const get = async (path: string) => (await world.request('GET', `/api/v1/training/${path}`, { key })).body
   const started = await startJob(world, key, {
@@ -23,12 +23,12 @@ it('noise that no federation pays for is told with each round, its receipt, and 
     privacy: { noise_multiplier: 2, target_delta: 1e-6, clip_norm: 1 },
   })
   const { id } = started.body as JobBody
-  // A round that has started is charged, however it ends.
+  // A round that has started counts, however it ends.
   const one = { epsilon: near(gaussianEpsilon(2, 1e-6)), target_delta: 1e-6, accountant: 'pld', rounds: 1 }
   expect(await get(`jobs/${id}`)).toMatchObject({ privacy_spent: one })
 
   const job = await play(world, id, fleet)
-  // Everybody took part, so two rounds are one Gaussian mechanism with less noise.
+  // All devices took part, so two rounds equal one Gaussian mechanism with less noise.
   expect(job).toMatchObject({
     status: 'completed',
     privacy_spent: {
@@ -44,7 +44,7 @@ it('noise that no federation pays for is told with each round, its receipt, and 
   expect(await get(`rounds/${rounds[0]!.id}/receipt`)).toMatchObject({ privacy: { sample_rate: 1, ...cost } })
 })
 
-it('a round by itself tells what it costs at the delta it was asked for, 1e-5 unless named', async () => {
+it('a standalone round shows its cost at the requested delta, or at 1e-5 by default', async () => {
   const { world, fleet, key } = await ready(2)
   for (const target_delta of [undefined, 1e-8]) {
     const privacy = { noise_multiplier: 4, clip_norm: 1, ...(target_delta && { target_delta }) }
@@ -59,7 +59,7 @@ it('a round by itself tells what it costs at the delta it was asked for, 1e-5 un
   }
 })
 
-it('every eligible device has the same chance, target_devices of N, whether it was heard from lately or not', async () => {
+it('every eligible device is drawn with probability target_devices / N, whether it sent a heartbeat recently or not', async () => {
   const { world, fleet, key } = await ready(8)
   await world.advance(1)
   for (const { device } of fleet.slice(0, 3)) await device.heartbeat()
@@ -78,12 +78,12 @@ it('every eligible device has the same chance, target_devices of N, whether it w
   expect(body).toMatchObject({
     rounds: [{ target_devices: 6, privacy: { sample_rate: 0.75, population: 8, sampling: 'poisson', denominator: 6 } }],
   })
-  // Without a target, it is the least that works.
+  // Without target_devices, the service uses the lowest number that works.
   await world.request('POST', `/api/v1/training/jobs/${id}/stop`, { key })
   expect((await startJob(world, key, job)).body).toMatchObject({ target_devices: 5 })
 })
 
-it('what would make one device’s part depend on another’s, or show the loss, is refused with privacy', async () => {
+it('options that would make one device’s participation depend on another’s, or reveal the loss, are refused with privacy', async () => {
   const { world, key } = await ready(2)
   const privacy = { noise_multiplier: 2, clip_norm: 1 }
   for (const [field, value] of [
@@ -97,7 +97,7 @@ it('what would make one device’s part depend on another’s, or show the loss,
   }
 })
 
-it('a job whose rounds fail pays for them', async () => {
+it('a job is charged for rounds that fail', async () => {
   const { world, key } = await ready(3)
   const privacy = { noise_multiplier: 2, clip_norm: 1 }
   const { id } = (await startJob(world, key, { rounds: 2, min_devices: 3, privacy })).body as JobBody
@@ -110,14 +110,14 @@ it('a job whose rounds fail pays for them', async () => {
   })
 })
 
-it('a job without noise tells of no privacy spent', async () => {
+it('a job without noise shows no privacy spent', async () => {
   const { world, key } = await ready(2)
   const { id } = (await startJob(world, key, { rounds: 1 })).body as JobBody
   const { body } = await world.request('GET', `/api/v1/training/jobs/${id}`, { key })
   expect(body).not.toHaveProperty('privacy_spent')
 })
 
-it('a job with a target epsilon ends when its failed rounds have used it up, and before that a round costs what was planned', async () => {
+it('a job with a target epsilon ends when failed rounds have used it up; until then, each round costs what was planned', async () => {
   const { world, fleet, key } = await ready(3)
   const privacy = { target_epsilon: 4, clip_norm: 1 }
   const job = { rounds: 3, min_devices: 3, timeout_seconds: 60, privacy }
@@ -136,12 +136,12 @@ it('a job with a target epsilon ends when its failed rounds have used it up, and
   expect((ended.privacy_spent as { epsilon: number }).epsilon).toBeLessThan(4.0005)
 })
 
-it('a job with a target epsilon ends early when devices leave, and those that stay are drawn more often', async () => {
+it('a job with a target epsilon ends early when devices leave, because the remaining ones are drawn more often', async () => {
   const { world, fleet, key } = await ready(12)
   const privacy = { target_epsilon: 2, clip_norm: 1 }
   const job = { rounds: 3, min_devices: 1, target_devices: 6, timeout_seconds: 60, privacy }
   const { id } = (await startJob(world, key, job)).body as JobBody
-  // Nobody is heard from for five minutes, and then half of them.
+  // No device sends a heartbeat for five minutes; then half of them do.
   await world.advance(301)
   const ended = await play(world, id, fleet.slice(0, 6))
   expect(ended).toMatchObject({
@@ -151,7 +151,7 @@ it('a job with a target epsilon ends early when devices leave, and those that st
   expect((ended.privacy_spent as { epsilon: number }).epsilon).toBeLessThan(2)
 })
 
-it('a job with a target epsilon gets all the rounds that it was planned with', async () => {
+it('a job with a target epsilon gets all the rounds that were planned', async () => {
   const { world, fleet, key } = await ready(3)
   for (const [rounds, target_epsilon] of [
     [1, 0.5],

@@ -42,7 +42,7 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
     return made.body.id as string
   }
   const jobOf = async (id: string) => (await ask('GET', `/training/jobs/${id}`)).body as unknown as Job
-  /** One round of the job, in which its only device delivers these weights. */
+  /** Runs one round of the job, in which its only device submits these weights. */
   const round = async (id: string, value: number, fields: object = {}): Promise<void> => {
     await world.service.runDueTasks()
     const { round_id } = (await jobOf(id)).history.at(-1)!
@@ -66,7 +66,7 @@ const push = (world: World, key: string, bytes: Uint8Array, fields: object = {})
 describe.each(['embedded', 'postgres'] as const)('publishing on the %s database', (database) => {
   const it_ = it.skipIf(database === 'postgres' && !hasPostgres())
 
-  it_('adds the last result to the model as the next minor version, with where it came from', async () => {
+  it_('adds the last result to the model as the next minor version, with its origin', async () => {
     const { ask, start, jobOf, round, versions, download } = await setUp({ database })
     const id = await start({ rounds: 2 })
     await round(id, 1, { local_loss: 0.5, local_accuracy: 0.75 })
@@ -90,12 +90,12 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
       },
     })
     expect(job.published).toEqual([{ version: 2, version_label: '1.5.0', round_id, round_number }])
-    // What is pulled by name is what was trained, byte for byte.
+    // A download by name returns exactly the bytes that were trained.
     const trained = await download(`${job.latest_model_id}/versions/1`)
     expect(await download('net/versions/latest')).toBe(trained)
     expect(published!.model_hash).toBe(`sha256:${trained}`)
     expect(trained).not.toBe(await download('net/versions/1'))
-    // The model of the round is called after the one that it trained, and left out where nobody wants it.
+    // The round's model is named after the model that it trained, and can be left out of the list.
     const all = (await ask('GET', '/models')).body.models as { name: string; round_id: string | null }[]
     expect(all.map(({ name }) => name)).toEqual([
       `net (round ${round_number})`,
@@ -107,7 +107,7 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
     expect([own.total, (own.models as { name: string }[]).map(({ name }) => name)]).toEqual([1, ['net']])
   })
 
-  it_('adds every result, or each best one by loss, as it is asked for', async () => {
+  it_('adds every result, or each new best one by loss, as requested', async () => {
     const { start, jobOf, round, versions } = await setUp({ database })
     const labels = async (id: string) => (await jobOf(id)).published.map(({ version_label }) => version_label)
     const every = await start({ rounds: 3, publish: 'every' })
@@ -126,7 +126,7 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
       { loss: 0.5 },
       { loss: 0.25 },
     ])
-    // Where no round tells a loss, the last is the best that is known.
+    // If no round reports a loss, the last result counts as the best.
     const silent = await start({ rounds: 2, publish: 'best' })
     for (const value of [8, 9]) await round(silent, value)
     expect(await labels(silent)).toEqual(['1.10.0'])
@@ -135,7 +135,7 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
     expect(await labels(none)).toEqual([])
   })
 
-  it_('gives a job that is stopped the version of what it had reached, and one without a round none', async () => {
+  it_("publishes a stopped job's latest result, and nothing for a job without a completed round", async () => {
     const { ask, start, jobOf, round, versions } = await setUp({ database })
     const early = await start({ rounds: 3 })
     await ask('POST', `/training/jobs/${early}/stop`)
@@ -149,7 +149,7 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
 })
 
 describe('a published version', () => {
-  it('is above every label that the model has, also those that nobody has given', async () => {
+  it('has a higher label than all others of the model, including labels that have not been used', async () => {
     const { world, key, start, round, versions } = await setUp()
     await push(world, key, weights(1))
     await push(world, key, weights(2), { version_label: '1.20.0-rc.1' })
@@ -164,7 +164,7 @@ describe('a published version', () => {
     ])
   })
 
-  it('stays when the files that nobody refers to are removed, and is what devices are given', async () => {
+  it('survives the removal of unreferenced files, and is what devices are assigned', async () => {
     const { world, ask, start, round, download } = await setUp()
     await round(await start({ rounds: 1 }), 1)
     const before = await download('net/versions/latest')
@@ -179,7 +179,7 @@ describe('a published version', () => {
     expect(assignments.map(({ model_hash }) => model_hash)).toEqual([`sha256:${before}`])
   })
 
-  it('is not made by members of a federation of a model that is shared with them', async () => {
+  it('is not created by members of a federation for a model that is only shared with them', async () => {
     const { world, send, keyOf, found } = await openLeague()
     const acme = await keyOf('acme')
     const rival = await keyOf('rival')
@@ -201,7 +201,7 @@ describe('a published version', () => {
   })
 })
 
-describe('the metric that a job goes by', () => {
+describe('the metric of a job', () => {
   const reported = (f1: number) => ({ metrics: JSON.stringify({ f1 }) })
   const evaluated = (f1: number) => ({
     evaluation: JSON.stringify({ num_samples: 4, metrics: { f1 } }),
@@ -210,7 +210,7 @@ describe('the metric that a job goes by', () => {
     versions.slice(1).map(({ trained_by }) => [trained_by!.round_number, trained_by!.metrics])
 
   it.each(['embedded', 'postgres'] as const)(
-    'decides what is best and when it stops, on the %s database',
+    'decides which result is best and when the job stops, on the %s database',
     async (database) => {
       if (database === 'postgres' && !hasPostgres()) return
       const { start, jobOf, round, versions } = await setUp({ database })
@@ -232,11 +232,11 @@ describe('the metric that a job goes by', () => {
     },
   )
 
-  it('may be measured on held-out data: the value of a model comes with the updates of the next round', async () => {
+  it('can be measured on held-out data: the value of a model arrives with the updates of the next round', async () => {
     const { start, round, versions } = await setUp()
     const id = await start({ rounds: 4, metric: 'evaluation.f1', publish: 'best' })
     await round(id, 1)
-    // What the updates of a round evaluate is the model that it distributed.
+    // The updates of a round evaluate the model that the round distributed.
     await round(id, 2, evaluated(0.6))
     await round(id, 3, evaluated(0.9))
     await round(id, 4, evaluated(0.8))
@@ -246,7 +246,7 @@ describe('the metric that a job goes by', () => {
     ])
   })
 
-  it('is minimized or maximized as the job states it, else by its name, and says which', async () => {
+  it('is minimized or maximized as the job states, or as its name implies, and the job shows which', async () => {
     const { start, jobOf, round, versions } = await setUp()
     const drift = (value: number) => ({ metrics: JSON.stringify({ drift: value }) })
     const minimized = await start({ rounds: 3, metric: 'drift', goal: 'minimize', publish: 'best' })
@@ -263,7 +263,7 @@ describe('the metric that a job goes by', () => {
     expect(await jobOf(maximized)).toMatchObject({ goal: 'maximize' })
   })
 
-  it('is named at the end when no round reported it, and the last result is there', async () => {
+  it('is named in the final reason if no round reported it, and the last result is published', async () => {
     const { start, jobOf, round, versions } = await setUp()
     const id = await start({ rounds: 1, metric: 'f2', publish: 'best' })
     await round(id, 1, reported(0.5))
@@ -274,7 +274,7 @@ describe('the metric that a job goes by', () => {
     expect(await versions()).toHaveLength(2)
   })
 
-  it('is refused where nothing goes by it, where it cannot be had, and when it is no name', async () => {
+  it('is refused if nothing uses it, if it is not available, or if its name is invalid', async () => {
     const { ask } = await setUp()
     const refused = async (fields: object, message: string) =>
       expect(await ask('POST', '/training/jobs', { model: 'net', min_devices: 1, ...fields })).toMatchObject({
@@ -300,7 +300,7 @@ describe('the metric that a job goes by', () => {
     await refused(
       { stop_when: {} },
       `stop_when is empty. It requires improvement_below, ${improvement}: the least improvement of the job's metric over ` +
-        '`patience` rounds with which it goes on; and patience, an integer from 1 to 1000',
+        '`patience` rounds with which the job continues; and patience, an integer from 1 to 1000',
     )
   })
 })

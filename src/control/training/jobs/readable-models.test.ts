@@ -10,7 +10,7 @@ const prepared = async () => {
   return { world, key: (await world.register('d0')).key }
 }
 
-/** A model with this file, and the response to a job on it. */
+/** Uploads a model with this file and tries to start a job with it. */
 const tried = async (
   { world, key }: Awaited<ReturnType<typeof prepared>>,
   file: Uint8Array,
@@ -25,7 +25,7 @@ const tried = async (
   return { world, key, answer, warnings: (version as { warnings: string[] }).warnings }
 }
 
-it('no job starts on what is no weights, which the upload has warned of', async () => {
+it('no job starts with a file that does not contain weights, and the upload warns of this', async () => {
   const world = await prepared()
   const files: [title: string, file: Uint8Array, instead: string][] = [
     ['an XGBoost model in JSON', bytes('{"learner":{}}'), 'Trees cannot be averaged'],
@@ -47,7 +47,7 @@ it('no job starts on what is no weights, which the upload has warned of', async 
   }
 })
 
-it('no job starts on bytes that are nothing we know, or on a file that is cut', async () => {
+it('no job starts with bytes of an unknown format or with a truncated file', async () => {
   const world = await prepared()
   const unknown = await tried(world, floats(1e30, 1))
   expect(unknown.warnings).toEqual([])
@@ -59,7 +59,7 @@ it('no job starts on bytes that are nothing we know, or on a file that is cut', 
   expect(cut.answer).toMatchObject({ status: 400, body: { message: expect.stringMatching(/^model: .*truncated/) } })
 })
 
-it('a job on a bare vector runs: declared, by its name, or taken for one with a warning', async () => {
+it('a job with a raw vector runs if it is declared, named as one, or assumed to be one with a warning', async () => {
   const prepare = await prepared()
   const plausible = floats(1, 2, 3)
   for (const [file, fields, name, warns] of [

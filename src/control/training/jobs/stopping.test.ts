@@ -5,7 +5,7 @@ import { startFleet, startJob, uploadModel } from '../../../../test/training-fle
 import { startWorld } from '../../../../test/world.ts'
 
 it.skipIf(!hasPostgres())(
-  'stopping a job whose round begins meanwhile holds up nobody who ends the round',
+  'stopping a job whose round begins at that moment does not block the transaction that ends the round',
   async () => {
     const world = await startWorld()
     const [first] = await startFleet(world, 1)
@@ -30,7 +30,7 @@ it.skipIf(!hasPostgres())(
       )
       return found.rows[0]!.blocked
     }
-    // It finds no round, and waits for the job, whose round begins meanwhile and is locked by somebody who ends it.
+    // The request finds no round and waits for the job's lock. Meanwhile a round begins, and its ender locks it.
     await sql`select from training_jobs where id = ${waiting} for no key update`.execute(starter)
     const stopped = world.request('POST', `/api/v1/training/jobs/${waiting}/stop`, { key })
     await expect.poll(() => isBlockedBy(starter)).toBe(true)

@@ -10,7 +10,7 @@ const file = (name: string) => readFileSync(frameworkPath(`boost_${name}.json`))
 it.each([
   ['xgb_bagging', 'every device', 6],
   ['xgb_cyclic', 'one device', 3],
-])('a job with %s adds the trees of %s, round after round, and its receipts replay', async (strategy, _, trees) => {
+])('a job with %s adds the trees of %s in every round, and its receipts replay', async (strategy, _, trees) => {
   const world = await startWorld()
   const devices = [await world.register('a'), await world.register('b')] as const
   const { key } = devices[0]
@@ -48,7 +48,7 @@ it.each([
   expect(readTrees(bytesSource(new Uint8Array(await answer.arrayBuffer()))).trees).toHaveLength(2 + 2 * trees)
 })
 
-it('trees are refused by other strategies, naming the right ones, and weights by strategies of trees', async () => {
+it('trees are refused by other strategies with a hint at the right ones, and weights by strategies for trees', async () => {
   const world = await startWorld()
   const { key } = await world.register('a')
   for (const [name, bytes] of [

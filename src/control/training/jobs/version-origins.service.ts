@@ -6,7 +6,7 @@ import type { RoundPrices } from '../rounds/round-prices.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { JobsStore } from './jobs.store.ts'
 
-/** How a version was trained, from its round and its job. */
+/** Describes how a version was trained, from its round and its job. */
 export const createVersionOrigins = (parts: {
   readonly database: Database
   readonly store: Pick<JobsStore, 'find'>
@@ -15,7 +15,7 @@ export const createVersionOrigins = (parts: {
 }) => {
   const { database, store, rounds, prices } = parts
 
-  /** Null where the caller may not see the round. */
+  /** Null if the caller may not see the round. */
   return async (caller: Caller, roundId: string): Promise<TrainingOrigin | null> => {
     const round = await rounds.get(caller, roundId).catch((error: unknown) => {
       if (isNotFound(error)) return null

@@ -13,7 +13,7 @@ const weights = (value: number): Uint8Array => {
   return encodeModel([weight!, bias!], new Map())
 }
 
-it('a version says which round made it, how, and on which devices it runs by which plans', async () => {
+it('a version shows which round made it and how, and on how many devices it runs through which plans', async () => {
   const world = await startWorld()
   const { key } = await world.register('a')
   const other = await world.register('b')
@@ -66,19 +66,19 @@ it('a version says which round made it, how, and on which devices it runs by whi
       uses: [{ kind: 'rollout', id: rollout.rollout_id, name: null, percentage: 100 }],
     },
   })
-  // A device that has gone back to another version does not run this one any more.
+  // A device that has returned to another version no longer runs this one.
   await world.advance(1)
   const back = (await ask('POST', '/models/net/rollouts', { version: '1', rollout_percentage: 100 })).body
   await report(key, 'a', back.rollout_id, '1', 'active')
   expect((await ask('GET', '/models/net/versions/1.1.0')).body).toMatchObject({ runs: { devices: { failed: 1 } } })
   expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({ runs: { devices: { active: 1 } } })
-  // Nor does one whose plan was rolled back: it says nothing more, having been given nothing.
+  // Neither does a device whose rollout was rolled back: it gets no assignment and reports nothing more.
   await ask('POST', `/models/net/rollouts/${back.rollout_id}/rollback`, {})
   expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({ runs: { devices: { withdrawn: 1 } } })
   expect((await ask('GET', '/models/net/versions/7')).status).toBe(404)
 })
 
-it('whoever is only shared a model does not see where it runs, nor rounds that are none of its federation', async () => {
+it('an organization that a model is only shared with does not see where it runs', async () => {
   const { world, send, keyOf, found } = await openLeague()
   const acme = await keyOf('acme')
   const rival = await keyOf('rival')

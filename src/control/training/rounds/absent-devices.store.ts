@@ -2,21 +2,24 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
 
-/** What became of those that will not deliver; the commonest reason first. */
+/** A round's failed and absent devices, and the reasons, most frequent first. */
 export interface Failures {
   readonly selected: number
   readonly failed: number
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
 }
 
-/** Selected devices that do not come, and what a round has lost by them. */
+/** Selected devices that do not fetch the plan, and their effect on the round. */
 export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMissing' | 'heartbeatSecondsOf'>) => {
-  /** The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at most half of the timeout. */
+  /**
+   * The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at
+   * most half of the timeout.
+   */
   const allowance = (timeoutSeconds: number) => sql<string>`least(${timeoutSeconds / 2}::float8,
     greatest(${timeoutSeconds / 10}::float8, 2 * ${selection.heartbeatSecondsOf(sql`p.device_id`)})) * interval '1 second'`
 
   return {
-    /** Gives up those selected devices of the locked round that had their turn and did not fetch its plan; returns how many. */
+    /** Marks devices of the locked round as absent if their time ran out without fetching the plan; returns how many. */
     async giveUp(
       db: Executor,
       round: { readonly id: string; readonly timeoutSeconds: number },
@@ -38,7 +41,7 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
       return rows.length
     },
 
-    /** When the next of the round's selected devices will have had its turn; null when all have come. */
+    /** When the time of the next selected device to fetch the plan runs out; null if all have fetched it. */
     async nextTurnEnds(
       db: Executor,
       round: { readonly id: string; readonly timeoutSeconds: number },
@@ -50,14 +53,14 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
       return rows[0]?.at ?? null
     },
 
-    /** Whether a secure round still takes devices that it does not know yet. */
+    /** True while a secure round still accepts new devices. */
     async isAdvertising(db: Executor, roundId: string): Promise<boolean> {
       const { rows } = await sql`
       select from secure_rounds where round_id = ${roundId} and status = 'advertising'`.execute(db)
       return rows.length === 1
     },
 
-    /** How many have shown that they were there, whatever became of them. */
+    /** How many participants were heard from in this round, whatever became of them. */
     async countLive(db: Executor, roundId: string): Promise<number> {
       const { rows } = await sql<{ count: number }>`
       select count(*)::int as count from round_participants p where p.round_id = ${roundId}
@@ -65,7 +68,7 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
       return rows[0]!.count
     },
 
-    /** How many were selected, how many of these failed or did not come, and the commonest reasons. */
+    /** How many were selected, how many of these failed or are absent, and the most frequent reasons. */
     async failures(db: Executor, roundId: string): Promise<Failures> {
       const { rows } = await sql<{ selected: number; reason: string | null; count: number }>`
       select (select count(*)::int from round_participants where round_id = ${roundId}) as selected,
@@ -81,7 +84,7 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
   }
 }
 
-/** The device `d` may yet join the round: it has no part in it, or was given up and has shown itself since. */
+/** Device `d` may still join the round: it has no part in it, or was absent and has been heard from since. */
 export const mayYetJoin = (roundId: string): RawBuilder<boolean> => sql<boolean>`not exists (
   select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id
     and (p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null)) is not true)`

@@ -40,19 +40,19 @@ const registered = async (world: World, size: number, fields: object = {}): Prom
   return devices
 }
 
-/** One that starts rounds of an organization and is no device of it. */
+/** A device that starts rounds but does not train. */
 const starterOf = async (world: World): Promise<string> => (await world.register('operator', { trains: false })).key
 
-describe.each(['embedded', 'postgres'] as const)('a fleet of which half is silent (%s)', (database) => {
+describe.each(['embedded', 'postgres'] as const)('a fleet with a silent half (%s)', (database) => {
   const isAbsent = database === 'postgres' && !hasPostgres()
 
-  it.skipIf(isAbsent)('completes a job that has enough devices that are there', async () => {
+  it.skipIf(isAbsent)('completes a job if enough of its devices respond', async () => {
     const world = await startWorld({ database })
     const key = await starterOf(world)
     const devices = await registered(world, 12)
     await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
     await world.request('POST', '/api/v1/models/m/versions/upload', { key, body: formOf(floats) })
-    // Nothing tells the two halves apart when the job begins.
+    // The two halves cannot be told apart when the job begins.
     await world.advance(1)
     for (const device of devices) await beat(world, device)
     const live = devices.filter((_, n) => n % 2 === 0)
@@ -72,7 +72,7 @@ describe.each(['embedded', 'postgres'] as const)('a fleet of which half is silen
     expect(await jobNow()).toMatchObject({ status: 'completed', rounds_completed: 3 })
     const history = (await jobNow()).history as readonly { round_id: string; status: string }[]
     expect(history.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed'])
-    // Whoever was missing from one is not drawn for another.
+    // A device that was missing from one round is not drawn for another.
     const seen: string[] = []
     for (const { round_id } of history) {
       const { participants } = await participantsOf(world, key, round_id)
@@ -83,8 +83,8 @@ describe.each(['embedded', 'postgres'] as const)('a fleet of which half is silen
   })
 })
 
-describe('a device that does not come', () => {
-  it('loses its place after a tenth of the timeout, to one that does', async () => {
+describe('a device that does not fetch the plan', () => {
+  it('loses its place after a tenth of the timeout to a device that does', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [silent] = await registered(world, 1)
@@ -145,7 +145,7 @@ describe('a device that does not come', () => {
     expect(await beat(world, other)).toBe(id)
   })
 
-  it('keeps it as well once it has fetched the plan, however long it trains', async () => {
+  it('also keeps it after fetching the plan, however long it trains', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [only] = await registered(world, 1)
@@ -157,7 +157,7 @@ describe('a device that does not come', () => {
     expect(await beat(world, only!)).toBe(id)
   })
 
-  it('is welcome when it comes after all: it takes a place that is free still, and its update counts in any case', async () => {
+  it('can return: it takes a place if one is still free, and its update counts in any case', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [a, b] = await registered(world, 2)
@@ -181,7 +181,7 @@ describe('a device that does not come', () => {
     })
   })
 
-  it('is not drawn again before it is heard from', async () => {
+  it('is not drawn again until it sends a heartbeat', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [silent] = await registered(world, 1)
@@ -193,7 +193,7 @@ describe('a device that does not come', () => {
     expect(await beat(world, silent!)).toBe(id)
   })
 
-  it('is given up in a round that goes on after the service was killed', async () => {
+  it('is still given up in a round that continues after the service was killed', async () => {
     const world = await startWorld({ durable: true })
     const key = await starterOf(world)
     await registered(world, 2)
@@ -210,7 +210,7 @@ describe('a device that does not come', () => {
 })
 
 describe('a round that can no longer be completed', () => {
-  it('ends with the commonest reasons when all of its devices have failed', async () => {
+  it('ends with the most frequent reasons when all of its devices have failed', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [a, b] = await registered(world, 2)
@@ -225,7 +225,7 @@ describe('a round that can no longer be completed', () => {
     })
   })
 
-  it('ends also where a reason is cut in the middle of a character', async () => {
+  it('also ends if a reason is cut in the middle of a character', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [a] = await registered(world, 1)
@@ -237,7 +237,7 @@ describe('a round that can no longer be completed', () => {
     })
   })
 
-  it('ends with the first failure where nobody can take the place, and tells those who train', async () => {
+  it('ends with the first failure if no device can take the place, and tells the devices that still train', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [a, b, c] = await registered(world, 3)
@@ -254,7 +254,7 @@ describe('a round that can no longer be completed', () => {
     expect((refused.body as Body).message).toContain('disk full')
   })
 
-  it('waits for a device that may take the place, and no longer than it may be expected', async () => {
+  it('waits for a device that may take the place, but no longer than one can be expected', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [a, b] = await registered(world, 2)
@@ -271,7 +271,7 @@ describe('a round that can no longer be completed', () => {
     })
   })
 
-  it('waits until its timeout where it never had enough devices, and then says what failed', async () => {
+  it('waits until its timeout if it never had enough devices, and then reports what failed', async () => {
     const world = await startWorld()
     const key = await starterOf(world)
     const [a] = await registered(world, 2)

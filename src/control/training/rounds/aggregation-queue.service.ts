@@ -8,12 +8,12 @@ import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts
 import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
 
 const RENEW_MS = 4000
-/** A round whose aggregation was started this often and never finished probably crashes the process: it fails with a reason. */
+/** After this many unfinished attempts, an aggregation probably crashes the process: the round fails with a reason. */
 const MAX_ATTEMPTS = 5
 
 const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isUnavailable(error)
 
-/** Aggregates the updates of a round that no longer accepts any into a new model: once, in whichever process. */
+/** Aggregates the updates of collected rounds into new models; one process at a time handles a round. */
 export const createAggregationQueue = (parts: {
   readonly database: Database
   readonly store: RoundsStore
@@ -60,7 +60,7 @@ export const createAggregationQueue = (parts: {
     }
   }
 
-  /** A failed screening never fails the round: if the updates cannot be aggregated either, the aggregation says so. */
+  /** A failed screening never fails the round: if the updates cannot be aggregated either, aggregation reports it. */
   const screen = (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> =>
     aggregation.screen(round, delivered).catch((error: unknown) => {
       if (error instanceof ServiceError && !isUnavailable(error)) return null
@@ -73,7 +73,7 @@ export const createAggregationQueue = (parts: {
       .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
 
   return {
-    /** Aggregates every round that waits for it and that no other process holds. One that fails does not hold up the others. */
+    /** Aggregates every waiting round that no other process holds. A failure does not hold up other rounds. */
     async run(): Promise<void> {
       const failures: unknown[] = []
       for (;;) {
@@ -84,7 +84,7 @@ export const createAggregationQueue = (parts: {
       if (failures.length > 0) throw failures[0]
     },
 
-    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    /** Call at startup if only one process can open the database: frees what the previous process held. */
     forgetDeadHolders: (): Promise<void> => store.clearLeases(database.sql),
   }
 }

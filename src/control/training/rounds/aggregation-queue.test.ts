@@ -10,7 +10,7 @@ import { openLeague } from '../../federations/federation.fixture.ts'
 
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 
-/** A round of two devices, by their keys, with an update of each: about to be aggregated. */
+/** A round with one update of each of these devices (given by their keys), ready for aggregation. */
 const collectedRound = async (world: World, key: string, keys: readonly string[], updates: readonly Uint8Array[]) => {
   const body = { target_devices: 2, min_devices: 2 }
   const started = await world.request('POST', '/api/v1/training/rounds/start', { key, body })
@@ -24,7 +24,7 @@ const collectedRound = async (world: World, key: string, keys: readonly string[]
   return id
 }
 
-it('a round whose result cannot be stored does not hold up another, and leaves no file behind; it completes when it can', async () => {
+it('a round whose result cannot be stored does not hold up another or leave a file behind, and completes when it can', async () => {
   const { world, admin, send, keyOf } = await openLeague()
   const collected = async (org: string, ...updates: readonly Uint8Array[]) => {
     const key = await keyOf(org)
@@ -38,7 +38,7 @@ it('a round whose result cannot be stored does not hold up another, and leaves n
     )
   }
   const mean = createHash('sha256').update(floats(2, 20)).digest('hex')
-  // A file stands where the folder of the first round's result would be.
+  // A file blocks the path of the folder for the first round's result.
   const obstacle = dirname(join(world.dataDir, 'blobs', blobPath(mean)))
   await rm(obstacle, { recursive: true, force: true })
   await writeFile(obstacle, '')
@@ -58,7 +58,7 @@ it('a round whose result cannot be stored does not hold up another, and leaves n
     .toBe('completed')
 })
 
-it('a round times out while another is aggregated', async () => {
+it('a round times out while another is being aggregated', async () => {
   const held: (() => void)[] = []
   class Held extends AggregationWorkers {
     override async aggregate(...job: Parameters<AggregationWorkers['aggregate']>) {
@@ -72,7 +72,7 @@ it('a round times out while another is aggregated', async () => {
   const release = (): void => {
     for (const resolve of held) resolve()
   }
-  // Else the service could not close.
+  // Otherwise the service could not close.
   onTestFinished(release)
   const begin = async (org: string) => {
     const key = await keyOf(org)
@@ -82,7 +82,7 @@ it('a round times out while another is aggregated', async () => {
     expect(status).toBe(201)
     return { id: round.id as string, device }
   }
-  // Not asked of the service, which looks for due rounds before it answers.
+  // Reads the database, because the service processes due rounds before it answers.
   const statusOf = async ({ id }: { id: string }) =>
     (await world.database!.sql.selectFrom('rounds').select('status').where('id', '=', id).executeTakeFirst())?.status
   const [aggregated, late] = [await begin('acme'), await begin('beta')]

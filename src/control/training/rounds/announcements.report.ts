@@ -3,10 +3,10 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { Announced, JoinableRound, Wanting } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { HAS_FREE_PLACE } from './places.store.ts'
 
-/** After a round the next one may be about to begin. */
+/** After a round ends, the next one may begin within this time. */
 const NEXT_ROUND_MS = 60_000
 
-/** An asynchronous round's devices go on training while it is aggregated, and until the next round has taken them over. */
+/** Devices of an asynchronous round keep training during its aggregation, until the next round has taken them over. */
 const BETWEEN_ROUNDS_MS = 30_000
 
 interface AnnouncedRow {
@@ -16,9 +16,9 @@ interface AnnouncedRow {
   wanting: Wanting[] | null
 }
 
-/** What announced rounds and jobs mean to devices. */
+/** What announced rounds and jobs mean for devices. */
 export const createAnnouncementsReport = () => ({
-  /** Which round awaits each of these devices, which rounds have free places, and for whose devices there is training. */
+  /** Which round awaits each of these devices, which rounds have free places, and which devices may soon train. */
   async announcedTo(db: Executor, deviceIds: readonly string[], now: Date): Promise<Announced> {
     const { rows } = await sql<AnnouncedRow>`
       with announced as materialized (
@@ -63,8 +63,8 @@ export const createAnnouncementsReport = () => ({
   },
 
   /**
-   * The announced jobs and rounds that no longer concern any device. Those jobs stay locked until the transaction ends, so
-   * that none is resumed meanwhile; a job that another transaction has locked is left for the next time.
+   * Returns the announced jobs and rounds that no longer concern any device. Locks those jobs until the transaction ends, so
+   * that none is resumed in the meantime; skips jobs that another transaction has locked.
    */
   async over(tx: Executor, now: Date): Promise<string[]> {
     const { rows: ended } = await sql<{ id: string }>`
@@ -79,7 +79,7 @@ export const createAnnouncementsReport = () => ({
   },
 })
 
-/** The organizations of a federation; null where there is none. */
+/** The active organizations of a federation; null without one. */
 const memberOrgsOf = (federationId: RawBuilder<unknown>) => sql`case when ${federationId} is not null then (
   select coalesce(json_agg(m.org_id), '[]') from federation_members m
   where m.federation_id = ${federationId} and m.status = 'active') end`

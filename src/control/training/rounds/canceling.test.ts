@@ -12,7 +12,7 @@ const cancel = (world: World, key: string, id: string, body?: object) =>
   world.request('POST', `${ROUNDS}/${id}/cancel`, { key, body })
 
 describe('canceling a round', () => {
-  it('ends it at once, and its devices are told why when they deliver', async () => {
+  it('ends it at once, and devices learn the reason when they submit', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
     await world.register('b')
@@ -33,7 +33,7 @@ describe('canceling a round', () => {
     expect((await world.request('GET', `${ROUNDS}?status=ended`, { key })).status).toBe(400)
   })
 
-  it('is refused for one that has ended, for one of others, and for one that does not exist', async () => {
+  it('is refused for a round that has ended, belongs to another organization, or does not exist', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
     const { id } = await start(world, key)
@@ -54,7 +54,7 @@ describe('canceling a round', () => {
     })
   })
 
-  it('lets its job go on with another round, as often as that happens', async () => {
+  it('lets its job continue with another round, however often that happens', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
     await world.register('b')

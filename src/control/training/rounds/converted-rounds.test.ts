@@ -12,7 +12,7 @@ import { bytesSource } from '../../../tensors/sources.ts'
 
 const fixture = (name: string): Uint8Array => new Uint8Array(readFileSync(`test/fixtures/from-torch/${name}`))
 
-/** A model of a PyTorch program and the weights that training begins from; devices deliver what PyTorch trained. */
+/** A model of a PyTorch program and initial weights; devices submit weights that PyTorch trained. */
 const train = async (rounds: number) => {
   const world = await startWorld({ config: { conversions: 'on' } })
   const { key } = await world.register('trainer')
@@ -34,7 +34,7 @@ const train = async (rounds: number) => {
     await world.service.runDueTasks()
   }
   const { history } = (await ask('GET', `/training/jobs/${id}`)) as { history: { aggregated_model_id: string }[] }
-  /** Asks again until it is there. */
+  /** Requests the file until it is there. */
   const download = (path: string, format: string) =>
     vi.waitFor(
       async () => {
@@ -48,12 +48,12 @@ const train = async (rounds: number) => {
   return { download, models: history.map(({ aggregated_model_id }) => aggregated_model_id) }
 }
 
-it('what rounds make of weights is converted with the architecture that was uploaded once', async () => {
+it('results of rounds are converted with the architecture that was uploaded once', async () => {
   const { download, models } = await train(2)
   const weights = bytesSource(fixture('cnn-weights.pt'))
   const { model } = torchToOnnx(bytesSource(fixture('cnn.pt2')), { weights })
   const expected = { onnx: writeOnnx(model), tflite: onnxToTflite(model).bytes, coreml: onnxToCoreml(model).bytes }
-  // Of the first round, of the second, which trained the first one's result, and the version that the job published.
+  // The results of the first round and of the second, which trained the first result, and the job's published version.
   for (const path of [`${models[0]}/versions/1`, `${models[1]}/versions/1`, 'net/versions/latest']) {
     for (const format of ['onnx', 'tflite', 'coreml'] as const) {
       expect(Buffer.from(await download(path, format)).equals(expected[format])).toBe(true)

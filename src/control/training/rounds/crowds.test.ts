@@ -24,10 +24,10 @@ const roundOf = async (world: World, key: string, id: string) =>
 const counted = (answers: readonly { readonly status: number }[], status: number) =>
   answers.filter((answer) => answer.status === status).length
 
-describe.each(['embedded', 'postgres'] as const)('a round whose devices come all at once (%s)', (database) => {
+describe.each(['embedded', 'postgres'] as const)('a round whose devices all arrive at once (%s)', (database) => {
   const isAbsent = database === 'postgres' && !hasPostgres()
 
-  it.skipIf(isAbsent)('counts each device once, however often it asks and delivers', async () => {
+  it.skipIf(isAbsent)('counts each device once, however often it fetches and submits', async () => {
     const { world, devices, key } = await worldWith(database, 24)
     const started = await world.request('POST', '/api/v1/training/rounds/start', {
       key,
@@ -56,7 +56,7 @@ describe.each(['embedded', 'postgres'] as const)('a round whose devices come all
     expect(updates.every((update) => Math.abs(update.weight - 1 / 24) < 1e-9)).toBe(true)
   })
 
-  it.skipIf(isAbsent)('takes as many as it wants, and tells the others that they are too late', async () => {
+  it.skipIf(isAbsent)('accepts the number of updates that it needs, and refuses the rest', async () => {
     const { world, devices, key } = await worldWith(database, 15)
     const job = await world.request('POST', '/api/v1/training/jobs', {
       key,
@@ -76,7 +76,7 @@ describe.each(['embedded', 'postgres'] as const)('a round whose devices come all
   })
 })
 
-it('a device that fetches the model after it has delivered is not counted once more', async () => {
+it('a device that fetches the model after it has delivered is not counted again', async () => {
   const { world, devices, key } = await worldWith('embedded', 2)
   const started = await world.request('POST', '/api/v1/training/rounds/start', {
     key,

@@ -10,8 +10,8 @@ import type { RoundsReport } from './rounds.report.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
 /**
- * What an organization's leaving means for the rounds of the federation: those that it has started end unless they have all of
- * their updates, and its devices leave those of others. The updates that they have submitted as members count.
+ * Handles an organization's departure from a federation: ends the rounds that it started, unless they are already
+ * aggregating, and withdraws its devices from the other rounds. Updates that they submitted as members count.
  */
 export const endDepartures = (parts: {
   readonly store: Pick<RoundsStore, 'lockAll' | 'update'>

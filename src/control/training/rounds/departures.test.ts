@@ -47,44 +47,41 @@ it.each([
   ['fedavg', {}],
   ['fedbuff', { strategy_options: { buffer: 2 } }],
   ['fedavg with privacy', { privacy: { noise_multiplier: 2, clip_norm: 1 } }],
-])(
-  'the devices of an organization that leaves are no longer part of the rounds of others (%s)',
-  async (named, fields) => {
-    const { world, send, acme, partner, leave } = await openPair()
-    if ('privacy' in fields) {
-      const [{ id }] = (await acme.get('/federations')).federations as [{ id: string }]
-      const budget = { total_epsilon_budget: 100, total_delta_budget: 1e-4 }
-      expect(await send(acme.key, 'PUT', `/federations/${id}/privacy/budget`, budget)).toMatchObject({ status: 200 })
-    }
-    const strategy = named.split(' ')[0]
-    const { round } = await acme.startJob({ strategy, target_devices: 4, ...fields })
-    expect(await partner.devices[0]!.submit(round)).toBe(201)
-    expect(await partner.devices[1]!.awaited()).toBe(round)
+])('the devices of an organization that leaves are removed from the rounds of others (%s)', async (named, fields) => {
+  const { world, send, acme, partner, leave } = await openPair()
+  if ('privacy' in fields) {
+    const [{ id }] = (await acme.get('/federations')).federations as [{ id: string }]
+    const budget = { total_epsilon_budget: 100, total_delta_budget: 1e-4 }
+    expect(await send(acme.key, 'PUT', `/federations/${id}/privacy/budget`, budget)).toMatchObject({ status: 200 })
+  }
+  const strategy = named.split(' ')[0]
+  const { round } = await acme.startJob({ strategy, target_devices: 4, ...fields })
+  expect(await partner.devices[0]!.submit(round)).toBe(201)
+  expect(await partner.devices[1]!.awaited()).toBe(round)
 
-    await leave()
-    expect(await partner.devices[1]!.awaited()).toBeNull()
-    expect(await partner.devices[1]!.submit(round)).toBe(404)
-    expect(await acme.get(`/training/rounds/${round}/status`)).toMatchObject({
-      completed_devices: 1,
-      failed_devices: 1,
-    })
-    if (!('privacy' in fields)) {
-      const { participants } = (await acme.get(`/training/rounds/${round}/participants`)) as { participants: object[] }
-      expect(participants).toContainEqual(
-        expect.objectContaining({ device_identifier: 'partner-1', state: 'failed', reason: LEFT }),
-      )
-    }
+  await leave()
+  expect(await partner.devices[1]!.awaited()).toBeNull()
+  expect(await partner.devices[1]!.submit(round)).toBe(404)
+  expect(await acme.get(`/training/rounds/${round}/status`)).toMatchObject({
+    completed_devices: 1,
+    failed_devices: 1,
+  })
+  if (!('privacy' in fields)) {
+    const { participants } = (await acme.get(`/training/rounds/${round}/participants`)) as { participants: object[] }
+    expect(participants).toContainEqual(
+      expect.objectContaining({ device_identifier: 'partner-1', state: 'failed', reason: LEFT }),
+    )
+  }
 
-    // Nobody else is waited for.
-    for (const device of acme.devices) await device.submit(round)
-    await world.advance(0)
-    const completed = strategy === 'fedbuff' ? 2 : 3
-    expect(await acme.get(`/training/rounds/${round}/status`)).toMatchObject({
-      status: 'completed',
-      completed_devices: completed,
-    })
-  },
-)
+  // The round waits for no other device.
+  for (const device of acme.devices) await device.submit(round)
+  await world.advance(0)
+  const completed = strategy === 'fedbuff' ? 2 : 3
+  expect(await acme.get(`/training/rounds/${round}/status`)).toMatchObject({
+    status: 'completed',
+    completed_devices: completed,
+  })
+})
 
 it('an organization that leaves can no longer train with the devices of the others', async () => {
   const { world, send, acme, partner, leave } = await openPair()
@@ -109,7 +106,7 @@ it('an organization that leaves can no longer train with the devices of the othe
   expect(await send(partner.key, 'GET', `/training/jobs/${id}/rounds`)).toMatchObject({ body: { total: 1 } })
 })
 
-it('an organization that leaves is not waited for where its devices were to evaluate a model, nor where its job waits', async () => {
+it('an organization that leaves no longer holds up the evaluation of a model, and its own waiting job ends', async () => {
   const { world, acme, partner, leave } = await openPair()
   const waiting = await partner.startJob({ min_devices: 5 })
   expect(waiting.round).toBeUndefined()

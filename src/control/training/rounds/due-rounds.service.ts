@@ -16,10 +16,10 @@ import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** How often a round is reviewed while it lacks devices that may still come. */
+/** How often a round is reviewed while it lacks devices that may still arrive. */
 const LOOK_AGAIN_MS = 2000
 const MIN_MS = 1000
-/** Before all others. */
+/** Sorts before all other ids. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 interface Parts {
@@ -33,7 +33,7 @@ interface Parts {
   readonly now: () => Date
 }
 
-/** A federation's round is seen by all members, whom what other organizations' devices wrote of their failures does not concern. */
+/** All members see a federation's round, but they should not see what other organizations' devices wrote about failures. */
 const createFailuresOf =
   (absent: Pick<AbsentDevicesStore, 'failures'>) =>
   async (tx: Executor, { id, federationId }: StoredRound): Promise<Failures> => {
@@ -42,9 +42,9 @@ const createFailuresOf =
   }
 
 /**
- * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer
- * reach min_devices. What a review decides on is in rows, so any process may do it, at any time, more than once. Private
- * rounds are left alone: who takes part in them is settled by the draw.
+ * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer reach min_devices.
+ * A review depends only on rows, so any process can run it at any time and repeat it. Skips private rounds: their participants
+ * are determined by the draw.
  */
 const createReview = ({ store, absent, selection, endings, scopes, events, now }: Parts) => {
   const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
@@ -57,13 +57,13 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
     return (await countComing(tx, round, needed)) < needed
   }
 
-  /** How many devices may yet join the round; counting stops at `enough`. */
+  /** How many devices may still join the round; counting stops at `enough`. */
   const countComing = async (tx: Executor, round: StoredRound, enough: number): Promise<number> => {
     const scope = await scopes.scopeOf(tx, round)
     return selection.countExpected(tx, scope, { condition: mayYetJoin(round.id), now: now(), enough })
   }
 
-  /** False where every active device has delivered to the round or failed in it. */
+  /** False if every active device has delivered to the round or failed in it. */
   const mayGetAnother = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     (await countComing(tx, round, 1)) > 0
 
@@ -77,7 +77,7 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
     await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, reported })
   }
 
-  /** Reviews the locked round, and writes what has changed. */
+  /** Reviews the locked round and stores the changes. */
   return async (tx: Executor, round: StoredRound): Promise<void> => {
     if (round.status !== 'active' || round.privacy !== null) return
     const given = await absent.giveUp(tx, round, now())
@@ -88,7 +88,7 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
     }
     const lacksOthers = lacksDevices(reviewed)
     if (lacksOthers && !(await mayGetAnother(tx, reviewed))) return endings.collect(tx, reviewed)
-    // A round that never had enough devices may still get them.
+    // A round that has never had enough devices may still get them.
     const lacks = reviewed.takingPart < round.minDevices && (await absent.countLive(tx, round.id)) >= round.minDevices
     if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
     const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
@@ -98,7 +98,7 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
   }
 }
 
-/** Moves rounds on when their time has come. */
+/** Moves rounds to their next status when they are due. */
 export const createDueRounds = (parts: Parts) => {
   const { database, store, endings, absent, now } = parts
   const review = createReview(parts)
@@ -106,7 +106,7 @@ export const createDueRounds = (parts: Parts) => {
 
   const isAny = (): Promise<boolean> => store.isAnyDue(database.sql, now())
 
-  /** Moves every due round to its next status, each on its own. Called by a timer, and before reads so that they are up to date. */
+  /** Moves every due round on, each in its own transaction. Called by a timer, and before reads so that they are up to date. */
   const tick = async (): Promise<void> => {
     if (!(await isAny())) return
     const failures: unknown[] = []
@@ -116,7 +116,7 @@ export const createDueRounds = (parts: Parts) => {
     if (failures.length > 0) throw failures[0]
   }
 
-  /** The due round with the next id; null after the last. Calls at the same time share the rounds: none waits for another's. */
+  /** Handles the next due round by id and returns its id; null after the last. Concurrent calls skip each other's rounds. */
   const moveOnAfter = async (id: string, failures: unknown[]): Promise<string | null> => {
     let next: string | null = null
     const moved = database.transaction(async (tx) => {
@@ -154,7 +154,7 @@ export const createDueRounds = (parts: Parts) => {
   return { isAny, tick, review }
 }
 
-/** A private round whose devices have all delivered or failed ends before its time. */
+/** A private round ends early once all of its devices have delivered or failed. */
 const endedEarly = ({ closesAt, completedDevices, takingPart }: StoredRound): boolean =>
   closesAt !== null && completedDevices >= takingPart
 

@@ -17,7 +17,7 @@ const opened = async (devices: number, fields: object = {}) => {
   return { world, fleet, key, id: (answer.body as { id: string }).id }
 }
 
-/** Every device does its part in the round that awaits it, and offers to evaluate. */
+/** Every device takes part in the round that awaits it, and offers to evaluate. */
 const train = async (world: World, fleet: readonly FleetDevice[]): Promise<void> => {
   for (const { device, trainer, rows } of fleet) {
     const { pendingRoundId } = await device.heartbeat()
@@ -31,7 +31,7 @@ const evaluate = async ({ device, rows }: FleetDevice): Promise<boolean> => {
   return takeEvaluation(device, pendingEvaluationId!, localEvaluator(rows))
 }
 
-it('asks the devices of the last round how the last model does, and ends the job when all have answered', async () => {
+it("asks the last round's devices to evaluate the last model, and ends the job when all have answered", async () => {
   const { world, fleet, key, id } = await opened(2)
   await train(world, fleet)
   expect(await jobOf(world, key, id)).toMatchObject({
@@ -41,7 +41,7 @@ it('asks the devices of the last round how the last model does, and ends the job
     waiting_until: '2026-01-01T00:00:30.000Z',
     published: [],
   })
-  // Nothing else is started meanwhile.
+  // No other round starts in the meantime.
   await world.service.runDueTasks()
   expect((await jobOf(world, key, id)).history).toHaveLength(1)
   expect(await evaluate(fleet[0]!)).toBe(true)
@@ -57,7 +57,7 @@ it('asks the devices of the last round how the last model does, and ends the job
   })
 })
 
-it('is not held up by devices that are silent, fail, or said goodbye', async () => {
+it('the evaluation is not held up by devices that are silent, fail, or have become inactive', async () => {
   const { world, fleet, key, id } = await opened(6, { evaluation_seconds: 20 })
   await train(world, fleet)
   const [first, second, failing, leaving] = fleet as [FleetDevice, FleetDevice, FleetDevice, FleetDevice]
@@ -74,13 +74,13 @@ it('is not held up by devices that are silent, fail, or said goodbye', async () 
   await world.advance(1)
   await world.service.runDueTasks()
   expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed', history: [{ evaluation: { devices: 2 } }] })
-  // Whoever comes now is told that it is over.
+  // A late device is told that the evaluation is over.
   const late = fleet[4]!
   expect(await late.device.heartbeat()).toMatchObject({ pendingEvaluationId: null })
   expect(await takeEvaluation(late.device, pendingEvaluationId!, localEvaluator(late.rows))).toBe(false)
 })
 
-it('counts nothing where nobody answers, and ends the job all the same', async () => {
+it('counts nothing if no device answers, and still ends the job', async () => {
   const { world, fleet, key, id } = await opened(2)
   await train(world, fleet)
   await world.advance(31)
@@ -90,7 +90,7 @@ it('counts nothing where nobody answers, and ends the job all the same', async (
   expect(job.history[0]).not.toHaveProperty('evaluation')
 })
 
-it('takes one answer of each device that is asked, and only from them', async () => {
+it('accepts one answer from each device that was asked, and none from others', async () => {
   const { world, fleet, key, id } = await opened(2)
   await train(world, fleet)
   const round = (await jobOf(world, key, id)).history[0]!.round_id
@@ -109,14 +109,14 @@ it('takes one answer of each device that is asked, and only from them', async ()
   expect(await send(key, found)).toEqual([409, expect.stringContaining('already reported its evaluation')])
 })
 
-it('asks nobody where no device offers it', async () => {
+it('the evaluation is skipped if no device offers it', async () => {
   const { world, fleet, key, id } = await opened(2)
   for (const { device, trainer } of fleet) await takePart(device, (await device.heartbeat()).pendingRoundId!, trainer)
   await world.service.runDueTasks()
   expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed' })
 })
 
-it('ends at once with a job that is stopped', async () => {
+it('the evaluation ends at once if the job is stopped', async () => {
   const { world, fleet, key, id } = await opened(2)
   await train(world, fleet)
   expect((await world.request('POST', `/api/v1/training/jobs/${id}/stop`, { key })).status).toBe(200)
@@ -126,7 +126,7 @@ it('ends at once with a job that is stopped', async () => {
   expect(await jobOf(world, key, id)).toMatchObject({ status: 'stopped', published: [{ version: 2 }] })
 })
 
-it('counts what was reported when its job is stopped, and takes no more', async () => {
+it('counts what was reported before its job was stopped, and nothing afterwards', async () => {
   const metric = { metric: 'evaluation.accuracy', publish: 'best' }
   const { world, fleet, key, id } = await opened(2, metric)
   await train(world, fleet)
@@ -149,7 +149,7 @@ it('counts what was reported when its job is stopped, and takes no more', async 
   expect((await jobOf(world, key, id)).history).toEqual(stopped.history)
 })
 
-it('is not replaced by what later rounds find of the model', async () => {
+it("the evaluation is not replaced by later rounds' evaluations of the model", async () => {
   const { world, fleet, key, id } = await opened(2, { rounds: 2 })
   await train(world, fleet)
   await train(world, fleet)
@@ -165,7 +165,7 @@ it('is not replaced by what later rounds find of the model', async () => {
       evaluation: JSON.parse(report.replace('num_samples', 'numSamples')),
     })
   }
-  // A round without a job, another job, and more rounds of the same job: all begin with the last model.
+  // A standalone round, another job, and more rounds of the same job: all begin with the last model.
   const alone = await world.request('POST', '/api/v1/training/rounds/start', {
     key,
     body: { target_devices: 1, min_devices: 1, global_model_id: modelId },

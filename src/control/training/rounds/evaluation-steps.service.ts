@@ -13,8 +13,8 @@ import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
 
 /**
- * The model of a job's last round has no next round whose devices evaluate it: those that offered it with their updates are asked,
- * and have a deadline.
+ * Evaluates the model of a job's last round, which has no next round to do so: asks the devices that offered it with their
+ * updates, with a deadline.
  */
 export const createEvaluationSteps = (parts: {
   readonly database: Database
@@ -27,7 +27,7 @@ export const createEvaluationSteps = (parts: {
   readonly now: () => Date
 }) => {
   const { database, store, evaluations, roundsReport, rounds, models, events, now } = parts
-  // All of its devices request the same version at once.
+  // All devices of an evaluation request the same version at once.
   const handedOut = singleFlight<StoredVersion>(16)
 
   const keepReported = async (tx: Executor, { id, plan }: StoredRound): Promise<void> =>
@@ -38,7 +38,7 @@ export const createEvaluationSteps = (parts: {
     await events.publish(tx, 'round.evaluated', factsOf(round))
   }
 
-  /** Ends the evaluations that no longer wait for a device. Called by a timer and after each report. */
+  /** Ends evaluations that no longer wait for a device. Called by a timer and after each report. */
   const tick = async (): Promise<void> => {
     const due = await roundsReport.evaluationsDue(database.sql, now())
     await forEach(due, end)
@@ -52,7 +52,7 @@ export const createEvaluationSteps = (parts: {
       await close(tx, round)
     })
 
-  /** The round and the device that it waits for. @throws conflict saying why it does not. */
+  /** The round and the device, which must have been asked. @throws conflict with the reason if no answer is expected */
   const requireAsked = async (caller: Caller, id: string): Promise<{ round: StoredRound; deviceId: string }> => {
     const round = await rounds.get(caller, id)
     const deviceId = caller.deviceId
@@ -82,7 +82,7 @@ export const createEvaluationSteps = (parts: {
     tick,
     plan,
 
-    /** In the transaction that completes the job's last round. How many devices are asked, until when; null: none offers it. */
+    /** Runs in the transaction that completes the job's last round. Null if no device has offered to evaluate. */
     async ask(tx: Executor, roundId: string, seconds: number): Promise<{ devices: number; until: Date } | null> {
       const until = new Date(now().getTime() + seconds * 1000)
       const devices = await evaluations.ask(tx, roundId, now(), until)
@@ -92,14 +92,14 @@ export const createEvaluationSteps = (parts: {
     },
 
     /**
-     * Ends the evaluation of the locked round, if one is open, in the transaction that ends its job for another reason; what was
-     * reported counts.
+     * Ends the evaluation of the locked round, if one is open, in the transaction that ends its job for another reason. Counts
+     * what was reported.
      */
     async closeNow(tx: Executor, round: StoredRound): Promise<void> {
       if (round.evaluationUntil !== null) await keepReported(tx, round)
     },
 
-    /** What the device found, or why it found nothing. */
+    /** Records a device's evaluation, or why it could not evaluate. */
     async answer(
       caller: Caller,
       id: string,
@@ -107,7 +107,7 @@ export const createEvaluationSteps = (parts: {
     ): Promise<void> {
       const { round, deviceId } = await requireAsked(caller, id)
       const isTaken = await database.transaction(async (tx) => {
-        // The end of an evaluation counts the reports that exist when it locks the round.
+        // Ending the evaluation counts the reports that exist when it locks the round.
         const held = await store.lock(tx, round.id)
         if (held === null || held.evaluationUntil === null) return false
         return evaluations.answer(tx, { roundId: round.id, deviceId }, answer, now())

@@ -30,7 +30,7 @@ export const MetricSummary = Part('MetricSummary', 'Distribution of a metric ove
 
 const MetricSummaries = Type.Record(Type.String(), MetricSummary)
 
-/** By name; what devices send is checked by hand, so that a number out of range costs no work. */
+/** Metrics by name. Code checks what devices send, so that an out-of-range number does not cost the device its work. */
 export const ReportedMetrics = (of: string) =>
   Type.Record(Type.String(), Type.Number(), {
     description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,

@@ -3,12 +3,12 @@ import type { Evaluation, MetricReport } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { StoredRound } from './stored-round.store.ts'
 
-/** `missed`: it had not answered when the evaluation ended. */
+/** `missed`: no answer before the evaluation ended, or no longer awaited. */
 export type EvaluationState = 'asked' | 'reported' | 'failed' | 'missed'
 
-/** What devices found of the models that rounds distribute and make. */
+/** Devices' evaluations of the models that rounds distribute and make. */
 export const createEvaluationsStore = () => ({
-  /** What devices found of the model that this round distributed, whichever rounds took their updates; by device. */
+  /** Evaluations of the model that this round distributed, from the updates of any round; ordered by device. */
   async broughtTo(db: Executor, roundId: string): Promise<MetricReport[]> {
     const { rows } = await sql<{ evaluation: MetricReport }>`
       select evaluation from updates
@@ -18,8 +18,8 @@ export const createEvaluationsStore = () => ({
   },
 
   /**
-   * The devices' evaluation of the model that this round distributed. It is also that of the round that made the model, if both
-   * are of one job, and the job has no final evaluation of it; if both are of none, the first such evaluation counts.
+   * Stores the devices' evaluation of the model that this round distributed. It also becomes the evaluation of the round that
+   * made the model if both belong to the same job and it has no final evaluation. For standalone rounds, the first one counts.
    */
   async keep(tx: Executor, round: StoredRound, evaluation: Evaluation): Promise<void> {
     const found = JSON.stringify(evaluation)
@@ -59,7 +59,7 @@ export const createEvaluationsStore = () => ({
     return (row?.state ?? null) as EvaluationState | null
   },
 
-  /** One device's answer, once; false if no answer of it is expected. */
+  /** Records one device's answer, once; false if no answer is expected from it. */
   async answer(
     db: Executor,
     { roundId, deviceId }: { readonly roundId: string; readonly deviceId: string },
@@ -84,14 +84,14 @@ export const createEvaluationsStore = () => ({
     return numUpdatedRows > 0
   },
 
-  /** These devices are no longer waited for. */
+  /** Stops waiting for these devices. */
   async excuse(tx: Executor, roundId: string, deviceIds: readonly string[]): Promise<void> {
     await sql`
       update evaluations set state = 'missed'
       where round_id = ${roundId} and device_id = any(${[...deviceIds]}::uuid[]) and state = 'asked'`.execute(tx)
   },
 
-  /** What has been reported, by device. */
+  /** The reported evaluations, ordered by device. */
   async reports(db: Executor, roundId: string): Promise<MetricReport[]> {
     const rows = await db
       .selectFrom('evaluations')
@@ -103,7 +103,7 @@ export const createEvaluationsStore = () => ({
     return rows.map(({ num_samples, metrics }) => ({ numSamples: num_samples!, metrics: metrics! }))
   },
 
-  /** Ends the waiting; what was found, if anything, is the round's evaluation. */
+  /** Ends the evaluation; its result, if any, becomes the round's evaluation. */
   async close(tx: Executor, roundId: string, evaluation: Evaluation | null): Promise<void> {
     await tx
       .updateTable('evaluations')

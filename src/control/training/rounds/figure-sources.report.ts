@@ -1,12 +1,10 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/**
- * What figures are about: the models that a round's devices trained, the model that it distributed, and the one that it made.
- */
+/** Which models figures describe: those that a round's devices trained, the one it distributed, or the one it made. */
 export type FigureKind = 'trained' | 'received' | 'made'
 
-/** How many of an organization's devices reported figures of a round. */
+/** How many devices of one organization reported figures of a round. */
 export interface FigureSource {
   readonly roundId: string
   readonly kind: FigureKind
@@ -14,9 +12,9 @@ export interface FigureSource {
   readonly devices: number
 }
 
-/** Whose devices the figures of rounds come from. */
+/** Counts the devices behind the figures of rounds, by organization. */
 export const createFigureSourcesReport = () => ({
-  /** A device that evaluated a model in several rounds counts in each. */
+  /** A device that evaluated a model in several rounds counts once for each. */
   async of(db: Executor, roundIds: readonly string[]): Promise<FigureSource[]> {
     if (roundIds.length === 0) return []
     const { rows } = await sql<FigureSource>`

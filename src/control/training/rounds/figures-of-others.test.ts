@@ -8,7 +8,7 @@ type Body = Record<string, unknown>
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 
-/** A federation of acme and beta, with so many devices each, and a model of acme. */
+/** A federation of acme and beta, each with this many devices, and a model of acme. */
 const league = async (counts: { readonly acme: number; readonly beta: number }) => {
   const { world, admin, send, keyOf, found } = await openLeague()
   const federation = await found(['beta'])
@@ -38,7 +38,7 @@ const league = async (counts: { readonly acme: number; readonly beta: number }) 
 
 type League = Awaited<ReturnType<typeof league>>
 
-/** A job of one round in which every device delivers, and evaluates the result. */
+/** A job of one round in which every device delivers and evaluates the result. */
 const playJob = async ({ world, send, federation, keys, devices, submit }: League): Promise<[string, string]> => {
   const started = await send(keys.acme, 'POST', '/training/jobs', {
     model: 'scanner',
@@ -64,7 +64,7 @@ const playJob = async ({ world, send, federation, keys, devices, submit }: Leagu
 
 const FIGURES = ['loss', 'accuracy', 'metrics', 'evaluation', 'global_evaluation'] as const
 
-/** The figures of the round in all responses that have them, which must agree. */
+/** The figures of the round from all responses that contain them, which must agree. */
 const figuresFor = async ({ send }: League, key: string, [jobId, roundId]: readonly [string, string]) => {
   const pick = (round: Body) => Object.fromEntries(FIGURES.map((name) => [name, round[name]]))
   const status = pick((await send(key, 'GET', `/training/rounds/${roundId}/status`)).body)
@@ -77,7 +77,7 @@ const figuresFor = async ({ send }: League, key: string, [jobId, roundId]: reado
   return status
 }
 
-it('a member sees no figures of few devices of others in the rounds of a federation; who sees all organizations does', async () => {
+it("a member sees no figures of a few devices of others in a federation's rounds; a key that sees all organizations does", async () => {
   const all = await league({ acme: 1, beta: 1 })
   const ids = await playJob(all)
   const accuracy = { mean: 0.005, median: 0.005, worst_tenth: 0, min: 0, max: 0.01, devices: 2 }
@@ -91,7 +91,7 @@ it('a member sees no figures of few devices of others in the rounds of a federat
   for (const key of Object.values(all.keys)) {
     expect(await figuresFor(all, key, ids)).toEqual({ loss: null, accuracy: null })
   }
-  // Nor in the catalog: the round's model, and the version that it became.
+  // The catalog does not show them either: neither the round's model nor the version published from it.
   const { body: round } = await all.send(all.keys.acme, 'GET', `/training/rounds/${ids[1]}/status`)
   const made = await all.send(all.keys.acme, 'GET', `/models/${round.aggregated_model_id}`)
   expect(made.body).toMatchObject({ loss: null, accuracy: null })
@@ -111,7 +111,7 @@ it('a member sees means over at least five devices of others, and nothing that i
     evaluation: { devices: 6, metrics: { accuracy } },
     global_evaluation: { devices: 6, metrics: { accuracy } },
   })
-  // By subtracting its own five devices, beta would know acme's.
+  // By subtracting its own five devices, beta could compute acme's figures.
   expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
 })
 
@@ -128,7 +128,7 @@ it('a member sees all figures of a round in which only its own devices took part
   expect(version).toMatchObject({ trained_by: { metrics: { loss: 0.5 } } })
 })
 
-it('a device’s own words about its failure are for its own organization', async () => {
+it('only a device’s own organization sees its description of a failure', async () => {
   const { world, admin, send, federation, keys, devices } = await league({ acme: 1, beta: 1 })
   const started = await send(keys.acme, 'POST', '/training/jobs', {
     model: 'scanner',

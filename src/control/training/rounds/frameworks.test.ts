@@ -10,7 +10,7 @@ import { bytesSource } from '../../../tensors/sources.ts'
 const PAIRS = Object.fromEntries(frameworkPairs())
 
 it.each(['raw.onnx', 'whole.h5', 'weights.h5', 'net.keras', 'sgd.joblib', 'logistic.pkl'])(
-  'a round on %s averages what the devices send, in the same container',
+  'a round on %s averages what the devices send and keeps the container format',
   async (name) => {
     const world = await startWorld()
     const devices = [await world.register('a'), await world.register('b')] as const

@@ -37,7 +37,7 @@ const roundOf = async (world: World, key: string, id: string) => {
   return (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })).body
 }
 
-it('sums up what devices report of the models that they trained, and of the one that they were given', async () => {
+it('summarizes what devices report about the models that they trained and the one that they received', async () => {
   const { world, fleet, key } = await opened(3)
   const first = await startRound(world, key, 3, { global_model_id: 'm' })
   for (const [index, device] of fleet.entries()) {
@@ -64,7 +64,7 @@ it('sums up what devices report of the models that they trained, and of the one 
     },
   })
   expect(round).not.toHaveProperty('evaluation')
-  // The next round distributes what the first has made.
+  // The next round distributes the model that the first one made.
   const second = await startRound(world, key, 1)
   const evaluation = JSON.stringify({ num_samples: 4, metrics: { accuracy: 0.75 } })
   expect((await submit(world, fleet[0]!, second, { evaluation })).status).toBe(201)
@@ -79,7 +79,7 @@ it('sums up what devices report of the models that they trained, and of the one 
   })
 })
 
-it('leaves out numbers out of range, with a warning, and takes the update', async () => {
+it('drops out-of-range numbers with a warning, and accepts the update', async () => {
   const { world, fleet, key } = await opened(2)
   const round = await startRound(world, key, 2)
   const huge = '{"f1": 1e999, "loss": -1e308, "accuracy": 1e-300}'
@@ -113,14 +113,14 @@ it.each([
     { evaluation: '{"num_samples": 1, "metrics": {"accuracy": 1.5}}' },
     'evaluation.metrics.accuracy must be from 0 to 1',
   ],
-])('refuses %j, saying why', async (fields, message) => {
+])('refuses %j with the reason', async (fields, message) => {
   const { world, fleet, key } = await opened(1)
   const round = await startRound(world, key, 1)
   const { status, body } = await submit(world, fleet[0]!, round, fields as Record<string, string>)
   expect([status, (body as { message: string }).message]).toEqual([400, expect.stringContaining(message)])
 })
 
-it('keeps no metrics of a private round, and says so', async () => {
+it('stores no metrics of a private round, and says so', async () => {
   const { world, fleet, key } = await opened(1)
   const privacy = { noise_multiplier: 1, clip_norm: 1 }
   const round = await startRound(world, key, 1, { global_model_id: 'm', privacy })
@@ -137,7 +137,7 @@ it('keeps no metrics of a private round, and says so', async () => {
   for (const field of ['metrics', 'evaluation', 'global_evaluation']) expect(done).not.toHaveProperty(field)
 })
 
-it("shows the devices' evaluation of each model in a job's history, and none in that of a private job", async () => {
+it("shows the devices' evaluation of each model in a job's history, but not for a private job", async () => {
   const world = await startWorld()
   const fleet = await startFleet(world, 2)
   const { key } = fleet[0]!
@@ -157,7 +157,7 @@ it("shows the devices' evaluation of each model in a job's history, and none in 
   expect(round).not.toHaveProperty('metrics')
 })
 
-it('counts an evaluation for the model that the device was given, though its update counts for a later round', async () => {
+it('counts an evaluation for the model that the device received, even if its update counts for a later round', async () => {
   const world = await startWorld()
   const fleet = await startFleet(world, 2, true)
   const { key } = fleet[0]!

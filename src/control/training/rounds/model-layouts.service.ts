@@ -12,22 +12,22 @@ import type { StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
 import { refusedAs } from './update-metrics.service.ts'
 
-/** What a round or a job can make of a model's file. */
+/** How a round or job can use a model's file. */
 export interface ModelContent {
-  /** It is a bare float32 vector. */
+  /** The file is a raw float32 vector. */
   readonly rawVector: boolean
-  /** Why its tensors cannot be read; null: they can. */
+  /** Why its tensors cannot be read; null if they can. */
   readonly unreadable: string | null
   readonly warning: string | null
 }
 
-/** Whether models can be aggregated, by their files. */
+/** Determines from its file whether a model can be aggregated. */
 export const createModelLayouts = (parts: {
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'inspect'>
 }) => {
   const { blobs, workers } = parts
-  // All of a round's devices come at once, and its aggregation asks again.
+  // All devices of a round arrive at once, and its aggregation reads the layout again.
   const known = singleFlight<{ readonly layout: Layout | null }>(16)
 
   const inspect = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
@@ -44,15 +44,15 @@ export const createModelLayouts = (parts: {
   }
 
   const layouts = {
-    /** The tensors of a stored file; null where they cannot be read. */
+    /** The tensors of a stored file; null if they cannot be read. */
     async layoutOf(sha256: string, rawVector: boolean): Promise<Layout | null> {
       const found = await known(`${sha256} ${rawVector}`, async () => ({ layout: await inspect(sha256, rawVector) }))
       return found?.layout ?? null
     },
 
     /**
-     * Looks at the model that a round or job is to start from. A bare vector is `declared` by the starter or by its file's
-     * name, or else taken for one where that is `guessed` and plausible. Throws bad_request where the starter's word is wrong.
+     * Inspects the model that a round or job is to start from. It is a raw vector if `declared` by the starter or by its file
+     * name, or if `guessed` is set and the content is plausible. @throws bad_request if the starter's declaration is wrong
      */
     async judge(
       version: StoredVersion,
@@ -81,8 +81,8 @@ export const createModelLayouts = (parts: {
     },
 
     /**
-     * Whether a round's model and updates are bare vectors, and what the starter should know of a model that need not be read.
-     * Throws bad_request where it cannot be read and `isNeeded`, or is not what the starter declared.
+     * Whether a round's model and updates are raw vectors, and a warning for the starter if the model may be unreadable.
+     * @throws bad_request if the model cannot be read although `isNeeded`, or is not what the starter declared
      */
     async contentOf(
       version: StoredVersion | null,
@@ -109,7 +109,7 @@ export const createModelLayouts = (parts: {
     },
   }
 
-  /** Why a plain round cannot average its model's updates; null: it can. Its layout is asked for anyway, when updates come. */
+  /** Why a plain round cannot average its model's updates; null if it can. Updates need the layout later anyway. */
   const warningOf = async (version: StoredVersion): Promise<string | null> => {
     if ((await layouts.layoutOf(version.sha256, false)) !== null) return null
     const { unreadable } = await layouts.judge(version, { declared: false, guessed: true })
@@ -121,7 +121,7 @@ export const createModelLayouts = (parts: {
 
 export type ModelLayouts = ReturnType<typeof createModelLayouts>
 
-/** What tensors an update must have, and whether it has them. */
+/** Checks that an update has the tensors that its round requires. */
 export const createTensorChecks = ({
   workers,
   layouts,
@@ -129,7 +129,7 @@ export const createTensorChecks = ({
   readonly workers: Pick<AggregationWorkers, 'inspect'>
   readonly layouts: Pick<ModelLayouts, 'layoutOf'>
 }) => {
-  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
+  /** The tensors that an update must have: those of the distributed model if readable; null allows any. */
   const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> =>
     sha256 === null ? null : layouts.layoutOf(sha256, plan.rawVector === true)
 
@@ -141,8 +141,8 @@ export const createTensorChecks = ({
   }
 
   /**
-   * What the update turned out to be. Throws bad_request where the files have other tensors than the round's model, naming
-   * the first difference.
+   * Returns what the update contains. @throws bad_request if the files have other tensors than the round's model, naming the
+   * first difference
    */
   return async (
     round: StoredRound,

@@ -15,7 +15,7 @@ const weights = (value: number): Uint8Array => {
   return encodeModel([weight!, bias!], new Map())
 }
 
-/** A job's rounds with one device, each of which delivers another number. */
+/** A job's rounds with one device, which submits a different number in each. */
 const trainer = async (world: World, key: string, deviceKey = key, model = 'net') => {
   const ask = async (method: string, path: string, body?: unknown) => {
     const answer = await world.request(method, `/api/v1${path}`, { key, body })
@@ -55,7 +55,7 @@ const trainer = async (world: World, key: string, deviceKey = key, model = 'net'
   return { ask, play, modelsOf, download }
 }
 
-it('models of rounds go when their updates are gone, but for the latest of each job and those that something needs', async () => {
+it('round models are deleted after their updates, except the latest of each job and those still in use', async () => {
   const world = await startWorld({ config: { roundModelsKept: 2, updateRetentionDays: 1 } })
   const { key } = await world.register('trainer')
   const { ask, play, modelsOf, download } = await trainer(world, key)
@@ -65,7 +65,7 @@ it('models of rounds go when their updates are gone, but for the latest of each 
   await ask('PUT', `/models/${made[1]}/aliases/champion`, { version: '1' })
   await ask('POST', `/models/${made[2]}/rollouts`, { version: '1', rollout_percentage: 10 })
   expect((await ask('PUT', `/models/${made[3]}/policy`, { enabled: false })).status).toBeLessThan(300)
-  // A job that began from the model of a round, and has not ended.
+  // A job that began from the model of a round and has not ended.
   expect((await ask('POST', '/training/jobs', { model: made[4], min_devices: 5 })).status).toBe(201)
 
   await world.service.runRetention()
@@ -78,7 +78,7 @@ it('models of rounds go when their updates are gone, but for the latest of each 
   expect(kept).toEqual([null, made[1], made[2], made[3], made[4], null, null, made[7], made[8]])
   expect(await modelsOf(other)).toEqual([null, ...othersBefore.slice(1)])
   expect(await Promise.all([0, 1, 8].map((at) => download(made[at]!)))).toEqual([404, 200, 200])
-  // The published version is the file of the last round.
+  // The published version has the same file as the last round's model.
   expect(await download('net')).toBe(200)
   expect((await ask('GET', '/models?limit=100')).body.total).toBe(kept.filter((one) => one !== null).length + 3)
   const rounds = (await ask('GET', `/training/jobs/${id}/rounds`)).body as { rounds: Record<string, unknown>[] }
@@ -87,11 +87,11 @@ it('models of rounds go when their updates are gone, but for the latest of each 
     aggregated_model_path: null,
     model_deleted_at: '2026-01-02T01:00:00.000Z',
   })
-  // It goes on from its last round, whatever has gone.
+  // The job continues from its last round, even though earlier models are gone.
   expect(await ask('POST', `/training/jobs/${id}/extend`, { rounds: 1 })).toMatchObject({ status: 200 })
 })
 
-it('what a round publishes stays, and so does its model', async () => {
+it('what a round publishes is kept, and so is its model', async () => {
   const world = await startWorld({ config: { roundModelsKept: 1, updateRetentionDays: 0 } })
   const { key } = await world.register('trainer')
   const { ask, play, modelsOf, download } = await trainer(world, key)
@@ -105,7 +105,7 @@ it('what a round publishes stays, and so does its model', async () => {
   expect(await download(made[0]!)).toBe(200)
 })
 
-it('a result that somebody shares by hand stays for the federation; what was shared by itself goes', async () => {
+it('a result shared by hand stays available to the federation; one shared automatically is deleted', async () => {
   const { world, send, keyOf, found } = await openLeague({ config: { roundModelsKept: 1, updateRetentionDays: 0 } })
   const acme = await keyOf('acme')
   const rival = await keyOf('rival')
@@ -123,7 +123,7 @@ it('a result that somebody shares by hand stays for the federation; what was sha
   expect((await send(rival, 'GET', `/models/${made[0]}`)).status).toBe(200)
 })
 
-it('what a strategy carries goes after its retention period, and the job says so when it is to go on', async () => {
+it("a strategy's state is deleted after its retention period, and the job says so when it is extended", async () => {
   const world = await startWorld({ config: { jobStateRetentionDays: 2 } })
   const { key } = await world.register('trainer')
   const { ask, play } = await trainer(world, key)

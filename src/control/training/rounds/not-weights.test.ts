@@ -38,7 +38,7 @@ const download = async (world: World, key: string, model: string): Promise<Uint8
   return new Uint8Array(await (await fetch(url, { headers: { authorization: `Bearer ${key}` } })).arrayBuffer())
 }
 
-/** A round to which every device submits its file; what came of it, and what the devices were told. */
+/** A round to which every device submits its file; returns the outcome and the devices' warnings. */
 const play = async (world: World, files: readonly Uint8Array[], fields: object = {}, name?: string) => {
   const devices = await fleetOf(world, files.length)
   const started = await start(world, devices, fields)
@@ -75,7 +75,7 @@ describe('updates that are not weights', () => {
   ]
 
   it.each(kinds)(
-    '%s: are accepted with a warning that names it, and different ones fail the round',
+    '%s: accepted with a warning that names the format; different files fail the round',
     async (title, a, b) => {
       const { round, warnings } = await play(await startWorld(), [a, b])
       for (const warning of warnings) expect(warning).toContain(`The file is ${title}`)
@@ -90,7 +90,7 @@ describe('updates that are not weights', () => {
   )
 
   it.each(kinds)(
-    '%s: equal ones, and a single one, become the result as they are; its receipt replays',
+    '%s: identical files, or a single one, become the result unchanged, and the receipt replays',
     async (_, a) => {
       for (const files of [[a], [a, a, a]]) {
         const { round, result, replay } = await play(await startWorld(), files)
@@ -101,12 +101,12 @@ describe('updates that are not weights', () => {
     },
   )
 
-  it('fail the round together with others that are weights', async () => {
+  it('fail the round if others are weights', async () => {
     const { round } = await play(await startWorld(), [floats(1, 2), bytes('5.0,5.0,')])
     expect(round.failure_reason).toContain("The update of device 'd1' is CSV text, which cannot be aggregated")
   })
 
-  it('are never the result of a round with privacy, which begins with a model that can be read or not at all', async () => {
+  it('are never the result of a round with privacy, because such a round needs a model that can be read', async () => {
     const world = await startWorld()
     const devices = await fleetOf(world, 2)
     const { key } = devices[0]!
@@ -125,8 +125,8 @@ describe('updates that are not weights', () => {
   })
 })
 
-describe('bare float32 vectors', () => {
-  it('that nobody declared are averaged with a warning', async () => {
+describe('raw float32 vectors', () => {
+  it('are averaged with a warning if undeclared', async () => {
     const { round, warnings, result, replay } = await play(await startWorld(), [floats(1, 2), floats(3, 4)])
     expect(warnings).toEqual([vectorWarning(2), vectorWarning(2)])
     expect(round).toMatchObject({ status: 'completed' })
@@ -140,7 +140,7 @@ describe('bare float32 vectors', () => {
     expect(round.failure_reason).toContain("The update of device 'd1' cannot be combined with the others.")
   })
 
-  it('are averaged without a warning where the round, or the file name, says so, however improbable', async () => {
+  it('are averaged without a warning if the round or file name declares them, however improbable the values', async () => {
     const files = [floats(1e30, 2), floats(3e30, 4)]
     const declared = await play(await startWorld(), files, { raw_vector: true })
     expect(declared.round).toMatchObject({ status: 'completed', raw_vector: true })
@@ -152,7 +152,7 @@ describe('bare float32 vectors', () => {
     }
   })
 
-  it('that were declared and are not are refused', async () => {
+  it('are refused if declared but the file is something else', async () => {
     const world = await startWorld()
     const devices = await fleetOf(world, 2)
     const { id } = (await start(world, devices, { raw_vector: true })).body as Round
@@ -167,7 +167,7 @@ describe('bare float32 vectors', () => {
     }
   })
 
-  it('as a model fix the length of the updates, and carry on into the next round', async () => {
+  it('fix the length of the updates when used as a model, and carry over into the next round', async () => {
     const world = await startWorld()
     const first = await play(world, [floats(1, 2), floats(3, 4)], { raw_vector: true })
     const devices = [{ key: first.key }] as TestDevice[]
@@ -181,7 +181,7 @@ describe('bare float32 vectors', () => {
     expect((await submit(world, devices[0]!, second.id, floats(7, 8))).status).toBe(201)
   })
 
-  it('cannot be declared of a model that is something else', async () => {
+  it('cannot be declared for a model that is something else', async () => {
     const world = await startWorld()
     const devices = await fleetOf(world, 1)
     const { key } = devices[0]!
@@ -196,7 +196,7 @@ describe('bare float32 vectors', () => {
   })
 })
 
-it('a plain round warns when it starts from a model whose updates cannot be averaged, and from no other', async () => {
+it('a plain round warns if it starts from a model whose updates cannot be averaged, and only then', async () => {
   const world = await startWorld()
   const [device] = await fleetOf(world, 1)
   const { key } = device!

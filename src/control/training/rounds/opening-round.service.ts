@@ -8,44 +8,44 @@ import type { Scope } from '../../fleet/selection/selection.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { NewRound, PrivacyWish, RoundPlan, RoundPrivacy } from './rounds.store.ts'
 
-/** A checked request for a round: only what the transaction alone can know is still to be checked. */
+/** A checked request for a round; only checks that require the transaction remain. */
 export interface RoundRequest {
   readonly orgId: string | null
   readonly groupId: string | null
   readonly federationId: string | null
   readonly scope: Scope
-  /** Null is a plain round: federated averaging, and a plan without anything more. */
+  /** Null for a plain round: federated averaging, and a plan without additional fields. */
   readonly strategy: StrategySettings | null
   readonly hyperparameters: Readonly<Record<string, unknown>>
   readonly minDevices: number
   /** How many devices are selected. */
   readonly targetDevices: number
-  /** After how many updates it stops accepting more; null: those of all devices that take part. */
+  /** How many updates the round accepts; null for those of all participants. */
   readonly wantedUpdates: number | null
   readonly timeoutSeconds: number
-  /** Null: what follows from the timeout. */
+  /** Null for the default that follows from the timeout. */
   readonly graceSeconds: number | null
   readonly version: StoredVersion | null
   readonly privacy: PrivacyWish | null
-  /** Null where the service sees every update. */
+  /** Null if the service sees every update. */
   readonly secure: SecurePlan | null
-  /** Its model and updates are bare float32 vectors. */
+  /** The model and updates are raw float32 vectors. */
   readonly rawVector: boolean
-  /** The device whose key starts it; it takes part, except in private rounds, which draw every device at random. */
+  /** The device whose key starts the round; it takes part, except in private rounds, which draw every device at random. */
   readonly starter: string | null
   readonly job: {
     readonly id: string
     readonly step: number
-    /** The direction of its metric, where it is kept. */
+    /** The stated direction of the job's metric; null if there is none. */
     readonly goal: StatedGoal | null
     readonly stateSha256: string | null
     readonly controlSha256: string | null
-    /** The round before, of an asynchronous job. */
+    /** The previous round of an asynchronous job. */
     readonly previousRoundId: string | null
   } | null
 }
 
-/** The round's training plan; `population` is how many devices could be drawn, where the plan must say so. */
+/** The round's training plan; `population` is the number of devices that could be drawn, if the plan must contain it. */
 export const planOf = (requested: RoundRequest, population: number | null): RoundPlan => {
   const { strategy, hyperparameters, job } = requested
   const vector = requested.rawVector ? ({ rawVector: true } as const) : {}
@@ -66,7 +66,7 @@ export const planOf = (requested: RoundRequest, population: number | null): Roun
   }
 }
 
-/** The round's row as it begins. */
+/** The row of a new round. */
 export const newRound = (
   requested: RoundRequest,
   privacy: RoundPrivacy | null,
@@ -90,7 +90,7 @@ export const newRound = (
     timeoutSeconds,
     graceSeconds,
     timeoutAt: after(timeoutSeconds),
-    // No device is replaced in a private round.
+    // Private rounds do not replace devices.
     reviewAt: privacy === null ? after(timeoutSeconds / 10) : null,
     closesAt: privacy === null ? null : after(Math.min(graceSeconds, timeoutSeconds)),
     globalModelId: version?.modelId ?? null,

@@ -5,14 +5,14 @@ import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Scope, SelectionStore } from '../../fleet/selection/selection.service.ts'
 
-/** What rounds need to know of federations. */
+/** The part of federations that rounds need. */
 export interface FederationAccess {
-  /** Throws when the caller's organization is no active member. */
+  /** @throws unless the caller's organization is an active member */
   getAsMember(caller: Caller, id: string): Promise<{ readonly id: string; readonly orgId: string }>
   activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
 }
 
-/** The devices that may take part, and the organization that the round belongs to. */
+/** The devices that may take part, and the round's organization. */
 export interface ParticipantScope {
   readonly orgId: string | null
   readonly groupId: string | null
@@ -20,7 +20,7 @@ export interface ParticipantScope {
   readonly scope: Scope
 }
 
-/** Who may see a round or job, and whose devices take part in it. */
+/** Determines who may see a round or job, and whose devices take part in it. */
 export const createParticipantScopes = (parts: {
   readonly database: Database
   readonly groups: Pick<GroupsService, 'locate'>
@@ -30,7 +30,7 @@ export const createParticipantScopes = (parts: {
 }) => {
   const { database, groups, devices, selection, federations } = parts
 
-  /** Whether the caller's organization started it, or is an active member of the federation it was started for. */
+  /** True if the caller's organization started it, or is an active member of its federation. */
   const maySee = async (
     caller: Caller,
     it: { readonly orgId: string | null; readonly federationId: string | null },
@@ -44,8 +44,8 @@ export const createParticipantScopes = (parts: {
   const orgOfDevice = async (caller: Caller): Promise<string | null> => (await devices.owner(caller)).orgId
 
   /**
-   * The devices that a round or job of this caller may select. Where neither request nor key says whose, they are those of the
-   * model's organization.
+   * The devices that a round or job of this caller may select. If neither request nor key names an organization, they are those
+   * of the model's organization.
    */
   const resolve = async (
     caller: Caller,
@@ -75,14 +75,14 @@ export const createParticipantScopes = (parts: {
     return { ...found, scope: await scopeOf(database.sql, found) }
   }
 
-  /** The devices within a participant scope now: members come and go. */
+  /** The devices within a participant scope at this moment: federation members change. */
   const scopeOf = async (db: Database['sql'], within: Omit<ParticipantScope, 'scope'>): Promise<Scope> => {
     const { orgId, groupId, federationId } = within
     if (federationId !== null) return { orgIds: await federations.activeOrgs(db, federationId), groupId }
     return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
-  /** @throws forbidden where it is for a federation that its organization has left: the others' devices are no longer its to train with */
+  /** @throws forbidden if its organization has left the federation, whose devices it may no longer train with */
   const requireMember = async (db: Database['sql'], within: Omit<ParticipantScope, 'scope'>): Promise<void> => {
     const { orgId, federationId } = within
     if (federationId === null || (await federations.activeOrgs(db, federationId)).includes(orgId!)) return
@@ -91,7 +91,7 @@ export const createParticipantScopes = (parts: {
     )
   }
 
-  /** Whether the device could take part in the round, as far as it depends on the device. */
+  /** True if the device could take part in the round, judging only by the device. */
   const includes = async (round: Omit<ParticipantScope, 'scope'>, deviceId: string): Promise<boolean> =>
     selection.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
 

@@ -6,7 +6,7 @@ import { fromRow, type Participant } from './participants.store.ts'
 export interface ListedParticipant extends Participant {
   /** Internal id. */
   readonly deviceId: string
-  /** The id that the user gave it. */
+  /** User-chosen id. */
   readonly deviceName: string
   readonly orgId: string | null
   readonly selectedAt: Date
@@ -14,9 +14,9 @@ export interface ListedParticipant extends Participant {
   readonly reportedAt: Date | null
 }
 
-/** Who takes part in a round, by the user-chosen ids of the devices. */
+/** The participants of a round. */
 export const createParticipantsReport = () => ({
-  /** An organization's devices in a round, by internal ids. */
+  /** An organization's devices in a round, as internal ids. */
   async devicesOf(db: Executor, roundId: string, orgId: string): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select d.id from round_participants p join devices d on d.id = p.device_id
@@ -24,7 +24,7 @@ export const createParticipantsReport = () => ({
     return rows.map(({ id }) => id)
   },
 
-  /** A page of the round's participants, in the order of these ids. */
+  /** A page of the round's participants, sorted by user-chosen id. */
   async page(
     db: Executor,
     roundId: string,

@@ -6,13 +6,13 @@ import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
 import { retakePlace, takePlace } from './places.store.ts'
 import { isDueAt } from './stored-round.store.ts'
 
-/** `absent`: it was selected and did not come; its place is open to others, and its update still welcome. */
+/** `absent`: it did not fetch the plan in time; its place is open to others, and its update is still accepted. */
 export type ParticipantState = 'selected' | 'delivered' | 'failed' | 'absent'
 
 export interface Participant {
-  /** The round that counts its update: in an asynchronous job, perhaps a later one than it trains from. */
+  /** The round that counts its update; in an asynchronous job, perhaps a later one than it trains from. */
   readonly roundId: string
-  /** The round whose model it trains from, if that is an earlier one. */
+  /** The round whose model it trains from, if it is an earlier one. */
   readonly baseRoundId: string | null
   readonly state: ParticipantState
   readonly chosen: 'drawn' | 'starter' | 'joined'
@@ -26,8 +26,6 @@ export interface ParticipantKey {
   /** Internal id. */
   readonly deviceId: string
 }
-
-/** Who takes part in a round. */
 
 export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing' | 'isInGroup'>) => ({
   async insertAll(
@@ -51,8 +49,8 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 
   /**
-   * Notes that devices have fetched the plans of rounds that are still open, those also that were taken along into a later
-   * round. A round that lacks devices is then looked at again: it may now be known that it cannot be completed.
+   * Records that devices have fetched the plans of open rounds, including devices that were carried over into a later round.
+   * Schedules a review of rounds that lack devices: it may now be known that they cannot be completed.
    */
   async acknowledge(db: Executor, fetched: readonly ParticipantKey[], now: Date): Promise<void> {
     await sql`
@@ -77,12 +75,12 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       where r.id in (select round_id from marked) and r.taking_part < r.min_devices`.execute(db)
   },
 
-  /** The device's part in the round, or in a later round of an asynchronous job that has taken it over. */
+  /** The device's part in the round, or in the later round of an asynchronous job that has taken the device over. */
   async find(db: Executor, roundId: string, deviceId: string): Promise<Participant | null> {
     return (await this.findAll(db, [{ roundId, deviceId }]))[0]!
   },
 
-  /** The same for many, in their order. */
+  /** The same for many devices, in the given order. */
   async findAll(db: Executor, requested: readonly ParticipantKey[]): Promise<(Participant | null)[]> {
     if (requested.length === 0) return []
     const rounds = [...new Set(requested.map(({ roundId }) => roundId))]
@@ -99,8 +97,8 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 
   /**
-   * Those that still train in an asynchronous job's ended round go on in its next, each from the model it has, as long as that
-   * is of one of the last rounds and its time is not over. Returns how many go on; the others have failed.
+   * Carries devices that still train in an asynchronous job's ended round over to its next one. Each keeps the model it has, if
+   * that model is recent enough and its round has not timed out. Fails the others; returns how many were carried over.
    */
   async takeAlong(
     db: Executor,
@@ -117,8 +115,8 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 
   /**
-   * Marks that devices fetched the models of rounds that are still open, and counts those that did so for the first time and
-   * had not been counted with an update. Rounds are locked before their participants, as everywhere.
+   * Records that devices fetched the models of open rounds. Counts those that did so for the first time and were not yet
+   * counted with an update. Locks rounds before their participants, as everywhere.
    */
   async markFetched(db: Executor, fetched: readonly ParticipantKey[], now: Date): Promise<void> {
     await sql`
@@ -142,9 +140,9 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 
   /**
-   * Devices that an asynchronous job has taken along into these rounds, and that now fetch their plan or model, train from these
-   * rounds instead of those that they began in. Those that have delivered stay as they are. Rounds are locked before their
-   * participants, as everywhere.
+   * Makes devices that were carried over into these rounds, and that now fetch the plan or model, train from these rounds
+   * instead of the ones they began in. Devices that have delivered stay unchanged. Locks rounds before their participants, as
+   * everywhere.
    */
   async rebase(db: Executor, fetched: readonly ParticipantKey[]): Promise<void> {
     const moves = sql`p.base_round_id is not null and p.state in ('selected', 'absent')`
@@ -182,7 +180,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       .execute()
   },
 
-  /** Fails these devices where they have not delivered; returns how many had a place, and how many have failed by it. */
+  /** Fails these devices unless they have delivered; returns how many had a place, and how many failed. */
   async failAll(
     db: Executor,
     roundId: string,
@@ -198,7 +196,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
     return { places: rows.filter(({ had_place }) => had_place).length, failed: rows.length }
   },
 
-  /** Fails the devices that have not delivered; returns how many have failed in all. `missed`: they had enough time. */
+  /** Fails the devices that have not delivered; returns the round's total of failed devices. `missed`: they had enough time. */
   async failTheRest(
     db: Executor,
     roundId: string,
@@ -226,7 +224,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 })
 
-/** The device `d` has a part in the round. */
+/** Device `d` has a part in the round. */
 export const hasPartIn = (roundId: string): RawBuilder<boolean> => sql<boolean>`exists (
   select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id)`
 

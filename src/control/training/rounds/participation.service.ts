@@ -16,7 +16,7 @@ import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
 
-/** A device's part in a round: whether it has one, how it joins, and what it is handed. */
+/** A device's part in a round: whether it has one, how it joins, and which files it gets. */
 export const createParticipation = (parts: {
   readonly database: Database
   readonly roundsReport: Pick<RoundsReport, 'sizeOf'>
@@ -60,7 +60,7 @@ export const createParticipation = (parts: {
     },
   })
 
-  /** A device that fetches the plan or model of its asynchronous job's present round goes on from that model. */
+  /** Moves a device that fetches the plan or model of its asynchronous job's current round to that round's model. */
   const rebase = createBatcher<ParticipantKey, void>({
     maxBatch: 1000,
     run: async (fetched) => {
@@ -72,14 +72,14 @@ export const createParticipation = (parts: {
     if (plan.asynchronous) await rebase({ roundId, deviceId })
   }
 
-  /** It goes with the updates, when they have been kept long enough. */
+  /** The round's control variate, which retention deletes with the updates; null if there is none. */
   const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
     const sha256 = STRATEGY_RULES[plan.strategy].controlVariates ? (await rounds.get(caller, id)).controlSha256 : null
     return sha256 === null ? null : { sha256, size: await roundsReport.sizeOf(database.sql, sha256) }
   }
 
   return {
-    /** Heartbeats look no longer for what is over. */
+    /** Stops heartbeats from looking at jobs and rounds that are over. */
     withdrawAnnouncements: (): Promise<void> =>
       database.transaction(async (tx) => heartbeats.withdraw(tx, await announcements.over(tx, now()))),
 
@@ -100,7 +100,7 @@ export const createParticipation = (parts: {
       return control
     },
 
-    /** The file of the round's global model; a participant that fetches it is then counted as participating. */
+    /** The file of the round's global model. With `fetches`, records that the caller's device has fetched it. */
     async modelFile(caller: Caller, id: string, fetches: boolean): Promise<StoredVersion> {
       const round = await rounds.beginning(caller, id)
       const version = await versionOf(round)
@@ -113,7 +113,7 @@ export const createParticipation = (parts: {
       return version
     },
 
-    /** Whether a device takes part in the round, and why or why not. */
+    /** Whether a device takes part in the round, and why. */
     async selection(
       caller: Caller,
       id: string,
@@ -136,7 +136,7 @@ const CHOSEN: Readonly<Record<Participant['chosen'], string>> = {
   joined: 'Selected: it sent a heartbeat while the round had free places.',
 }
 
-/** Why a device takes part or not. `isIncluded`: it could, as far as that depends on the device. */
+/** Why a device takes part or not. `isIncluded`: it could, judging only by the device. */
 export const explainSelection = (round: StoredRound, part: Participant | null, isIncluded: boolean): string => {
   if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
   if (part?.state === 'absent')
@@ -152,7 +152,7 @@ export const explainSelection = (round: StoredRound, part: Participant | null, i
     : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
 }
 
-/** It will not join, however long it waits. */
+/** The reason for a device that cannot join, however long it waits. */
 const excluded = ({ orgId, groupId, federationId }: StoredRound): string => {
   const those =
     groupId !== null

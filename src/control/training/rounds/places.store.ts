@@ -2,17 +2,17 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 
-/** An absent device may take its place again only after this time: other devices are more likely to come, and go first. */
+/** An absent device may retake its place only after this time: other devices are more likely to respond, and go first. */
 const OTHERS_FIRST_MS = 10_000
 
-/** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
+/** A tenth of a round's timeout: the minimum time that a selected device has to fetch the plan. */
 const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
 
 /** `hasFreePlace` of `domain/round.ts` in SQL. */
 export const HAS_FREE_PLACE = sql<boolean>`
   taking_part - case when plan ? 'asynchronous' then completed_devices else 0 end < target_devices`
 
-/** Round `rounds` is open and has a free place. */
+/** The row of `rounds` is open and has a free place. */
 const hasFreePlace = (now: Date) => sql`status = 'active' and ${HAS_FREE_PLACE} and timeout_at > ${now}
   and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')`
 
@@ -38,13 +38,13 @@ export const takePlace = async (
     )
     return rows.length === 1
   } catch (error) {
-    // Two heartbeats of one device at once: the other one took the place, and this statement undid its own count.
+    // Two simultaneous heartbeats of one device: the other took the place, and this statement's count was rolled back.
     if (isUniqueViolation(error)) return true
     throw error
   }
 }
 
-/** For an absent device, once others have had the time to take its place. */
+/** For an absent device, after other devices have had time to take its place. */
 export const retakePlace = async (db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> => {
   const { rows } = await sql`
     with held as materialized (

@@ -3,7 +3,7 @@ import { distance, openPrivate } from '../../../../test/private-rounds.ts'
 import { coinBound, leastTarget } from '../../../domain/poisson-sampling.ts'
 
 describe('the start of a private round', () => {
-  it('is refused where the draw would often be too small, with a target that works or the word that none does', async () => {
+  it('is refused if the draw would often be too small, with a target that works or a note that none does', async () => {
     const { start, fleet } = await openPrivate(4)
     expect(await start({ target_devices: 2, min_devices: 2 })).toEqual({
       status: 400,
@@ -27,7 +27,7 @@ describe('the start of a private round', () => {
     })
   })
 
-  it('fixes N and q, says what epsilon speaks of, and leaves its starter to chance', async () => {
+  it("fixes N and q, shows the adjacency that epsilon refers to, and leaves the starter's selection to chance", async () => {
     const { world, fleet, send, start, isSelected, setSeed, seedThatDraws } = await openPrivate(12)
     setSeed(seedThatDraws(3, coinBound(6 / 12)!))
     const { status, body } = await start({ target_devices: 6, min_devices: 1, timeout_seconds: 300 })
@@ -45,7 +45,7 @@ describe('the start of a private round', () => {
     expect(selected.filter(Boolean)).toHaveLength(3)
     expect(selected[0]).toBe(false)
 
-    // Nobody joins, neither one that was not drawn nor a newcomer.
+    // No device joins later, neither one that was not drawn nor a new one.
     const late = await world.register('late')
     for (const [at, { deviceId, key }] of [...fleet, late].entries()) {
       const beat = await send('PUT', `/devices/${deviceId}/heartbeat`, {}, key)
@@ -57,7 +57,7 @@ describe('the start of a private round', () => {
     expect(await why(fleet[selected.indexOf(false)]!.deviceId)).toMatch(/^Not selected: each eligible device was drawn/)
   })
 
-  it('ends at once, with the reason, where the draw is smaller than min_devices', async () => {
+  it('ends at once, with the reason, if the draw is smaller than min_devices', async () => {
     const { send, start, setSeed, seedThatDraws } = await openPrivate(10)
     const target = leastTarget(1, 10)!
     setSeed(seedThatDraws(0, coinBound(target / 10)!))
@@ -73,14 +73,14 @@ describe('the start of a private round', () => {
 })
 
 describe('a private job', () => {
-  it('pays for a draw that was too small, and draws again in its next round', async () => {
+  it('is charged for a draw that was too small, and draws again in its next round', async () => {
     const { world, fleet, send, deliver, setSeed, seedThatDraws } = await openPrivate(10)
     const privacy = { noise_multiplier: 2, clip_norm: 1 }
     const target_devices = leastTarget(1, 10)!
     setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
     const job = { model: 'zeros', rounds: 1, min_devices: 1, target_devices, timeout_seconds: 60, privacy }
     const { id } = (await send('POST', '/training/jobs', job)).body
-    // Before its next round, which comes within a second.
+    // Set before the next round, which begins within a second.
     setSeed(seedThatDraws(2, coinBound(target_devices / 10)!))
     const detail = async () => (await send('GET', `/training/jobs/${id}`)).body
     const failed = await detail()
@@ -96,7 +96,7 @@ describe('a private job', () => {
     expect(await detail()).toMatchObject({ status: 'completed', rounds_completed: 1, privacy_spent: { rounds: 2 } })
   })
 
-  it('ends where three draws in a row are too small, and not half', async () => {
+  it('ends after three draws in a row that are too small', async () => {
     const { world, send, setSeed, seedThatDraws } = await openPrivate(10)
     const target_devices = leastTarget(1, 10)!
     setSeed(seedThatDraws(0, coinBound(target_devices / 10)!))
@@ -114,7 +114,7 @@ describe('a private job', () => {
 })
 
 describe('the end of a private round', () => {
-  it('is when all have reported, else at a fixed time: the update that makes min_devices moves it nowhere', async () => {
+  it('comes when all devices have reported, or at a fixed time that reaching min_devices does not change', async () => {
     const { world, fleet, start, deliver, round } = await openPrivate(4)
     const { body } = await start({ target_devices: 4, min_devices: 2, timeout_seconds: 300 })
     await deliver(body.id, fleet[0]!, [0, 0, 0, 0])
@@ -127,7 +127,7 @@ describe('the end of a private round', () => {
     expect(await round(body.id)).toMatchObject({ status: 'completed', completed_devices: 3, failed_devices: 1 })
   })
 
-  it('is when the straggler grace that an operator has set is over, counted from the start', async () => {
+  it('comes when the straggler grace that an operator has set is over, counted from the start', async () => {
     const { world, fleet, start, deliver, round } = await openPrivate(3, { config: { stragglerGraceSeconds: 20 } })
     const { body } = await start({ target_devices: 3, min_devices: 2 })
     expect(body.privacy).toMatchObject({ closes_at: '2026-01-01T00:00:20.000Z' })
@@ -147,7 +147,7 @@ describe('the end of a private round', () => {
     })
   })
 
-  it('comes at once where all have reported, and too few of them an update', async () => {
+  it('comes at once if all devices have reported but too few have delivered', async () => {
     const { fleet, send, start, deliver, round } = await openPrivate(3)
     const { body } = await start({ target_devices: 3, min_devices: 2 })
     for (const { key } of fleet.slice(1))
@@ -161,7 +161,7 @@ describe('the end of a private round', () => {
 })
 
 describe('a private round whose devices have all failed', () => {
-  it('ends at once: nobody may take their places', async () => {
+  it('ends at once, because no device may take their places', async () => {
     const { fleet, send, start, round } = await openPrivate(3)
     const { body } = await start({ target_devices: 3, min_devices: 1, timeout_seconds: 300 })
     for (const { key } of fleet)
@@ -174,7 +174,7 @@ describe('a private round whose devices have all failed', () => {
 })
 
 describe('the sum of a private round', () => {
-  /** Everybody delivers as `plan` says at its second, or fails, or is silent; the noisy sum is what came out. */
+  /** Devices submit, fail, or stay silent according to their plans; returns the noisy sum. */
   const play = async (plans: readonly { readonly at: number; readonly values: readonly number[] | null }[]) => {
     const { world, fleet, send, start, deliver, round, sumOf } = await openPrivate(plans.length)
     const { body } = await start({ target_devices: plans.length, min_devices: 2, timeout_seconds: 60 })
@@ -190,7 +190,7 @@ describe('the sum of a private round', () => {
     return sumOf(body.id)
   }
 
-  it('moves by at most the clip norm, whether one device sends much, little, nothing, early or late', async () => {
+  it('moves by at most the clip norm, whether one device sends much, little, or nothing, early or late', async () => {
     const others = [
       { at: 0, values: [-9, 0, 0, 0] },
       { at: 20, values: [-9, 0, 0, 0] },
@@ -198,7 +198,7 @@ describe('the sum of a private round', () => {
     ]
     const never = 1000
     const without = await play([{ at: never, values: null }, ...others])
-    // -1 and -1 clipped, and -1 beside them: nobody was kept out.
+    // Two updates clipped to -1 in the same coordinate and one in the next: none was left out.
     expect(distance(without, [-2, -1, 0, 0])).toBeLessThan(0.02)
     for (const x of [
       { at: 0, values: [1e6, 0, 0, 0] },
@@ -211,7 +211,7 @@ describe('the sum of a private round', () => {
     }
   })
 
-  it('is divided by target_devices, however many were drawn and came, and each update weighs one part of that', async () => {
+  it('is divided by target_devices, however many were drawn and delivered; each update has one share as its weight', async () => {
     const { world, fleet, send, start, deliver, sumOf, setSeed, isSelected, seedThatDraws } = await openPrivate(8)
     setSeed(seedThatDraws(7, coinBound(5 / 8)!))
     const { body } = await start({ target_devices: 5, min_devices: 1, timeout_seconds: 60 })

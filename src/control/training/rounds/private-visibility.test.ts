@@ -8,7 +8,7 @@ import { openLeague } from '../../federations/federation.fixture.ts'
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 
-it('who took part in a private round, and with what, is for admin keys alone; what others see has no figure of it', async () => {
+it('only admin keys see who took part in a private round and with what; what others see contains none of these figures', async () => {
   const { world, admin, send, keyOf } = await openLeague()
   const writer = await keyOf('acme')
   const reader = await keyOf('acme', ['devices:read', 'models:read', 'training:read'])
@@ -29,7 +29,7 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
   expect(started).toMatchObject({ status: 201, body: { status: 'active' } })
   const id = started.body.id as string
 
-  // That it was drawn is told to the device itself, and to admins.
+  // Only the device itself and admins learn that it was drawn.
   const beat = async (key: string) => (await send(key, 'PUT', '/devices/d0/heartbeat', {})).body.pending_round_id
   expect([await beat(device), await beat(admin), await beat(writer)]).toEqual([id, id, undefined])
 
@@ -71,7 +71,7 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
   expect(updates).toMatchObject([{ local_loss: null, local_accuracy: null, weight: 1 / 2 }, { weight: 1 / 2 }])
 })
 
-it("in a federation's round, what a device reported of its data is shown to its own organization only", async () => {
+it("in a federation's round, only a device's own organization sees what it reported about its data", async () => {
   const { world, admin, send, keyOf, found } = await openLeague()
   const federation = await found(['beta'])
   const keys = { acme: await keyOf('acme'), beta: await keyOf('beta') }
@@ -119,7 +119,7 @@ it("in a federation's round, what a device reported of its data is shown to its 
   }
 })
 
-it('an update whose norm is out of range fails no private round, whose reason would name it: it is clipped like all others', async () => {
+it('an update with an out-of-range norm is clipped instead of failing a private round, whose reason would name it', async () => {
   const { world, send, keyOf } = await openLeague()
   const writer = await keyOf('acme')
   const devices: string[] = []

@@ -9,7 +9,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const AT_ONCE = 100
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** How long what devices bring to rounds, and what rounds make of it, is kept. */
+/** Deletes what devices submit to rounds, and what rounds make of it, after its retention period. */
 export const createRetention = (parts: {
   readonly config: Pick<Config, 'updateRetentionDays' | 'roundModelsKept' | 'jobStateRetentionDays'>
   readonly database: Database
@@ -21,7 +21,7 @@ export const createRetention = (parts: {
   const { config, database, store, roundModels, settings, now } = parts
   const before = (days: number): Date => new Date(now().getTime() - days * DAY_MS)
 
-  /** Where organizations have a time of their own. */
+  /** The cutoff for organizations with their own retention period. */
   const beforeInOrgs = async (): Promise<Map<string, Date>> => {
     const own = new Map<string, Date>()
     for (const [orgId, { updateRetentionDays: days }] of await settings.all()) {
@@ -32,8 +32,8 @@ export const createRetention = (parts: {
 
   return {
     /**
-     * Lets go of the updates of rounds that ended longer ago than the service, or their organization, keeps them; their
-     * files are then collected as garbage.
+     * Releases the updates of rounds that ended longer ago than the retention period of the service or of their organization.
+     * Garbage collection then deletes their files.
      */
     async retireUpdates(): Promise<void> {
       const [beforeAnywhere, ofOrgs] = [before(config.updateRetentionDays), await beforeInOrgs()]
@@ -45,8 +45,8 @@ export const createRetention = (parts: {
     },
 
     /**
-     * Deletes the models of rounds whose updates are gone, but for the latest of each job, as many as are configured, and
-     * those that something refers to. Their files are then collected as garbage, unless a published version is the same.
+     * Deletes the models of rounds whose updates are gone, except the configured number of latest ones per job and those still
+     * referenced. Garbage collection then deletes their files, unless a published version has the same file.
      */
     async retireModels(): Promise<void> {
       for (let after = FIRST_ID; ; ) {
@@ -61,7 +61,7 @@ export const createRetention = (parts: {
       }
     },
 
-    /** Lets go of the states of jobs that ended long enough ago: they cannot be resumed or extended any more. */
+    /** Releases the strategy states of jobs that ended long enough ago; such jobs can no longer be resumed or extended. */
     async retireStates(): Promise<void> {
       const endedBefore = before(config.jobStateRetentionDays)
       const release = () => database.transaction((tx) => store.releaseStates(tx, endedBefore, now(), AT_ONCE))

@@ -8,9 +8,9 @@ interface RoundWithModel {
   readonly modelId: string
 }
 
-/** What rounds and jobs keep for a time. */
+/** The data of rounds and jobs that is kept for a limited time. */
 export const createRetentionStore = () => ({
-  /** Ended rounds whose updates have been kept long enough: until `before`, or as their organization has it. */
+  /** Ended rounds whose updates are past their retention period: before `before`, or before their organization's own cutoff. */
   async expired(db: Executor, before: Date, ofOrgs: ReadonlyMap<string, Date>, limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select rounds.id from rounds
@@ -21,7 +21,7 @@ export const createRetentionStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** Unlinks the files of a round's updates and the inputs of its aggregation; the records and hashes stay. */
+  /** Unlinks the files of a round's updates and the inputs of its aggregation; keeps records and hashes. */
   async releaseUpdates(tx: Executor, roundId: string, at: Date): Promise<void> {
     const gone = { sha256: null, control_sha256: null }
     await tx.updateTable('updates').set(gone).where('round_id', '=', roundId).execute()
@@ -33,8 +33,8 @@ export const createRetentionStore = () => ({
   },
 
   /**
-   * Completed rounds whose updates are gone, but for the `kept` latest of each job and, without a job, of each organization;
-   * those after the round `after`, in the order of their ids.
+   * Completed rounds whose updates are gone, except the `kept` latest of each job or, for standalone rounds, of each
+   * organization. Sorted by id, starting after `after`.
    */
   async outdated(db: Executor, kept: number, after: string, limit: number): Promise<RoundWithModel[]> {
     const { rows } = await sql<{ id: string; model_id: string }>`
@@ -52,7 +52,7 @@ export const createRetentionStore = () => ({
       update rounds set model_deleted_at = ${at} where aggregated_model_id = any(${modelIds}::uuid[])`.execute(tx)
   },
 
-  /** Lets go of what strategies carry, of jobs that ended before `before`; returns how many. */
+  /** Releases the strategy states of jobs that ended before `before`; returns how many. */
   async releaseStates(tx: Executor, before: Date, at: Date, limit: number): Promise<number> {
     const { rows } = await sql`
       update training_jobs set state_sha256 = null, control_sha256 = null, state_deleted_at = ${at} where id in (
@@ -63,14 +63,14 @@ export const createRetentionStore = () => ({
   },
 })
 
-/** Jobs began from it or can go on from it, or a round distributes it whose aggregation can still be repeated. */
+/** Jobs began from the model or can continue from it, or a round distributed it and can still be replayed. */
 export const isTrained: ModelUses = (modelId) => sql<boolean>`(
   exists (select from training_jobs j where ${modelId} in (j.model_id, j.latest_model_id))
   or exists (select from rounds g where g.global_model_id = ${modelId} and g.updates_deleted_at is null))`
 
 /**
- * Files of updates, and those that rounds and jobs hand on. What a round began from and what came of it is needed as long as its
- * aggregation can be repeated, that is while its updates are kept.
+ * Files of updates, and the state that jobs hand on. A round's inputs and result are needed while its aggregation can be
+ * repeated, which is as long as its updates are kept.
  */
 export const trainingReferences: FileReferences = (sha256) => sql<boolean>`(
   exists (select from updates u where u.sha256 = ${sha256})

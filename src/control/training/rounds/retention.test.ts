@@ -8,13 +8,13 @@ const DAY = 24 * 60 * 60
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** The hashes of all files at rest. */
+/** The hashes of all stored files. */
 const stored = async (world: World): Promise<string[]> => {
   const entries = await readdir(join(world.dataDir, 'blobs', 'sha256'), { recursive: true })
   return entries.map((entry) => entry.slice(3)).filter((name) => name.length === 64)
 }
 
-/** A round whose devices have submitted these files; it is completed, unless more devices were to take part. */
+/** A round to which devices have submitted these files; it is completed if every device has submitted one. */
 const playRound = async (world: World, devices: readonly TestDevice[], updates: readonly Uint8Array[]) => {
   const key = devices[0]!.key
   const body = { target_devices: devices.length, min_devices: devices.length, timeout_seconds: 60 }
@@ -37,7 +37,7 @@ const playRound = async (world: World, devices: readonly TestDevice[], updates: 
 }
 
 describe('the updates of a round', () => {
-  it('are kept for the retention period after its end; then their files go, and model and receipt stay', async () => {
+  it('are kept for the retention period after its end; then their files are deleted, but the model and receipt remain', async () => {
     const world = await startWorld({ config: { updateRetentionDays: 7 } })
     const devices = [await world.register('a'), await world.register('b')]
     const updates = [floats(1, 2), floats(3, 4)]
@@ -63,7 +63,7 @@ describe('the updates of a round', () => {
     })
   })
 
-  it('leave a file behind that a model, or another round, refers to as well', async () => {
+  it('leave a file in place if a model or another round also refers to it', async () => {
     const world = await startWorld({ config: { updateRetentionDays: 1 } })
     const device = await world.register('a')
     const { key } = device
@@ -75,7 +75,7 @@ describe('the updates of a round', () => {
     const first = await playRound(world, [device, await world.register('b')], [shared, floats(7, 8)])
     expect(await first.status()).toMatchObject({ status: 'completed' })
     await world.advance(DAY / 2)
-    // One update alone is its own mean: the same bytes again, as an update and as a model.
+    // The mean of a single update is that update: the same bytes, both as an update and as a model.
     const second = await playRound(world, [device], [floats(7, 8)])
     await world.advance(DAY / 2)
     await world.service.runRetention()
@@ -87,7 +87,7 @@ describe('the updates of a round', () => {
     expect(await first.download(id)).toBe(200)
   })
 
-  it('go from a round that failed too, and stay in one that goes on', async () => {
+  it('are deleted from a round that failed too, but kept in one that is still in progress', async () => {
     const world = await startWorld({ config: { updateRetentionDays: 0 } })
     const devices = [await world.register('a'), await world.register('b')]
     const round = await playRound(world, devices, [floats(1)])
@@ -95,7 +95,7 @@ describe('the updates of a round', () => {
     expect(await stored(world)).toEqual([sha256(floats(1))])
     await world.advance(61)
     expect(await round.status()).toMatchObject({ status: 'failed' })
-    // Released at once, and collected when nobody has wanted the bytes for an hour.
+    // Released at once, and collected after the bytes were not needed for an hour.
     await world.service.runRetention()
     expect(await stored(world)).toEqual([sha256(floats(1))])
     await world.advance(60 * 60)

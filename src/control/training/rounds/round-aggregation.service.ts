@@ -14,7 +14,7 @@ import { presentCost, presentSampling } from './round-settings.present.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.report.ts'
 
-/** What came out of a round's updates. The staged files are the caller's to keep or discard. */
+/** The result of aggregating a round's updates. The caller keeps or discards the staged files. */
 export interface RoundAggregate {
   readonly result: AggregationResult
   readonly output: StagedBlob
@@ -22,18 +22,18 @@ export interface RoundAggregate {
   readonly state: StagedBlob | null
   readonly control: StagedBlob | null
   readonly receipt: Receipt
-  /** The total weight and figures of a secure round's updates; null where each update is known. */
+  /** The total weight and figures of a secure round's updates; null if each update is known. */
   readonly totals: SumTotals | null
 }
 
-/** Deletes the staged files of an aggregate, but for those that were kept. */
+/** Deletes the staged files of an aggregate, except those that were kept. */
 export const discardUnkept = async ({ output, state, control }: RoundAggregate): Promise<void> => {
   for (const file of [output, state, control]) await file?.discard()
 }
 
 /**
- * A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. A strategy that uses
- * the mean change gets that alone, and the global model as the update.
+ * A secure round's masked updates are useless individually, so their mean replaces them as the only update. A strategy that
+ * uses the mean change gets only that, with the global model as the update.
  */
 const createUncovering =
   ({ blobs, sums }: { readonly blobs: BlobStore; readonly sums: SecureSums }) =>
@@ -57,7 +57,7 @@ const createUncovering =
     return { scratchPath, totals, inputs: { updates: [mean], meanChangePath: scratchPath } }
   }
 
-/** The aggregate of a round's updates, and how they compare with each other. */
+/** Aggregates a round's updates, and compares them with each other. */
 export const createRoundAggregation = (parts: {
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
@@ -157,13 +157,13 @@ export const createRoundAggregation = (parts: {
   }
 
   return {
-    /** Aggregates the updates by the round's plan. Repeating it gives the same bytes. */
+    /** Aggregates the updates according to the round's plan. Repeating it gives the same bytes. */
     aggregate: (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<RoundAggregate> =>
       blobs.withPaths((pathOf) => aggregate(round, delivered, pathOf)),
 
     /**
-     * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
-     * private rounds: no budget pays for figures about single devices.
+     * How each update compares with the others. Null without a model to compare with, in secure rounds, and in private rounds,
+     * because the privacy budget does not cover figures about single devices.
      */
     async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
       if (round.plan.secure !== undefined || round.privacy !== null) return null
@@ -172,7 +172,7 @@ export const createRoundAggregation = (parts: {
   }
 }
 
-/** Inspects the round's distributed model, which lends its container to the result; null where it cannot be read. */
+/** The path of the distributed model, whose container the result uses; null if it cannot be read. */
 const readableModelPath = async (
   layouts: Pick<ModelLayouts, 'layoutOf'>,
   { globalSha256: sha256, plan }: StoredRound,
@@ -189,7 +189,7 @@ const fileOf = ({ id, sha256 }: DeliveredUpdate['update']): string => {
   return sha256
 }
 
-/** In a secure round, the weight of each update is known only if all have the same. */
+/** In a secure round, the weight of each update is known only if all have the same weight. */
 const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
   delivered.map(({ key }) => ({
     id: key,

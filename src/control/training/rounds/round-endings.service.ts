@@ -17,7 +17,7 @@ import type { StoredUpdate } from './updates.store.ts'
 
 type Delivered = readonly DeliveredUpdate[]
 
-/** What an aggregation has made of a round's updates. */
+/** The outcome of aggregating a round's updates. */
 interface Aggregated {
   readonly delivered: Delivered
   readonly aggregate: RoundAggregate
@@ -37,7 +37,7 @@ interface Parts {
 }
 
 const createCompletion = ({ database, store, evaluations, models, files, shownRounds, events, now }: Parts) => {
-  /** Updates evaluate the model that they began from: in an asynchronous job perhaps that of an earlier round. */
+  /** Updates evaluate the model that they began from, which in an asynchronous job may belong to an earlier round. */
   const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
     const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
     const ids = [...new Set(evaluating.map(({ update }) => update.baseRoundId ?? round.id))]
@@ -48,8 +48,8 @@ const createCompletion = ({ database, store, evaluations, models, files, shownRo
   }
 
   /**
-   * Adds the aggregated model to the catalog and completes the round, in one transaction. False where `owner` has lost its
-   * lease on the round, which then stays as it is.
+   * Adds the aggregated model to the catalog and completes the round, in one transaction. Returns false, without changing the
+   * round, if `owner` has lost its lease.
    */
   return async (owner: string, round: StoredRound, aggregated: Aggregated): Promise<boolean> => {
     const { delivered, aggregate, screened } = aggregated
@@ -110,11 +110,11 @@ const createCompletion = ({ database, store, evaluations, models, files, shownRo
   }
 }
 
-/** How rounds end. Other modules react in the same transaction, to the events that are published in it. */
+/** Ends rounds. Other modules react to the published events, in the same transaction. */
 export const createRoundEndings = (parts: Parts) => {
   const { store, participants, events, now } = parts
 
-  // The devices of an asynchronous job go on from round to round; when the job ends, so does their part in the latest.
+  // Devices of an asynchronous job continue from round to round; when the job ends, their part in its latest round ends too.
   events.inTransaction('job.changed', async (tx, job) => {
     if (job.ended === null) return
     const latest = await store.latestOfJob(tx, job.id)
@@ -124,7 +124,7 @@ export const createRoundEndings = (parts: Parts) => {
 
   return {
     /**
-     * The locked round stops accepting updates. Devices that have not delivered have failed; in an asynchronous job they
+     * Makes the locked round stop accepting updates. Devices that have not delivered have failed; in an asynchronous job they
      * deliver to a later round.
      */
     async collect(tx: Executor, round: StoredRound): Promise<void> {
@@ -139,7 +139,7 @@ export const createRoundEndings = (parts: Parts) => {
 
     /**
      * Fails the locked round. Devices that still train get `reported` as their reason, except in an asynchronous job: they
-     * go on with its next round until the job itself ends.
+     * continue with its next round until the job itself ends.
      */
     async fail(
       tx: Executor,
@@ -173,17 +173,17 @@ export const createRoundEndings = (parts: Parts) => {
   }
 }
 
-/** The format of a result that has no model to take it from. */
+/** The format of a result without a model to take it from. */
 const formatIn = (format: RoundAggregate['result']['format']) =>
   (format === null ? undefined : formatOf(format).versions[0]) ?? 'pytorch'
 
-/** A bare vector that was declared stays declared by its name. */
+/** A result of declared raw vectors keeps a file extension that declares it. */
 const extensionOf = (format: RoundAggregate['result']['format'], { plan }: StoredRound): string => {
   if (format === 'raw') return plan.rawVector ? 'f32' : 'bin'
   return format === null ? 'bin' : formatOf(format).extensions[0]!
 }
 
-/** Sample-weighted means of what the devices reported. They have no noise, so a private round publishes none. */
+/** Sample-weighted means of what the devices reported. They contain no noise, so private rounds publish none. */
 const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: RoundAggregate) => {
   if (round.privacy !== null) return { accuracy: null, loss: null }
   if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
@@ -193,7 +193,7 @@ const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: RoundA
   }
 }
 
-/** What a device reported of the model that it trained, loss and accuracy among the rest. */
+/** A device's metrics for the model that it trained, including loss and accuracy. */
 const reportOf = ({ update }: DeliveredUpdate): MetricReport => ({
   numSamples: update.numSamples,
   metrics: {
@@ -203,11 +203,11 @@ const reportOf = ({ update }: DeliveredUpdate): MetricReport => ({
   },
 })
 
-/** By user-chosen id, and where organizations have the same, by internal id: one order for one set of updates. */
+/** Sorts by user-chosen id, then by internal id, so that the same updates always have the same order. */
 const byDevice = (a: Delivered[number], b: Delivered[number]): number =>
   compareIds(a.deviceName, b.deviceName) || compareIds(a.update.deviceId, b.update.deviceId)
 
-/** Mean over the updates that reported the figure, weighted by their samples; null if none did. */
+/** Mean over the updates that reported the figure, weighted by samples; null if none did. */
 const meanOf = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null =>
   weightedMean(
     [...delivered].sort(byDevice).flatMap(({ update }) => {

@@ -9,18 +9,18 @@ import type { RoundRequest } from './opening-round.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundPrivacy } from './rounds.store.ts'
 
-/** What of a round its price depends on. */
+/** The properties of a round that determine its price. */
 export type ToPrice = Pick<
   RoundRequest,
   'orgId' | 'federationId' | 'scope' | 'privacy' | 'minDevices' | 'wantedUpdates' | 'targetDevices' | 'starter'
 >
 
-/** What a private round's noise costs, known before the transaction that opens the round. */
+/** The cost of a private round's noise, computed before the transaction that opens the round. */
 export interface Price {
   readonly privacy: RoundPrivacy
-  /** N, among which it draws. */
+  /** N, the number of devices that the round draws from. */
   readonly population: number
-  /** Null where no federation's budget pays for it. */
+  /** Null if no federation's budget is charged. */
   readonly quote: Quote | null
 }
 
@@ -30,16 +30,16 @@ export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'>
   readonly rounds: number
 }
 
-/** The noise was searched for on a coarser grid: what fits by that one may not fit by the finer one, by less than this. */
+/** Tolerance: noise is found on a coarser grid; what fits there may exceed the limit on the finer grid, by less than this. */
 const PRECISION = 1e-4
 
-/** What all rounds of a job may cost together. */
+/** What all rounds of a job may cost in total. */
 export interface JobLimit {
   readonly jobId: string
   readonly epsilon: number
 }
 
-/** What private rounds cost: one that is about to start, and those of a job together. */
+/** Computes what private rounds cost: one that is about to start, and those of a job in total. */
 export const createRoundPrices = (parts: {
   readonly database: Database
   readonly roundsReport: Pick<RoundsReport, 'noisySteps'>
@@ -48,7 +48,7 @@ export const createRoundPrices = (parts: {
 }) => {
   const { database, roundsReport, draws, ledger } = parts
 
-  /** Throws BudgetRefused, with the numbers, where another such round would take the job above its limit. */
+  /** @throws BudgetRefused, with the numbers, if another such round would exceed the job's limit */
   const requireWithin = async (
     asker: Asker,
     { jobId, epsilon: limit }: JobLimit,
@@ -71,7 +71,7 @@ export const createRoundPrices = (parts: {
   }
 
   return {
-    /** What a job's rounds, up to one's number, cost together, however they ended: they are composed, and converted once. */
+    /** The total cost of a job's rounds up to round number `upTo`, however they ended: composed, then converted once. */
     async spentBy(
       asker: Asker,
       jobId: string,
@@ -83,7 +83,7 @@ export const createRoundPrices = (parts: {
       return { epsilon, accountant, delta, rounds: stepsOf(spent) }
     },
 
-    /** How many such rounds a job has left of the epsilon that it was given for all of its rounds. */
+    /** How many more such rounds fit the epsilon that the job has for all of its rounds. */
     async roundsLeft(
       asker: Asker,
       jobId: string,
@@ -98,10 +98,11 @@ export const createRoundPrices = (parts: {
     },
 
     /**
-     * Fixes N and q of a private round, computes what its noise costs, and then runs `work`, the transaction that opens the round at that price; it is
-     * run again at a new price where the federation booked something else in between. The price is null without noise.
-     * Throws bad_request where the draw would too often be smaller than min_devices, and BudgetRefused when the job's limit or the
-     * federation's privacy budget would be exceeded.
+     * Fixes N and q of a private round, computes the cost of its noise, and runs `work`, the transaction that opens the round
+     * at that price. Runs it again at a new price if the federation booked something else in the meantime. The price is null
+     * without noise.
+     * @throws bad_request if the draw would be smaller than min_devices too often; BudgetRefused if the round would exceed the
+     * job's limit or the federation's privacy budget
      */
     async priced<T>(
       requested: ToPrice,
@@ -115,7 +116,7 @@ export const createRoundPrices = (parts: {
       const { noiseMultiplier, delta = DEFAULT_DELTA } = requested.privacy
       const steps = { noiseMultiplier, sampleRate, steps: 1 }
       if (limit !== null) await requireWithin(requested, limit, steps, delta)
-      // The cost of this round alone: without a federation's ledger, a round shows only that.
+      // The cost of this round alone; a round outside a federation's ledger shows only that.
       const { epsilon, accountant } = await ledger.lossOf(requested, { spent: [], more: [steps] }, delta)
       const sampling = { sampling: 'poisson', population, sampleRate, denominator: requested.targetDevices } as const
       const privacy = { ...requested.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const

@@ -55,11 +55,11 @@ export const SelectionQuery = Type.Object({
   ...OrgQuery.properties,
 })
 
-/** When figures that compare an update with others are missing. */
+/** Explains when figures that compare an update with others are missing. */
 const UNSCREENED =
   'null before the round is completed, in private and secure rounds, and in rounds without a readable model'
 
-/** When what a device reported of its data is missing. */
+/** Explains when figures that a device reported about its data are missing. */
 const UNSHOWN = 'null in private and secure rounds, and for devices of other organizations of a federation'
 const Figure = Nullable(Type.Number({ description: UNSHOWN }))
 

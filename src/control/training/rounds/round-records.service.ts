@@ -10,7 +10,7 @@ import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { UpdatesReport } from './updates.report.ts'
 
-/** What can be seen of a round: its devices, their updates, and the proof that the same updates give the same bytes. */
+/** Shows a round's devices and updates, and proves that the same updates give the same bytes. */
 export const createRoundRecords = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'records'>
@@ -23,8 +23,8 @@ export const createRoundRecords = (parts: {
 
   return {
     /**
-     * Every device that was selected for the round, and what became of it; who took part in a private one is for admins. What a
-     * device wrote of its failure is for its own organization.
+     * All devices selected for the round, and their outcomes; for a private round, admins only. A device's description of a
+     * failure is shown to its own organization only.
      */
     async participants(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
@@ -39,8 +39,8 @@ export const createRoundRecords = (parts: {
     },
 
     /**
-     * What was delivered to the round, with how it looked and what it counted for, once the round is completed. What a device
-     * reported of its data in a private round stays between it and the service, and in a federation's within its organization.
+     * The updates delivered to the round; once it is completed, with their weights and screening. What a device reported about
+     * its data is hidden in private rounds, and shown only to its own organization in a federation's.
      */
     async updates(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
@@ -73,7 +73,7 @@ export const createRoundRecords = (parts: {
       return { round, receipt }
     },
 
-    /** Adds the kept updates up once more and compares the bytes with the receipt. */
+    /** Aggregates the stored updates again and compares the bytes with the receipt. */
     async replay(caller: Caller, id: string): Promise<{ expected: string; replayed: string; matches: boolean }> {
       const { round, receipt } = await this.receipt(caller, id)
       if (round.updatesDeletedAt !== null) {

@@ -1,4 +1,4 @@
-/** How a round's devices were drawn; nothing in a round from before version 1.1. */
+/** How a round's devices were drawn; empty for rounds from before version 1.1. */
 export const presentSampling = ({
   sampling,
   population,
@@ -8,7 +8,7 @@ export const presentSampling = ({
 }) =>
   sampling === undefined || population === undefined ? {} : { sampling, population, adjacency: 'zero-out' as const }
 
-/** The privacy cost of one round alone. JSON has no infinity. */
+/** The privacy cost of one round alone. Limits epsilon, because JSON cannot represent infinity. */
 export const presentCost = ({
   delta,
   epsilon,

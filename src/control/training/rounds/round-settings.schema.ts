@@ -5,7 +5,7 @@ import type { OptionRule } from '../../../domain/strategy-options.ts'
 import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { DOCUMENTED_AS, FreeObject, OneOf } from '../../../platform/http/wire.schema.ts'
 
-// What rounds and jobs have in common, when they are started and when they are shown.
+// Fields that rounds and jobs have in common, in requests and responses.
 
 export const RawVector = Type.Boolean({
   description: 'The model, if any, and the updates are raw little-endian float32 vectors',
@@ -13,7 +13,7 @@ export const RawVector = Type.Boolean({
 
 const named = (description: string) => Type.Optional(Type.String({ description }))
 
-/** Whose devices train: the fields of rounds and of jobs, which once had names of their own; each takes both. */
+/** Whose devices train: fields of rounds and jobs, which used to have different names; both names are accepted. */
 export const ParticipantScopeFields = {
   group: named('Id or name of a device group; only its members take part'),
   group_id: named('The same as group'),
@@ -23,7 +23,7 @@ export const ParticipantScopeFields = {
 
 type ParticipantScope = { readonly [Field in keyof typeof ParticipantScopeFields]?: string }
 
-/** Throws bad_request when both names of a field are there and say different things. */
+/** @throws bad_request if both names of a field are given with different values */
 export const participantScopeOf = (body: ParticipantScope) => ({
   group: either(body, 'group', 'group_id'),
   federation: either(body, 'federation', 'federation_id'),
@@ -65,7 +65,7 @@ const optionsOf = (name: (typeof STRATEGY_NAMES)[number]): object => ({
 
 export const StrategyName = OneOf(STRATEGY_NAMES, { title: 'Strategy', description: 'An aggregation strategy' })
 
-/** How a request names its strategy. */
+/** The strategy in a request. */
 export const StrategyField = Type.Optional(
   OneOf(ACCEPTED_STRATEGY_NAMES, {
     title: 'AcceptedStrategy',
@@ -73,7 +73,7 @@ export const StrategyField = Type.Optional(
   }),
 )
 
-/** Options are checked with their strategy, by `strategySettings`; the document has the same rules as a schema. */
+/** `strategySettings` checks options together with their strategy; the API document has the same rules as a schema. */
 export const StrategyOptionsField = Type.Optional(
   Type.Unsafe<Record<string, unknown>>({
     ...FreeObject,
@@ -98,7 +98,7 @@ export const AccountantName = OneOf(['rdp', 'pld'], {
   description: 'The accountant with the tighter bound',
 })
 
-/** Clipping and noise, as rounds and jobs show them. */
+/** Clipping and noise, as in the API for rounds and jobs. */
 export const RoundPrivacy = Type.Object(
   {
     noise_multiplier: NoiseMultiplier,

@@ -25,7 +25,7 @@ interface Parts {
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly random: Random
-  /** In place of the grace that follows from a round's timeout, where the round has none of its own. */
+  /** The operator's straggler grace, for rounds that do not set one; null for the default that follows from the timeout. */
   readonly graceSeconds: number | null
   readonly now: () => Date
   readonly newId: () => string
@@ -60,7 +60,7 @@ const createOpenings = (parts: Parts) => {
     return inserted
   }
 
-  /** Takes over the devices that still train for the round before, and then draws among the others. */
+  /** Takes over the devices that still train for the previous round, then draws from the others. */
   const openAsynchronous = async (tx: Executor, round: NewRound, requested: RoundRequest): Promise<StoredRound> => {
     const { id, startedAt, plan } = round
     const draw = await drawOf(tx, round, requested.scope)
@@ -101,12 +101,12 @@ const createOpenings = (parts: Parts) => {
   return { openPlain, openAsynchronous, openPrivate }
 }
 
-/** Opens rounds: draws the devices, reserves the privacy cost, and makes the plan. */
+/** Opens rounds: draws the devices, reserves the privacy cost, and creates the plan. */
 export const createRoundStarts = (parts: Parts) => {
   const { selection, draws, now, newId } = parts
   const { openPlain, openAsynchronous, openPrivate } = createOpenings(parts)
 
-  /** How many devices could be selected, counted only where it is needed: counting reads them all. */
+  /** How many devices could be selected; null if the plan does not need it, because counting reads them all. */
   const populationOf = async (tx: Executor, { strategy, scope }: RoundRequest, price: Price | null) => {
     if (price !== null) return price.population
     return strategy !== null && STRATEGY_RULES[strategy.name].controlVariates
@@ -114,7 +114,7 @@ export const createRoundStarts = (parts: Parts) => {
       : null
   }
 
-  /** A device that starts a round takes part in it if the round is for devices like it. */
+  /** The device that starts the round, if it belongs to the round's scope; null otherwise. */
   const starterOf = async (tx: Executor, { starter, scope }: RoundRequest): Promise<string | null> =>
     starter !== null && (await selection.belongsTo(tx, scope, starter)) ? starter : null
 
@@ -129,8 +129,8 @@ export const createRoundStarts = (parts: Parts) => {
 
     /**
      * Opens the round in this transaction, at the price that `priced` has found. A private round whose draw is smaller than
-     * min_devices ends in it, and is charged. Throws conflict while another round of the organization is in progress, and
-     * when something else was booked since.
+     * min_devices ends in the same transaction, and is charged. @throws conflict while another round of the organization is in
+     * progress, and if something else was booked in the meantime
      */
     async open(tx: Executor, request: RoundRequest, price: Price | null): Promise<StoredRound> {
       const startedAt = now()

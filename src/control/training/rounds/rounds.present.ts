@@ -7,7 +7,7 @@ import { presentCost, presentSampling } from './round-settings.present.ts'
 import type { StoredRound } from './rounds.service.ts'
 import type { ShownRound } from './shown-rounds.service.ts'
 
-/** A round as it travels. */
+/** A round in the API. */
 export const present = (round: ShownRound) => ({
   id: round.id,
   org_id: round.orgId,
@@ -37,7 +37,7 @@ export const present = (round: ShownRound) => ({
   ...(round.federationId === null ? {} : { federation_id: round.federationId }),
 })
 
-/** What its devices measured, where they did. */
+/** What the round's devices measured; empty if they measured nothing. */
 export const presentMetrics = ({ metrics, evaluation }: Pick<ShownRound, 'metrics' | 'evaluation'>) => ({
   ...(metrics === null ? {} : { metrics: presentSummaries(metrics) }),
   ...(evaluation === null ? {} : { evaluation: presentEvaluation(evaluation) }),
@@ -54,7 +54,7 @@ const presentSummaries = (summaries: ShownSummaries) =>
     Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
   )
 
-/** What the starter of a round should know. */
+/** Warnings for the starter of a round. */
 export const warningsOf = (round: StoredRound): string[] => {
   const { secure } = round.plan
   return [fewDevices(round), secure === undefined ? null : coarsenessWarning(secure)].filter((one) => one !== null)
@@ -64,7 +64,7 @@ export const warningsOf = (round: StoredRound): string[] => {
 const fewDevices = (round: StoredRound): string | null => {
   const { privacy, takingPart, timeoutAt } = round
   const needed = neededUpdates(round)
-  // How many devices a private draw has selected is secret.
+  // The number of devices that a private draw has selected is secret.
   if (privacy !== null || takingPart >= needed) return null
   const active =
     takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`

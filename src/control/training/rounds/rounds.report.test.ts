@@ -8,7 +8,7 @@ import { contributionsTo } from './rounds.report.ts'
 const at = new Date('2026-01-01T00:00:00Z')
 const later = new Date('2026-01-01T01:00:00Z')
 
-it('members have contributed what their devices delivered to completed rounds of the federation, and nothing else', async () => {
+it('contributions of members are what their devices delivered to completed rounds of the federation, and nothing else', async () => {
   const { sql: db } = await openTestDatabase()
   const id = randomUUID()
   const federation = { id, orgId: 'acme', name: 'l', description: '', status: 'active', memberCount: 1 } as const
@@ -43,7 +43,7 @@ it('members have contributed what their devices delivered to completed rounds of
     await deliver(elsewhere, beta, 1000, 1, 0)
   }
 
-  // A million times the largest num_samples is more than a bigint holds.
+  // A million times the largest num_samples would not fit into a bigint.
   for (let n = 0; n < 3; n++) await deliver(await round('completed', id), beta, Number.MAX_SAFE_INTEGER, 1, 3.4e38)
 
   expect(await contributionsTo(db, id)).toEqual(

@@ -17,14 +17,14 @@ const meanOf = (metric: string) => {
     : sql<number | null>`(metrics -> ${metric}::text ->> 'mean')::float8`
 }
 
-/** Those of the organization and of the federations it is an active member of; all of them for an unbound key. */
+/** Rows of the organization and of the federations that it is an active member of; all rows for an unbound key. */
 export const visibleTo = (orgId: string | null) =>
   orgId === null
     ? sql<boolean>`true`
     : sql<boolean>`(coalesce(org_id, '') = ${orgId} or federation_id in (
         select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
 
-/** What rounds are to others: jobs, the members of a federation, devices, and in files. */
+/** Rounds as jobs, federations, devices, and the catalog need them. */
 export const createRoundsReport = () => ({
   /** The completed round that made this model. */
   async thatMade(db: Executor, modelId: string): Promise<StoredRound | null> {
@@ -36,7 +36,7 @@ export const createRoundsReport = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Those that are visible to it, newest first; with `status`, only those in this state. */
+  /** Rounds visible to the organization, newest first; with `status`, only those with this status. */
   async list(
     db: Executor,
     orgId: string | null,
@@ -61,7 +61,7 @@ export const createRoundsReport = () => ({
     return { rounds: rows.map(fromRow), total }
   },
 
-  /** A job's rounds, the latest first. */
+  /** A job's rounds, newest first. */
   async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
     const rows = await db
       .selectFrom('rounds')
@@ -83,7 +83,7 @@ export const createRoundsReport = () => ({
     return count
   },
 
-  /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
+  /** The noisy steps of a job's rounds, however they ended, with equal steps combined. */
   async noisySteps(db: Executor, jobId: string, upTo: number | null = null): Promise<NoisySteps[]> {
     const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
       select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
@@ -103,7 +103,7 @@ export const createRoundsReport = () => ({
     return row.size
   },
 
-  /** Oldest first: the mean of a metric, `evaluation.x` of the models that the rounds made. */
+  /** A metric's mean for each completed round, oldest first; for `evaluation.x`, of the model that the round made. */
   valuesOf: (db: Executor, jobId: string, metric: string): Promise<RoundValue[]> =>
     db
       .selectFrom('rounds')
@@ -113,7 +113,7 @@ export const createRoundsReport = () => ({
       .orderBy('round_number')
       .execute(),
 
-  /** The names of the metrics that they have. */
+  /** The names of the metrics that a job's completed rounds have. */
   async metricsOf(db: Executor, jobId: string): Promise<string[]> {
     const { rows } = await sql<{ name: string }>`
       select distinct name from rounds r cross join lateral (
@@ -123,7 +123,7 @@ export const createRoundsReport = () => ({
     return rows.map(({ name }) => name)
   },
 
-  /** The rounds of a federation that are in progress, or whose model is being evaluated. */
+  /** The rounds of a federation that are in progress or whose model is being evaluated. */
   async openOf(db: Executor, federationId: string): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select id from rounds where federation_id = ${federationId}
@@ -131,7 +131,7 @@ export const createRoundsReport = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** Rounds whose evaluation is over: its time has passed, or no device that it waits for is still active. */
+  /** Rounds with an evaluation to be ended: its deadline has passed, or none of the devices that it waits for is active. */
   async evaluationsDue(db: Executor, now: Date): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select r.id from rounds r where r.evaluation_until is not null and (r.evaluation_until <= ${now} or not exists (
@@ -150,7 +150,7 @@ interface ContributionRow {
   last_at: Date
 }
 
-/** What the devices of each organization contributed to the federation's completed rounds. Private rounds are left out. */
+/** What each organization's devices contributed to the federation's completed rounds. Excludes private rounds. */
 export const contributionsTo = async (db: Executor, federationId: string): Promise<Map<string, Contribution>> => {
   const { rows } = await sql<ContributionRow>`
     select d.org_id, count(distinct u.round_id) as rounds, least(sum(u.num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
@@ -178,8 +178,8 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
 }
 
 /**
- * The round that a delivery policy is to decide on next; null while there is none. See `UndecidedRound`. Rounds of other
- * organizations do not count: who may read a shared model must not decide what the owner's devices run.
+ * The next round that a delivery policy must decide on; null if there is none. See `UndecidedRound`. Excludes rounds of other
+ * organizations, which may read a shared model but must not decide what the owner's devices run.
  */
 export const undecidedRound = async (db: Executor, policy: StoredPolicy): Promise<FinishedRound | null> => {
   const { rows } = await sql<{ id: string; round_number: number; aggregated_model_id: string }>`

@@ -17,10 +17,10 @@ import { singleFlight } from './single-flight.ts'
 export { type RoundsReport, visibleTo } from './rounds.report.ts'
 export type { StoredRound } from './rounds.store.ts'
 
-/** All devices of a round request its plan and its model at the same time. */
+/** All devices of a round request its plan and model at about the same time. */
 const REMEMBERED_MS = 10_000
 
-/** What a round distributes, which does not change after its start. */
+/** The properties of a round that do not change after its start. */
 export type RoundBeginning = Pick<
   StoredRound,
   | 'id'
@@ -36,7 +36,7 @@ export type RoundBeginning = Pick<
   | 'globalModelVersion'
 >
 
-/** Finds single rounds, for many that ask at once. */
+/** Finds single rounds; batches concurrent requests. */
 const createRoundLookup = ({
   database,
   store,
@@ -59,7 +59,7 @@ const createRoundLookup = ({
     },
   })
 
-  /** The round, after what was due has been done; not_found when the caller may not see it. */
+  /** The round, after processing due rounds. @throws not_found if the caller may not see it */
   const get = async (caller: Caller, id: string): Promise<StoredRound> => {
     const find = () => (isUuid(id) ? lookUp(id.toLowerCase()) : Promise.resolve(null))
     let round = await find()
@@ -73,7 +73,7 @@ const createRoundLookup = ({
 
   const beginnings = singleFlight<RoundBeginning>(64, REMEMBERED_MS)
 
-  /** What does not change after the round's start; not_found when the caller may not see it. */
+  /** The unchanging part of a round. @throws not_found if the caller may not see it */
   const beginning = async (caller: Caller, id: string): Promise<RoundBeginning> => {
     const round = isUuid(id) ? await beginnings(id.toLowerCase(), () => lookUp(id.toLowerCase())) : null
     if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
@@ -82,7 +82,7 @@ const createRoundLookup = ({
   return { get, beginning }
 }
 
-/** Looking at rounds, and canceling them. */
+/** Reads and cancels rounds. */
 export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
@@ -97,11 +97,11 @@ export const createRoundsService = (parts: {
   const { database, store, roundsReport, endings, due, events, changes, now } = parts
   const { get, beginning } = createRoundLookup(parts)
 
-  // Those who wait look again.
+  // Wakes long polls.
   events.afterCommit('round.started', () => changes.notify('rounds'))
   events.afterCommit('round.places_freed', () => changes.notify('rounds'))
   events.afterCommit('round.completed', () => changes.notify('endings'))
-  // Devices may be asked to evaluate its model.
+  // Its devices may be asked to evaluate the model.
   events.afterCommit('evaluation.opened', () => changes.notify('rounds'))
   events.afterCommit('round.failed', () => changes.notify('rounds'))
 
@@ -111,7 +111,7 @@ export const createRoundsService = (parts: {
     get,
     beginning,
 
-    /** Notices rounds that another process has started, for the devices that wait for one at this process. */
+    /** Detects rounds that another process has started, and wakes the devices that wait for one at this process. */
     async watch(): Promise<void> {
       if (!changes.isAwaited()) return
       const newest = (await store.latest(database.sql, null))?.id ?? null
@@ -119,10 +119,10 @@ export const createRoundsService = (parts: {
       lastSeen = newest
     },
 
-    /** Ends the round, for callers who may start rounds of its organization; a job goes on with its next round. */
+    /** Ends the round, for callers who may start rounds of its organization; its job continues with its next round. */
     async cancel(caller: Caller, id: string, why: string | null): Promise<StoredRound> {
       const visible = await get(caller, id)
-      // Members of its federation see it.
+      // Members of the round's federation see it, but only its own organization may cancel it.
       if (!sees(caller, visible.orgId))
         throw forbidden(`Only '${visible.orgId}', which started the round, can cancel it.`)
       const reason = why === null ? 'The round was canceled.' : `The round was canceled: ${why}`
@@ -165,7 +165,7 @@ export const createRoundsService = (parts: {
       return latest === null ? null : store.lock(tx, latest.id)
     },
 
-    /** Whether the latest round of a job is in progress, at this moment. */
+    /** True if the latest round of a job is in progress at this moment. */
     async hasActive(tx: Database['sql'], jobId: string): Promise<boolean> {
       const latest = await store.latestOfJob(tx, jobId)
       return latest !== null && IN_PROGRESS.includes(latest.status)

@@ -16,12 +16,12 @@ import {
 
 export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
-/** What is asked of a round's noise. */
+/** The requested noise of a round. */
 export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
 
 /** A process that does not renew its lease for this long loses the round that it was aggregating. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`
-/** After an attempt that failed, so that other rounds get their turn first. */
+/** Delay after a failed attempt, so that other rounds get their turn first. */
 const PAUSE = sql<Date>`now() + interval '2 seconds'`
 
 export const createRoundsStore = () => ({
@@ -62,7 +62,7 @@ export const createRoundsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Those that exist, locked in the order of their ids, so that two that lock the same ones never wait for each other. */
+  /** The rounds that exist, locked in the order of their ids, so that transactions that lock the same ones cannot deadlock. */
   async lockAll(db: Executor, ids: readonly string[]): Promise<StoredRound[]> {
     const rows = await db
       .selectFrom('rounds')
@@ -92,7 +92,7 @@ export const createRoundsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Whether an active round must be looked at: the clock or its last participant has made it due, or devices are absent. */
+  /** True if an active round needs processing: it is due by time or by its last participant, or must be reviewed. */
   async isAnyDue(db: Executor, now: Date): Promise<boolean> {
     const { rows } = await sql<{
       due: boolean
@@ -100,7 +100,7 @@ export const createRoundsStore = () => ({
     return rows[0]!.due
   },
 
-  /** The first of those rounds after this id, locked; those others hold are skipped. */
+  /** The first of those rounds after this id, locked; skips rounds locked by others. */
   async lockDue(db: Executor, now: Date, after: string): Promise<StoredRound | null> {
     const { rows } = await sql<Selectable<RoundRow>>`
       select * from rounds where ${isToBeSeenAt(now)} and id > ${after} order by id limit 1
@@ -116,7 +116,7 @@ export const createRoundsStore = () => ({
     return rows[0]?.started_at ?? null
   },
 
-  /** The round of the job with the highest number; null before its first. */
+  /** The job's round with the highest number; null before its first. */
   async latestOfJob(db: Executor, jobId: string): Promise<StoredRound | null> {
     const row = await db
       .selectFrom('rounds')
@@ -128,7 +128,7 @@ export const createRoundsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** What its aggregation wrote down of each update; null until then. */
+  /** What the aggregation recorded about each update; null until then. */
   async records(
     db: Executor,
     id: string,
@@ -144,10 +144,10 @@ export const createRoundsStore = () => ({
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
   },
 
-  // Which process aggregates which round. Several may ask; the database gives each round to one of them at a time, by its
-  // own clock: theirs may differ, and jump.
+  // Determines which process aggregates which round. The database gives each round to one process at a time, by its own clock,
+  // because the processes' clocks may differ and jump.
 
-  /** Claims one round that waits for its aggregation and has no lease, or whose lease has expired. */
+  /** Claims one round that waits for its aggregation and has no unexpired lease. */
   async claim(db: Executor, owner: string): Promise<StoredRound | null> {
     const { rows } = await sql<Selectable<RoundRow>>`
       update rounds set lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
@@ -158,7 +158,7 @@ export const createRoundsStore = () => ({
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
-  /** True while the lease is still ours. */
+  /** True while the owner still holds the lease. */
   async renewLease(db: Executor, id: string, owner: string): Promise<boolean> {
     const { numUpdatedRows } = await db
       .updateTable('rounds')
@@ -170,7 +170,7 @@ export const createRoundsStore = () => ({
     return numUpdatedRows === 1n
   },
 
-  /** The round, locked, if this owner still holds it; null when another process has taken over. */
+  /** The round, locked, if this owner still holds it; null if another process has taken over. */
   async lockHeld(db: Executor, id: string, owner: string): Promise<StoredRound | null> {
     const row = await db
       .selectFrom('rounds')
@@ -183,7 +183,7 @@ export const createRoundsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** `counts`: whether the attempt is one of those after which a round is given up. */
+  /** `counts`: whether the attempt counts toward the limit after which the round fails. */
   async releaseLease(db: Executor, id: string, owner: string, { counts }: { readonly counts: boolean }): Promise<void> {
     await db
       .updateTable('rounds')
@@ -205,7 +205,7 @@ export const createRoundsStore = () => ({
 
 const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
 
-/** How one update looked beside the others. */
+/** How one update compares with the others. */
 export interface ScreenedUpdate {
   readonly update_id: string
   readonly norm: number
@@ -213,7 +213,7 @@ export interface ScreenedUpdate {
   readonly non_finite: number
 }
 
-/** Columns that later steps of a round's life set; jsonb columns as JSON text. */
+/** Columns that change after a round's start; jsonb columns as JSON text. */
 export interface RoundChanges {
   status: RoundStatus
   quorum_at: Date

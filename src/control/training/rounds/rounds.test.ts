@@ -50,7 +50,7 @@ const fleet = async (world: World, size: number): Promise<TestDevice[]> => {
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 
 describe('starting a round', () => {
-  it('makes it active, with its deadline, and tells the selected devices', async () => {
+  it('makes it active with a deadline, and notifies the selected devices', async () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
@@ -79,14 +79,14 @@ describe('starting a round', () => {
     expect((await world.request('GET', '/api/v1/training/rounds/current', { key: b!.key })).body).toEqual(round)
   })
 
-  it('is refused while one is in progress, also when many start at once', async () => {
+  it('is refused while one is in progress, even if many start at once', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const answers = await Promise.all(Array.from({ length: 10 }, () => start(world, a!.key)))
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
 
-  it('is not started with fields that are wrong, and names them', async () => {
+  it('is refused with invalid fields, and names them', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const refused: [fields: object, named: string][] = [
@@ -110,7 +110,7 @@ describe('starting a round', () => {
     }
   })
 
-  it('is 404 to look at before there is one', async () => {
+  it('requests for rounds return 404 before the first one', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const paths = ['current', 'nothing/status', '00000000-0000-4000-8000-000000000000/status']
@@ -119,7 +119,7 @@ describe('starting a round', () => {
     }
   })
 
-  it('draws target_devices devices uniformly, always with the one that starts it', async () => {
+  it('draws target_devices devices uniformly, always including the one that starts it', async () => {
     const world = await startWorld()
     const devices = await fleet(world, 12)
     const drawn = new Map<string, number>()
@@ -139,13 +139,13 @@ describe('starting a round', () => {
     }
     expect([...drawn.values()].reduce((sum, count) => sum + count)).toBe(48)
     expect(drawn.get('d0')).toBe(12)
-    // Eleven others share 36 places; fewer than seven of them drawn would happen once in ten million runs.
+    // Eleven others share 36 places; the probability that fewer than seven of them are drawn is one in ten million.
     expect(drawn.size).toBeGreaterThan(7)
   })
 })
 
-describe('taking part', () => {
-  it('is open to a device that comes later, while there is room, and closed to others with a reason', async () => {
+describe('taking part in a round', () => {
+  it('is possible for a device that arrives later while there is a free place; others get a reason', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const round = await startOk(world, a!.key)
@@ -210,7 +210,7 @@ describe('taking part', () => {
     expect(await status(world, a!.key, round.id)).toMatchObject({ participated_devices: 1, global_model_id: modelId })
   })
 
-  it('ends with a failure that says why, and gives the place back', async () => {
+  it('ends with a failure that gives a reason, and frees the place', async () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
@@ -229,7 +229,7 @@ describe('taking part', () => {
 })
 
 describe('submitting an update', () => {
-  it('is answered with the update, once for each device', async () => {
+  it('returns the update, once for each device', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
@@ -259,7 +259,7 @@ describe('submitting an update', () => {
     expect(await status(world, a!.key, round.id)).toMatchObject({ participated_devices: 1, completed_devices: 1 })
   })
 
-  it('keeps exactly one of several that arrive at once', async () => {
+  it('keeps exactly one of several updates that arrive at once', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
@@ -268,7 +268,7 @@ describe('submitting an update', () => {
     expect(await status(world, a!.key, round.id)).toMatchObject({ completed_devices: 1 })
   })
 
-  it('is refused with fields that are wrong, naming them', async () => {
+  it('is refused with invalid fields, and names them', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const round = await startOk(world, a!.key)
@@ -291,7 +291,7 @@ describe('submitting an update', () => {
     expect(await status(world, a!.key, round.id)).toMatchObject({ completed_devices: 0 })
   })
 
-  it('keeps its figures within their ranges, and is never refused for a loss that grew too large', async () => {
+  it('keeps figures within their ranges, and is never refused because a loss grew too large', async () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key, { raw_vector: true })
@@ -318,7 +318,7 @@ describe('submitting an update', () => {
     [-3.4e38, -3.4e38],
     [1e-38, 1e-38],
     [1e-39, 0],
-  ])('with a local_loss of %d keeps %d, and so does the mean', async (local_loss, kept) => {
+  ])('with a local_loss of %d stores %d, and the mean is the same', async (local_loss, kept) => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key, { raw_vector: true })
@@ -332,7 +332,7 @@ describe('submitting an update', () => {
     expect((body as { models: { loss: number }[] }).models[0]!.loss).toBe(kept)
   })
 
-  it('to a round that does not exist is 404, whatever else is wrong', async () => {
+  it('to a round that does not exist returns 404, whatever else is wrong', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     for (const id of ['nothing', '00000000-0000-4000-8000-000000000000']) {
@@ -340,7 +340,7 @@ describe('submitting an update', () => {
     }
   })
 
-  it('must have the tensors of the distributed model', async () => {
+  it('requires the tensors of the distributed model', async () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     await world.request('POST', '/api/v1/models', { key: a!.key, body: { name: 'net' } })
@@ -362,7 +362,7 @@ describe('submitting an update', () => {
     expect((await submit(world, a!, round.id, fixture('net_c.npz'))).status).toBe(201)
   })
 
-  it('that cannot be read safely is refused even where any bytes are taken', async () => {
+  it('is refused if the file cannot be read safely, even where any bytes are accepted', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const round = await startOk(world, a!.key)
@@ -374,7 +374,7 @@ describe('submitting an update', () => {
 
 describe('the end of a round', () => {
   it.each(['pt', 'safetensors', 'npz'])(
-    'is a new global model, the weighted mean of .%s updates',
+    'produces a new global model, the weighted mean of .%s updates',
     async (extension) => {
       const world = await startWorld()
       const devices = await fleet(world, 3)
@@ -417,7 +417,7 @@ describe('the end of a round', () => {
     },
   )
 
-  it('becomes the model that the next round starts from', async () => {
+  it('produces the model that the next round starts from', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
     const first = await startOk(world, a!.key, { target_devices: 1, min_devices: 1 })
@@ -428,7 +428,7 @@ describe('the end of a round', () => {
     expect(second).toMatchObject({ round_number: 2, global_model_id: aggregated_model_id })
   })
 
-  it('does not wait for stragglers longer than the grace', async () => {
+  it('does not wait for stragglers longer than the grace period', async () => {
     const world = await startWorld()
     const devices = await fleet(world, 3)
     const round = await startOk(world, devices[0]!.key, { target_devices: 3, min_devices: 2 })
@@ -447,7 +447,7 @@ describe('the end of a round', () => {
     expect((late.body as { message: string }).message).toContain('completed')
   })
 
-  it('is a failure with a reason when too few updates are in at the timeout', async () => {
+  it('is a failure with a reason if too few updates have arrived at the timeout', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key, { timeout_seconds: 60 })
@@ -463,7 +463,7 @@ describe('the end of a round', () => {
     expect((await start(world, a!.key)).status).toBe(201)
   })
 
-  it('is a failure with a reason when the updates cannot be combined', async () => {
+  it('is a failure with a reason if the updates cannot be combined', async () => {
     const world = await startWorld()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)

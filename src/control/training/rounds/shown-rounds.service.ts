@@ -21,7 +21,7 @@ export type ShownRound = Omit<StoredRound, 'metrics' | 'evaluation' | 'globalEva
   readonly globalEvaluation: ShownEvaluation | null
 }
 
-/** What figures of a round are shown outside the organizations whose devices reported them. */
+/** Decides which figures of a round are shown outside the organizations whose devices reported them. */
 export const createShownRounds = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'findAll'>
@@ -31,7 +31,7 @@ export const createShownRounds = (parts: {
 }) => {
   const { database, store, figureSources, federations, settings } = parts
 
-  /** The strictest of what is usual and what its members want. */
+  /** The minimum group size of a federation: the highest of the default and its members' settings. */
   const fewestIn = async (db: Executor, federationId: string): Promise<number> => {
     let fewest = MIN_GROUP_SIZE
     for (const orgId of await federations.activeOrgs(db, federationId)) {
@@ -46,7 +46,7 @@ export const createShownRounds = (parts: {
   }
 
   return {
-    /** The rounds without the figures that would tell this caller of single devices of other organizations. */
+    /** The rounds, without figures that would reveal single devices of other organizations to this caller. */
     async shown(caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<ShownRound[]> {
       const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
       if (mixed.length === 0) return [...rounds]
@@ -65,20 +65,20 @@ export const createShownRounds = (parts: {
       })
     },
 
-    /** Rounds with the figures that the organization may see, by id. */
+    /** Rounds by id, with the figures that the organization may see. */
     async ofOrg(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRound>> {
       const rounds = await this.shown({ orgId }, await store.findAll(database.sql, ids))
       return new Map(rounds.map((round) => [round.id, round]))
     },
 
-    /** The round alone. */
+    /** The same for one round. */
     async one(caller: Caller, round: StoredRound): Promise<ShownRound> {
       return (await this.shown(caller, [round]))[0]!
     },
 
     /**
-     * The figures of a round that become part of the catalog, where any member of the federation may see them; those that no
-     * member may see of the others are omitted.
+     * The round with the figures that become part of the catalog, where any member of the federation may see them. Omits those
+     * that a member must not see.
      */
     async catalogued(db: Executor, round: StoredRound): Promise<ShownRound> {
       const { federationId } = round
@@ -87,7 +87,7 @@ export const createShownRounds = (parts: {
       const fewest = await fewestIn(db, federationId)
       return withhold(round, (kind) => {
         const ofKind = sources.filter((source) => source.kind === kind)
-        // To the organization that started the round, its own figures; to the others, what all may see.
+        // If only the organization that started the round took part, it sees all of its own figures.
         const isAlone = ofKind.every(({ orgId }) => orgId === round.orgId)
         const largest = Math.max(0, ...ofKind.map(({ devices }) => devices))
         return { all: total(ofKind), own: isAlone ? total(ofKind) : largest, fewest }
@@ -108,7 +108,7 @@ const sourcesIn =
 const withhold = (round: StoredRound, sourcesOf: (kind: FigureKind) => Sources): ShownRound => {
   const { metrics, evaluation, globalEvaluation, completedDevices } = round
   const trained = sourcesOf('trained')
-  // A device whose records were erased is not its own.
+  // Counts devices whose records were erased as devices of others.
   const all = Math.max(trained.all, completedDevices)
   const mean = (name: 'loss' | 'accuracy') =>
     mayShow({ ...trained, all }, metrics?.[name]?.devices ?? completedDevices) ? round[name] : null

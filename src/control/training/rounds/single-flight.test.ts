@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { singleFlight } from './single-flight.ts'
 
-it('many who ask at once share one look, and so do those who ask later', async () => {
+it('concurrent and later lookups of a key share one request', async () => {
   let looks = 0
   const once = singleFlight<string>(2)
   const look = async () => `look ${++looks}`
@@ -9,14 +9,14 @@ it('many who ask at once share one look, and so do those who ask later', async (
   expect(await once('a', look)).toBe('look 1')
 })
 
-it('what is not there, or cannot be looked up, is looked for again', async () => {
+it('values that are missing or fail to load are looked up again', async () => {
   const once = singleFlight<string>(2)
   expect(await once('a', async () => null)).toBe(null)
   await expect(once('a', () => Promise.reject(new Error('away')))).rejects.toEqual(new Error('away'))
   expect(await once('a', async () => 'there')).toBe('there')
 })
 
-it('remembers no more than it is told to', async () => {
+it('remembers no more than the given number of values', async () => {
   const once = singleFlight<string>(1)
   await once('a', async () => 'first')
   await once('b', async () => 'other')

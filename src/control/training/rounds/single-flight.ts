@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
 /**
- * Remembers what never changes once it is there; with `ttlMs` no longer than that. However many ask for the same at once, one
- * looks; what is not there (null) or cannot be looked up is looked for again by the next.
+ * Caches values that never change once they exist; `ttlMs` limits how long. Concurrent lookups of one key share one request.
+ * Misses (null) and errors are not cached.
  */
 export const singleFlight = <Value>(remembered: number, ttlMs = 0) => {
   const known = new LRUCache<string, Promise<Value | null>>({ max: remembered, ttl: ttlMs })

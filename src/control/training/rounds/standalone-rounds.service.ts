@@ -29,18 +29,18 @@ export interface StartRound {
   readonly globalModel: string | undefined
   readonly orgId: string | undefined
   readonly hyperparameters: Readonly<Record<string, unknown>>
-  /** Null is a plain round, which averages. */
+  /** Null for a plain round, which averages. */
   readonly strategy: StrategySettings | null
   /** Id or name. */
   readonly group: string | undefined
   readonly federation: string | undefined
   readonly privacy: PrivacyWish | null
   readonly secureAggregation: SecureWish | null
-  /** Its model and updates are declared bare float32 vectors. */
+  /** The model and updates are declared to be raw float32 vectors. */
   readonly rawVector: boolean
 }
 
-/** Starts rounds that belong to no job. */
+/** Starts standalone rounds, which belong to no job. */
 export const createStandaloneRounds = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'inProgress'>
@@ -54,7 +54,7 @@ export const createStandaloneRounds = (parts: {
 }) => {
   const { database, store, models, layouts, scopes, prices, starts, secure, due } = parts
 
-  /** Null where the request names no model. */
+  /** Null if the request names no model. */
   const namedModel = async (caller: Caller, { globalModel }: StartRound) => {
     if (globalModel === undefined) return null
     const advice = 'Name a model of the catalog that has an uploaded version.'
@@ -62,7 +62,7 @@ export const createStandaloneRounds = (parts: {
   }
 
   return {
-    /** `warn` is called with what the starter should know of the model. */
+    /** Calls `warn` with what the starter should know about the model. */
     async start(caller: Caller, requested: StartRound, warn: (warning: string) => void): Promise<StoredRound> {
       requireSizes(requested)
       if (requested.privacy !== null) requirePrivacyAllowed(requested.strategy?.name ?? DEFAULT_STRATEGY)

@@ -32,63 +32,63 @@ export interface StoredRound {
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly timeoutAt: Date
-  /** When a private round ends, whatever has arrived; null where a round is not private. */
+  /** When a private round ends at the latest, whatever has arrived; null if the round is not private. */
   readonly closesAt: Date | null
   readonly completedAt: Date | null
   readonly endedAt: Date | null
   readonly updatesDeletedAt: Date | null
-  /** The job that it is a round of; null: a standalone round. */
+  /** Null for a standalone round. */
   readonly jobId: string | null
   /** Only devices of this group take part. */
   readonly groupId: string | null
   /** Devices of every active member take part. */
   readonly federationId: string | null
-  /** After so many updates it stops accepting more; null: after those of all that take part. */
+  /** How many updates it accepts; null for those of all participants. */
   readonly wantedUpdates: number | null
-  /** What its strategy starts from: the last round's server state, and the control variate handed to devices. */
+  /** The inputs of its strategy: the previous round's server state, and the control variate given to devices. */
   readonly stateSha256: string | null
   readonly controlSha256: string | null
   readonly privacy: RoundPrivacy | null
-  /** 32 bytes in hex; secret, and gone with the updates. */
+  /** 32 bytes in hex; secret, and deleted with the updates. */
   readonly noiseSeed: string | null
-  /** Sample-weighted means of what was reported; null until completed. */
+  /** Sample-weighted means of the reported values; null until completed. */
   readonly accuracy: number | null
   readonly loss: number | null
-  /** Of the models that its devices trained; null until completed, and in rounds that publish none. */
+  /** For the models that its devices trained; null until completed, and in rounds that publish none. */
   readonly metrics: MetricSummaries | null
-  /** Of the model that it distributed, as the devices' updates brought it. */
+  /** For the model that it distributed, from the devices' updates. */
   readonly globalEvaluation: Evaluation | null
-  /** Of the model that it made, as the next round's updates or its evaluation step brought it. */
+  /** For the model that it made, from the next round's updates or its evaluation step. */
   readonly evaluation: Evaluation | null
-  /** Until when devices are asked to evaluate its new model; null while none is. */
+  /** Until when devices are asked to evaluate its new model; null if none are. */
   readonly evaluationUntil: Date | null
-  /** When it must next be reviewed for absent devices; null where devices are not replaced. */
+  /** When the round must next be reviewed for absent devices; null if devices are not replaced. */
   readonly reviewAt: Date | null
-  /** When retention deleted the model that it made; then it has none. */
+  /** When retention deleted the model that the round made; from then on, `fromRow` returns no model. */
   readonly modelDeletedAt: Date | null
 }
 
-/** What is asked of the devices and of the aggregation. A plain round has the first two, and `rawVector` where it applies. */
+/** Instructions for devices and aggregation. A plain round has only the first two fields, and `rawVector` if it applies. */
 export interface RoundPlan {
   readonly strategy: StrategyName
   readonly hyperparameters: Readonly<Record<string, unknown>>
   readonly options?: StrategyOptions
-  /** Rounds that its job had completed when it began. */
+  /** How many rounds the job had completed when this one began. */
   readonly step?: number
-  /** The direction of the metric that its job optimizes; absent where the metric's name tells it. */
+  /** The direction of the job's metric; absent if the metric's name determines it. */
   readonly goal?: StatedGoal
   /** Devices may deliver to later rounds of the job. */
   readonly asynchronous?: true
   /** Active devices that could have been selected. */
   readonly population?: number
-  /** Its updates are masked; the service learns only their sum. */
+  /** The updates are masked; the service learns only their sum. */
   readonly secure?: SecureSettings
   /**
-   * A secure round of a strategy that uses the mean change: it gets that in f64. Absent in rounds from before this, whose mean
-   * change was rounded to the model's types first.
+   * In a secure round, gives a strategy that uses the mean change this change in f64. Absent in older rounds, which first
+   * rounded the mean change to the model's types.
    */
   readonly exactMean?: true
-  /** Its updates, and its model if it has one, are raw float32 vectors. */
+  /** The updates, and the model if there is one, are raw float32 vectors. */
   readonly rawVector?: true
 }
 
@@ -98,13 +98,13 @@ export interface RoundPrivacy {
   readonly clipNorm: number
   /** The divisor of the noisy sum, regardless of the number of updates: the round's target_devices. */
   readonly denominator: number
-  /** Every device's chance to be drawn. In rounds without `sampling` an upper bound of it. */
+  /** The probability that a device is drawn; in rounds without `sampling`, an upper bound. */
   readonly sampleRate: number
-  /** How devices were drawn, and among how many; absent in rounds from before version 1.1, which drew a fixed number. */
+  /** How devices were drawn, and from how many; absent before version 1.1, when rounds drew a fixed number. */
   readonly sampling?: 'poisson'
   readonly population?: number
   readonly adaptiveClip: boolean
-  /** How its noise is made; absent in rounds from before version 1.1: one draw for each element. */
+  /** How the noise is generated; absent before version 1.1, when each element got one draw. */
   readonly noise?: 'sum-of-four'
   /** The privacy cost of this round alone, at `delta`; absent in rounds from before it was recorded. */
   readonly delta?: number
@@ -112,7 +112,7 @@ export interface RoundPrivacy {
   readonly accountant?: Accountant
 }
 
-/** What the start decides; all other fields are set later. */
+/** The fields that are set at the start; all others are set later. */
 export type NewRound = Pick<
   StoredRound,
   | 'id'
@@ -138,7 +138,7 @@ export type NewRound = Pick<
   | 'reviewAt'
 > & { readonly startedAt: Date }
 
-/** The clock, or its last participant, has made an active round due: `dueEvent` in SQL. */
+/** An active round is due by time or by its last participant: `dueEvent` in SQL. */
 export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
   status = 'active' and (timeout_at <= ${now}
     or (closes_at is not null and (closes_at <= ${now} or completed_devices >= taking_part))
@@ -147,13 +147,13 @@ export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
         coalesce(wanted_updates, taking_part))
       or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
 
-/** An active round that is due: for its next status, or for a review of absent devices. */
+/** An active round is due for its next status, or for a review of absent devices. */
 export const isToBeSeenAt = (now: Date): RawBuilder<boolean> =>
   sql<boolean>`(${isDueAt(now)} or (status = 'active' and review_at <= ${now}))`
 
 /**
- * What a round is read from. Its receipt and screening are not: with a line for each update they are larger than all the rest,
- * and few ask for them.
+ * The columns that rounds are read from. They exclude receipt and screening: these have an entry for each update, are larger
+ * than all the rest, and are rarely needed.
  */
 export const ROUND_COLUMNS = [
   'id',
@@ -206,7 +206,7 @@ type Column = (typeof ROUND_COLUMNS)[number]
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name
-/** A field without a column of its name does not compile. */
+/** A field without a corresponding column does not compile. */
 type Read = { readonly [Field in keyof StoredRound]: Field extends Camel<Column> ? StoredRound[Field] : undefined }
 
 const FIELDS = ROUND_COLUMNS.map((column) => {

@@ -9,15 +9,15 @@ import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
-/** What a device reports of its training, with its update. */
+/** What a device reports about its training, with its update. */
 export type UpdateReport = Pick<
   StoredUpdate,
   'numSamples' | 'localLoss' | 'localAccuracy' | 'trainingTimeSeconds' | 'metrics' | 'evaluation'
 >
 
-/** An update whose files are checked and kept. */
+/** An update whose files are checked and stored. */
 interface Arrival extends UpdateReport {
-  /** The round that it was submitted to. The round whose model it was trained from may be an earlier one of the same job. */
+  /** The round that the update was submitted to. It may have been trained from the model of an earlier round of its job. */
   readonly admitted: StoredRound
   readonly deviceId: string
   readonly sha256: string
@@ -32,7 +32,7 @@ interface Accepted {
   readonly base: StoredRound
 }
 
-/** A locked round as it is while updates are counted for it. */
+/** A locked round, changing as updates are counted for it. */
 interface Tally {
   round: StoredRound
   closed: boolean
@@ -41,8 +41,8 @@ interface Tally {
 const MAX_BATCH = 500
 
 /**
- * Counts updates for the rounds that are open for them. A round's devices come all at once: those that arrive while others
- * are being counted wait, and then share one transaction, as if each had come alone and in turn.
+ * Counts updates for open rounds. A round's devices arrive all at once: updates that arrive while others are being counted
+ * wait, then share one transaction, with the same result as if they had arrived one by one.
  */
 export const createUpdateAcceptance = (parts: {
   readonly database: Database
@@ -58,7 +58,7 @@ export const createUpdateAcceptance = (parts: {
 }) => {
   const { database, store, participants, updates, endings, secure, observations, events, now, newId } = parts
 
-  /** The rounds that the updates count for, locked: of an asynchronous job perhaps a later one than they began from. */
+  /** Locks the rounds that the updates count for; in an asynchronous job, perhaps later ones than they began from. */
   const lockRounds = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Map<string, Tally>> => {
     const moving = arrivals.filter(({ admitted }) => admitted.plan.asynchronous)
     const taken = await participants.findAll(tx, moving.map(keyOf))
@@ -124,7 +124,7 @@ export const createUpdateAcceptance = (parts: {
     }
   }
 
-  /** Other devices may take the places of those that have delivered; a review sees whether there are any. */
+  /** Offers the places of devices that have delivered to other devices; a review checks whether there are any. */
   const freePlaces = async (tx: Executor, round: StoredRound): Promise<void> => {
     await events.publish(tx, 'round.places_freed', { id: round.id })
     if (lacksDevices(round)) await store.update(tx, round.id, { review_at: now() })
@@ -145,7 +145,7 @@ export const createUpdateAcceptance = (parts: {
   }
 
   const observe = async (tx: Executor, { base, update }: Accepted): Promise<void> => {
-    // What experiments show of a device's model is covered by no budget.
+    // The privacy budget does not cover what experiments show about a device's model.
     if (base.privacy !== null || base.globalModelId === null || base.globalModelVersion === null) return
     await observations.observeUpdate(tx, {
       deviceId: update.deviceId,
@@ -157,7 +157,7 @@ export const createUpdateAcceptance = (parts: {
   }
 
   return {
-    /** The update as it was counted; null: no round is open for it now. */
+    /** Returns the update as it was counted; null if no round is open for it now. */
     accept: createBatcher<Arrival, StoredUpdate | null>({
       maxBatch: MAX_BATCH,
       run: (arrivals) => database.transaction((tx) => acceptAll(tx, arrivals)),
@@ -171,10 +171,10 @@ const keyOf = ({ admitted, deviceId }: Arrival) => ({ roundId: admitted.id, devi
 const withOneMore = (round: StoredRound, part: Participant, now: Date): StoredRound => {
   const completedDevices = round.completedDevices + 1
   const participatedDevices = round.participatedDevices + (part.fetchedAt === null ? 1 : 0)
-  // The place of a device that was given up may have gone to another; its update counts all the same.
+  // The place of an absent device may have gone to another; its update counts all the same.
   const takingPart = round.takingPart + (part.state === 'absent' ? 1 : 0)
   const counted = { ...round, completedDevices, participatedDevices, takingPart }
-  // A secure round closes when its masks can be taken away, not before.
+  // A secure round closes when its masks can be removed, not before.
   if (round.plan.secure !== undefined) return { ...counted, quorumAt: null }
   return { ...counted, quorumAt: round.quorumAt ?? (completedDevices >= round.minDevices ? now : null) }
 }

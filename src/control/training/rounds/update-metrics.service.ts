@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/errors.ts'
 
-/** Why an update was refused, beside the codes of errors: see `GET /metrics`. */
+/** Reasons for refused updates, in addition to the codes of errors: see `GET /metrics`. */
 export const REFUSALS = {
   no_device: 'the key belongs to no device',
   duplicate: 'the device has submitted one already',
@@ -11,11 +11,11 @@ export const REFUSALS = {
 } as const
 export type Refusal = keyof typeof REFUSALS
 
-/** The same error with its word for figures. */
+/** The same error, with its reason for metrics. */
 export const refusedAs = (reason: Refusal, { code, message }: ServiceError): ServiceError =>
   new ServiceError(code, message, { reason })
 
-/** How many updates this process has accepted, and refused by reason. */
+/** Counts the updates that this process has accepted, and those it has refused, by reason. */
 export const createUpdateMetrics = () => {
   const refused = new Map<string, number>()
   let accepted = 0

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
 import { createUpdatesReport } from './updates.report.ts'
 
-test('of a round with thousands of updates each is read once', async () => {
+test('reads each update of a round with thousands of updates once', async () => {
   const world = await startWorld()
   const { key } = await world.register('a')
   const started = await world.request('POST', '/api/v1/training/rounds/start', {

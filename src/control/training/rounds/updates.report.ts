@@ -1,22 +1,22 @@
 import type { Executor } from '../../../platform/db/open.ts'
 import { fromRow, type StoredUpdate } from './updates.store.ts'
 
-/** An update with what its aggregation needs to know. */
+/** An update with the data that its aggregation needs. */
 export interface DeliveredUpdate {
   readonly update: StoredUpdate
   /** The user-chosen id of its device. */
   readonly deviceName: string
   readonly orgId: string | null
-  /** The model it was trained from, if that is not its round's. */
+  /** The model that it was trained from, if it is not its round's. */
   readonly baseSha256: string | null
-  /** Distinguishes the round's devices, and orders them. */
+  /** Distinguishes the round's devices, and determines their order. */
   readonly key: string
 }
 
-/** Read at a time: an answer with ten thousand rows is held several times over on its way here. */
+/** Rows per query: a result with ten thousand rows would be held in memory several times. */
 const PAGE = 1000
 
-/** What a round's devices delivered, by their user-chosen ids. */
+/** What a round's devices delivered, with their user-chosen ids. */
 export const createUpdatesReport = () => ({
   /** All updates of a round. */
   async delivered(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
@@ -42,7 +42,7 @@ export const createUpdatesReport = () => ({
     }
   },
 
-  /** A page of the round's updates, in the order of their devices' ids. */
+  /** A page of the round's updates, sorted by user-chosen device id. */
   async page(
     db: Executor,
     roundId: string,
@@ -69,12 +69,13 @@ export const createUpdatesReport = () => ({
   },
 })
 
-/** How keys of namesakes end, and those of devices whose names end so: no two keys of a round are the same. */
+/** Keys of devices with duplicate names end like this. Names that end like this get a suffix too, so keys are unique. */
 const KEY_SUFFIX = /\([0-9a-f-]{36}\)$/
 
 /**
- * The key is the user-chosen id, which in nearly all rounds is unique, so that their bytes are what they always were. Devices of
- * several organizations with one id in a federation's round have their internal id behind it.
+ * The key is the user-chosen id, unless it is not unique in the round: in a federation's round, devices of several
+ * organizations may have the same id, and then get their internal id as a suffix. Other receipts thus keep the bytes that they
+ * always had.
  */
 const withKeys = (delivered: readonly Omit<DeliveredUpdate, 'key'>[]): DeliveredUpdate[] => {
   const named = new Map<string, number>()

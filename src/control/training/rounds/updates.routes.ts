@@ -128,7 +128,7 @@ export const updatesRoutes = (
   )
 }
 
-/** An update as it travels. */
+/** An update in the API. */
 const presentUpdate = (update: StoredUpdate) => ({
   id: update.id,
   round_id: update.roundId,

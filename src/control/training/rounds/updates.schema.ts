@@ -9,10 +9,10 @@ import { examples } from '../training.examples.ts'
 import { EvaluationReport, ReportedMetrics } from './evaluation.schema.ts'
 import type { UpdateReport } from './update-acceptance.service.ts'
 
-/** What an integer column holds: 68 years. */
+/** The maximum of an integer column: 68 years. */
 const MAX_TRAINING_SECONDS = 2_147_483_647
 
-/** The fields beside `file` in the multipart body. */
+/** The fields in addition to `file` in the multipart body. */
 export const UpdateFields = Body('NewModelUpdate', "A device's update to submit", examples.newUpdate, {
   num_samples: Type.Integer({
     minimum: 1,
@@ -48,23 +48,23 @@ export const ModelUpdate = Body('ModelUpdate', "A device's update", examples.upd
   created_at: Timestamp,
 })
 
-/** Figures beside an update that must not cost the device its work: out of range they are null. */
+/** Figures that must not cost the device its work: out of range, they become null. */
 const KEPT = {
   local_loss: { from: -MAX_REPORTED, to: MAX_REPORTED },
-  // Negative ones are refused by the schema.
+  // The schema rejects negative ones.
   training_time_seconds: { from: Number.NEGATIVE_INFINITY, to: MAX_TRAINING_SECONDS },
 } as const
 
 const INFINITE = /^([+-]?)inf(inity)?$/i
 
-/** The number in a text; NaN for other text, which the schema then rejects with the field's name. */
+/** Parses a number; NaN for other text, which the schema then rejects with the field's name. */
 const numberIn = (text: string): number => {
   const infinite = INFINITE.exec(text)
   if (infinite === null) return Number(text)
   return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
-/** What a device reports of its training, and a sentence for each figure that became null. */
+/** Reads what a device reports about its training, with a warning for each figure that became null. */
 export const readReport = (
   fields: Readonly<Record<string, string>>,
 ): { readonly report: UpdateReport; readonly warnings: readonly string[] } => {
@@ -119,8 +119,8 @@ const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null =
 const EVALUATION_FIELDS = ['num_samples', 'metrics', 'final_model']
 
 /**
- * `{num_samples, metrics}` as it is kept; null where no metric is left. Adds to `warnings` what became null.
- * @throws bad_request naming the field that is not as it must be.
+ * Returns `{num_samples, metrics}` as stored; null if no metric is left. Adds to `warnings` what became null.
+ * @throws bad_request naming the invalid field
  */
 export const readEvaluation = (value: unknown, warnings: string[]): MetricReport | null => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -49,15 +49,15 @@ interface Parts {
   readonly now: () => Date
 }
 
-/** Whether a round awaits a device's update. */
+/** Checks whether a round awaits a device's update. */
 const createAdmission = ({ database, participants, updates, scopes }: Parts) => {
-  // All of a round's devices come at once.
+  // All of a round's devices arrive at once.
   const partIn = createBatcher<ParticipantKey, Participant | null>({
     maxBatch: 1000,
     run: (requested) => participants.findAll(database.sql, requested),
   })
 
-  /** The device's part in this round if it may still submit an update; else throws a conflict with the reason. */
+  /** The device's part in this round if it may still submit an update. @throws conflict with the reason */
   const requireOpen = async (
     round: StoredRound,
     deviceId: string | null,
@@ -70,7 +70,7 @@ const createAdmission = ({ database, participants, updates, scopes }: Parts) => 
     }
     const part = await partIn({ roundId: round.id, deviceId })
     if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
-    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
+    // An asynchronous job accepts training that began in an earlier round, until it fails the device as too old.
     const isAsynchronous = round.plan.asynchronous === true
     if (round.status !== 'active' && !(isAsynchronous && part?.state === 'selected')) {
       if (part?.failureReason === TOO_OLD) throw tooOld(round)
@@ -99,7 +99,7 @@ const createAdmission = ({ database, participants, updates, scopes }: Parts) => 
   return requireOpen
 }
 
-/** Why an asynchronous job, whose rounds go on with updates of earlier ones, no longer takes a device's. */
+/** Why an asynchronous job, whose rounds accept updates of earlier ones, no longer accepts this device's. */
 const tooOld = ({ status, plan }: StoredRound): ServiceError =>
   conflict(
     `The round is ${status}, and the update is too old for the rounds after it: an update counts up to ` +
@@ -108,14 +108,14 @@ const tooOld = ({ status, plan }: StoredRound): ServiceError =>
     'round_over',
   )
 
-/** Why a device that has no part in the round has none. */
+/** Why a device is not a participant of the round. */
 const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =>
   conflict(
     `This device is not a participant of the round. ${explainSelection(round, null, isIncluded)}`,
     'not_participant',
   )
 
-/** A participant gives up, with a reason; the round stops waiting for it, and its place is free again. */
+/** Fails a participant, with its reason; the round stops waiting for it, and its place becomes free. */
 const createFailures =
   (
     { database, store, participants, rounds, due, events, now }: Parts,
@@ -155,7 +155,7 @@ export const createUpdatesService = (parts: Parts) => {
   const checkTensors = createTensorChecks(parts)
 
   return {
-    /** Refuses early, before a file is read: the round must exist, be active, and await this device. */
+    /** Checks early, before a file is read: the round must exist, be active, and await this device. */
     async admit(caller: Caller, roundId: string): Promise<StoredRound> {
       const round = await rounds.get(caller, roundId)
       const { deviceId } = await requireOpen(round, caller.deviceId)
@@ -163,7 +163,7 @@ export const createUpdatesService = (parts: Parts) => {
       return round
     },
 
-    /** Checks a staged file against the round's layout, keeps it and counts it; after the last, the round stops accepting updates. */
+    /** Checks a staged file against the round's layout, stores it, and counts it; the last update closes the round. */
     async submit(
       caller: Caller,
       admitted: StoredRound,
@@ -191,7 +191,7 @@ export const createUpdatesService = (parts: Parts) => {
           ...hidden.figures,
         })
       let update = await accept()
-      // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
+      // Between two rounds of an asynchronous job, an update waits for the next one, which is about to begin.
       const until = Date.now() + BETWEEN_ROUNDS_MS
       while (update === null && admitted.plan.asynchronous && Date.now() < until && !changes.isClosed()) {
         const seen = changes.version()
@@ -214,7 +214,7 @@ export const createUpdatesService = (parts: Parts) => {
   }
 }
 
-/** With control variates, updates bring the change of the device's own; others have no such file. */
+/** Strategies with control variates require the change of the device's own variate; others must not get such a file. */
 const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
   const isRequired = STRATEGY_RULES[round.plan.strategy].controlVariates === true
   if (isRequired && (control === null || control.size === 0)) {

@@ -12,20 +12,20 @@ export interface StoredUpdate {
   readonly sha256: string | null
   readonly fileHash: string
   readonly size: number
-  /** It is a bare float32 vector: declared, or taken for one. */
+  /** The update is a raw float32 vector, either declared or assumed. */
   readonly rawVector: boolean
   readonly numSamples: number
   readonly localLoss: number | null
   readonly localAccuracy: number | null
   readonly trainingTimeSeconds: number | null
-  /** Metrics of the model that it trained, in addition to loss and accuracy. */
+  /** Metrics of the trained model, in addition to loss and accuracy. */
   readonly metrics: Metrics | null
-  /** Metrics of the global model that it received, on held-out data. */
+  /** Metrics of the received global model, on held-out data. */
   readonly evaluation: MetricReport | null
   readonly createdAt: Date
-  /** SCAFFOLD: the change of its control variate. Null also once retention has deleted the file. */
+  /** SCAFFOLD: the change of the device's control variate. Also null once retention has deleted the file. */
   readonly controlSha256: string | null
-  /** The earlier round whose model it was trained from, and how many models the job was on since then. */
+  /** The earlier round whose model it was trained from; `staleness` is how many aggregates it is behind. */
   readonly baseRoundId: string | null
   readonly staleness: number | null
 }
@@ -33,9 +33,9 @@ export interface StoredUpdate {
 /** A round's counts after its latest updates. */
 type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
 
-/** What participants delivered. */
+/** Updates that participants delivered. */
 export const createUpdatesStore = () => ({
-  /** Inserts the updates, marks their devices as delivered, and writes the new counts of their rounds, which are locked. */
+  /** Inserts the updates, marks their devices as delivered, and stores the new counts of their rounds, which must be locked. */
   async insertAll(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
     const json = (field: 'metrics' | 'evaluation') =>
@@ -70,7 +70,7 @@ export const createUpdatesStore = () => ({
       where r.id = counted.id`.execute(db)
   },
 
-  /** What the device delivered from this round's model, whichever round of the job took it. */
+  /** The update that the device trained from this round's model, whichever round of the job counted it. */
   async find(db: Executor, roundId: string, deviceId: string): Promise<StoredUpdate | null> {
     const row = await db
       .selectFrom('updates')

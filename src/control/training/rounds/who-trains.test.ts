@@ -18,7 +18,7 @@ const beat = async (world: World, { deviceId, key }: TestDevice, body?: object) 
   (await world.request('PUT', `/api/v1/devices/${deviceId}/heartbeat`, { key, body })).body as Body
 
 describe('a device that does not train', () => {
-  it('is in no round, whether it said so at registration or in a heartbeat, until it says otherwise', async () => {
+  it('is in no round, whether it declared this at registration or in a heartbeat, until it declares otherwise', async () => {
     const world = await startWorld()
     const phone = await world.register('phone', { trains: false })
     const tablet = await world.register('tablet')
@@ -33,7 +33,7 @@ describe('a device that does not train', () => {
     expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({ trains: true })
   })
 
-  it('says so through the SDK, at registration and in every heartbeat', async () => {
+  it('can be declared through the SDK, at registration and in every heartbeat', async () => {
     const world = await startWorld()
     const { key } = await world.register('trainer')
     const options = { baseUrl: world.baseUrl, deviceId: 'kiosk' }
@@ -56,7 +56,7 @@ describe('a device that does not train', () => {
     expect(await namesIn(world, key, id)).toEqual([])
   })
 
-  it('is what a paired phone is, and no job waits for it', async () => {
+  it('includes a paired phone, and no job waits for it', async () => {
     const world = await startWorld()
     const { key } = await world.register('operator')
     const pairing = (await world.request('POST', '/api/v1/pairings', { key, body: {} })).body as {
@@ -73,7 +73,7 @@ describe('a device that does not train', () => {
 })
 
 describe('a round for an organization', () => {
-  it('without enough active devices begins with a warning that says how many it needs', async () => {
+  it('begins without enough active devices, with a warning that says how many it needs', async () => {
     const world = await startWorld()
     const { key } = await world.register('operator')
     const answer = await start(world, key, { org_id: 'acme', target_devices: 3, min_devices: 2 })
@@ -86,7 +86,7 @@ describe('a round for an organization', () => {
     expect(own.headers.get('x-service-warning')).toBeNull()
   })
 
-  it('gives none of its places to the device that starts it from outside', async () => {
+  it('gives no place to a device that starts it from another organization', async () => {
     const world = await startWorld()
     const { key } = await world.register('operator')
     const [a, b] = [await world.register('a', { org_id: 'acme' }), await world.register('b', { org_id: 'acme' })]
@@ -96,7 +96,7 @@ describe('a round for an organization', () => {
     expect(await beat(world, { id: '', deviceId: 'operator', key })).not.toHaveProperty('pending_round_id')
   })
 
-  it('is that of the device which starts it, where nothing else is named', async () => {
+  it('belongs to the organization of the device that starts it, unless another is named', async () => {
     const world = await startWorld()
     const own = await world.register('own', { org_id: 'acme' })
     const friend = await world.register('friend', { org_id: 'acme' })
@@ -111,7 +111,7 @@ describe('a round for an organization', () => {
     expect(named).toMatchObject({ status: 201, body: { org_id: 'globex' } })
   })
 
-  it('tells a device of another that it will not join, and does not promise its next heartbeat', async () => {
+  it('tells a device of another organization that it will not join, instead of promising it a place', async () => {
     const world = await startWorld()
     const { key } = await world.register('a', { org_id: 'acme' })
     const outside = await world.register('outside', { org_id: 'globex' })

@@ -11,7 +11,7 @@ const LIST = new Intl.ListFormat('en', { type: 'conjunction' })
 const IN_PRIVATE = ['metrics', 'evaluation'] as const
 const IN_SECURE = ['localLoss', 'localAccuracy', 'metrics', 'evaluation'] as const
 
-/** The figures of single devices that are not kept of this round, as null, and why; nothing where all are, or there are none. */
+/** Single devices' figures that this round does not store, as null, with a warning; empty if there are none. */
 export const withheldOf = (
   { privacy, plan }: StoredRound,
   report: UpdateReport,

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { jobOf, judge, play, startFleet, startJob, uploadModel } from '../../../../test/training-fleet.ts'
 import { startWorld } from '../../../../test/world.ts'
 
-/** All rows in one batch: their order, which is another in every round, then has no say. */
+/** All rows in one batch, so that their order, which differs from round to round, has no effect. */
 const hyperparameters = { local_epochs: 3, learning_rate: 0.05, batch_size: 1000 }
-/** Publishes nothing: the second job then begins from the same version as the first. */
+/** Publishes nothing, so that the second job begins from the same version as the first. */
 const SECURE = { target_devices: 4, rounds: 2, secure_aggregation: {}, hyperparameters, publish: 'none' }
 
 it.each(['fedavg', 'fedadam'])(
-  'a job of secure rounds trains with %s as one that sees every update',
+  'a job of secure rounds trains with %s just like one that sees every update',
   async (strategy) => {
     const world = await startWorld()
     const fleet = await startFleet(world, 4, true)
@@ -24,15 +24,15 @@ it.each(['fedavg', 'fedadam'])(
       results.push({ loss, accuracy, judged: await judge(world, round_id, fleet) })
     }
     const [secure, plain] = results
-    // Fixed point of 2^-25 on every device, and two rounds.
+    // The tolerance: fixed point with steps of 2^-25 on every device, and two rounds.
     expect(secure!.judged.loss).toBeCloseTo(plain!.judged.loss, 5)
-    // What devices report comes out of the sum in steps of 2^-18.
+    // Reported values come out of the sum in steps of 2^-18.
     expect(secure!.loss).toBeCloseTo(plain!.loss!, 4)
     expect(secure!.accuracy).toBeCloseTo(plain!.accuracy!, 4)
   },
 )
 
-it('a job of secure rounds waits until as many devices are there as must stay to the end', async () => {
+it('a job of secure rounds waits for as many devices as must stay until the end', async () => {
   const world = await startWorld()
   const fleet = await startFleet(world, 2)
   const { key } = fleet[0]!
@@ -49,7 +49,7 @@ it('a job of secure rounds waits until as many devices are there as must stay to
   })
 })
 
-it('a job warns when it begins and when it goes on of settings that leave little of the updates', async () => {
+it('a job warns, when it starts and when it is resumed, of settings that lose much of the updates', async () => {
   const world = await startWorld()
   const { key } = (await startFleet(world, 2))[0]!
   await uploadModel(world, key)

@@ -7,7 +7,7 @@ import { decodeElements, encodeElements } from '../../../tensors/elements.ts'
 
 const [eta, b1, b2, tau] = [0.1, 0.9, 0.99, 1e-3]
 
-/** One step of Adam from a change in f64, rounded once, to the tensor's type. */
+/** One step of Adam for a change in f64, rounded once to the tensor's type. */
 const adamStep = (before: readonly number[], change: readonly number[], dtype: 'f16' | 'f32'): number[] => {
   const after = before.map((w, i) => {
     const m = (1 - b1) * change[i]!
@@ -39,7 +39,7 @@ const playRound = async (world: World, members: readonly Member[], fields: objec
   return id
 }
 
-it('a secure round gives the optimizer the mean change in 64 bits, and rounds the result once', async () => {
+it('a secure round gives the optimizer the mean change in 64 bits, and rounds the result only once', async () => {
   const { world, members } = await secureFleet(3)
   const { key } = members[0]!
   const id = await playRound(world, members, { strategy: 'fedadam' })
@@ -60,7 +60,7 @@ it('a secure round gives the optimizer the mean change in 64 bits, and rounds th
   const replay = async () =>
     (await world.request('POST', `/api/v1/training/rounds/${id}/receipt/replay`, { key })).body as object
   expect(await replay()).toMatchObject({ matches: true })
-  // Rounds of before this are replayed as they were aggregated: with a mean that was rounded first.
+  // Older rounds are replayed as they were aggregated, with a mean that was rounded first.
   await world
     .database!.sql.updateTable('rounds')
     .set({ plan: sqlWithout('exactMean') })

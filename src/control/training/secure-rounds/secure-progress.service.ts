@@ -19,7 +19,7 @@ export const STEP_OF: Readonly<Record<OpenStatus, Step>> = {
   unmasking: 'unmask',
 }
 
-/** What is asked here of a round. */
+/** The properties of a round that secure aggregation needs. */
 export interface Round {
   readonly status: string
   readonly failureReason: string | null
@@ -29,17 +29,17 @@ export interface Round {
   readonly timeoutAt: Date
 }
 
-/** What secure rounds do with the rounds that they are a side of. */
+/** How secure rounds act on the rounds that they belong to. */
 export interface RoundControl<R extends Round> {
-  /** Throws not_found when there is none that the caller may see. */
+  /** @throws not_found if the caller cannot see such a round */
   readonly get: (caller: Caller, id: string) => Promise<R>
-  /** Locked until the transaction ends. */
+  /** The round, locked until the transaction ends. */
   readonly lock: (tx: Executor, id: string) => Promise<R | null>
   readonly collect: (tx: Executor, round: R) => Promise<void>
   readonly fail: (tx: Executor, round: R, reason: string) => Promise<void>
 }
 
-/** Moves secure rounds from step to step, and collects or fails the round when they end. */
+/** Moves secure rounds from step to step, and collects or fails their rounds at the end. */
 export const createSecureProgress = <R extends Round>(parts: {
   readonly database: Database
   readonly store: SecureRoundsStore
@@ -49,7 +49,7 @@ export const createSecureProgress = <R extends Round>(parts: {
 }) => {
   const { database, store, roundControl, changes, now } = parts
 
-  /** How many devices can still send a message in the current step, and how many of its devices have failed. */
+  /** How many devices can still send a message in the current step, and how many devices have failed. */
   const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round) => {
     const failed = await store.failed(tx, secure.roundId)
     if (secure.cohort === null) {
@@ -69,7 +69,7 @@ export const createSecureProgress = <R extends Round>(parts: {
     return { ...secure, ...next, deadlineAt: isOpen(next.status) ? deadlineIn(next.status, round) : secure.deadlineAt }
   }
 
-  /** Takes the step that is due, if one is; true when something changed. */
+  /** Ends the current step if it is over; true if something changed. */
   const advance = (roundId: string): Promise<boolean> =>
     database.transaction(async (tx) => {
       const round = await roundControl.lock(tx, roundId)
@@ -93,7 +93,7 @@ export const createSecureProgress = <R extends Round>(parts: {
       return true
     })
 
-  /** As far as it goes: a jump of the clock may end several steps. */
+  /** Advances as far as possible: a jump of the clock may end several steps. */
   const settle = async (roundId: string): Promise<void> => {
     let moved = false
     while (await advance(roundId)) moved = true

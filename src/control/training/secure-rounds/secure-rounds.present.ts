@@ -1,7 +1,7 @@
 import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
 import type { SecureView } from './secure-rounds.service.ts'
 
-/** A secure round as a device is shown it. */
+/** A secure round in the API, as one device sees it. */
 export const present = ({ round, deviceId, counted, answered, roster, shares }: SecureView) => ({
   round_id: round.roundId,
   status: round.status,
@@ -23,7 +23,7 @@ export const present = ({ round, deviceId, counted, answered, roster, shares }: 
   delivered: round.status === 'unmasking' ? [...round.delivered] : null,
 })
 
-/** Settings as they travel. */
+/** Settings in the API. */
 export const presentSettings = (settings: SecureSettings) => ({
   devices: settings.devices,
   threshold: settings.threshold,

@@ -5,7 +5,7 @@ import { present } from './secure-rounds.present.ts'
 import { KeysBody, RoundParams, SecureState, SecureStateQuery, SharesBody, UnmaskBody } from './secure-rounds.schema.ts'
 import type { SecureRoundsService } from './secure-rounds.service.ts'
 
-/** A secure round's steps; the masked update itself is submitted like any other. */
+/** The steps of a secure round, except submitting the masked update, which uses the same route as any other update. */
 export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void => {
   const config = {
     access: ['training:write', 'self'],

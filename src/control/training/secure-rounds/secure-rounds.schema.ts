@@ -10,7 +10,7 @@ const hex = (bytes: number, description: string) =>
     description,
   })
 
-/** By the devices' internal ids. */
+/** Keys are the devices' internal ids. */
 const byDevice = <T extends TSchema>(value: T, description?: string) =>
   Type.Record(Type.String(), value, { maxProperties: MAX_DEVICES, ...(description !== undefined && { description }) })
 
@@ -36,7 +36,7 @@ export const UnmaskBody = Body(
   },
 )
 
-/** The settings that a request to start a round or a job may have. */
+/** The settings in a request to start a round or a job. */
 export const SecureAggregation = Type.Object(
   {
     threshold: Type.Optional(
@@ -70,13 +70,13 @@ export const SecureAggregation = Type.Object(
   },
 )
 
-/** The requested settings of a body; null if it has none. */
+/** The settings that a request's body asks for; null if it has none. */
 export const settingsOf = (requested: Static<typeof SecureAggregation> | undefined) =>
   requested === undefined
     ? null
     : { threshold: requested.threshold, range: requested.range, maxWeight: requested.max_weight }
 
-/** The other way round. */
+/** The inverse of `settingsOf`. */
 export const wishIn = (wish: {
   readonly threshold?: number | undefined
   readonly range?: number | undefined

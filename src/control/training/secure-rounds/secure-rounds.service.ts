@@ -15,22 +15,22 @@ import { forEach } from '../../module.ts'
 import { createSecureProgress, type Round, type RoundControl, STEP_OF } from './secure-progress.service.ts'
 import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
 
-/** Where a secure round stands, as one device needs to see it. */
+/** The state of a secure round, as one device needs to see it. */
 export interface SecureView {
   readonly round: StoredSecureRound
-  /** The caller's name in the protocol; null when its key belongs to no device. */
+  /** The caller's id in the protocol; null if its key belongs to no device. */
   readonly deviceId: string | null
-  /** Whether the present step waits for it, or has had its answer. */
+  /** Whether the caller's device is part of the current step; `answered` is whether it has sent its message. */
   readonly counted: boolean
   readonly answered: boolean
-  /** Only in the step that needs them. */
+  /** Only in the step that needs it. */
   readonly roster: Roster | null
   readonly shares: Readonly<Record<string, string>> | null
 }
 
 const LOOK_AGAIN_MS = 1000
 
-/** What devices say to a secure round and to each other through it, and the steps that follow from it. */
+/** Receives devices' messages for a secure round, passes on those for other devices, and starts the steps that follow. */
 export const createSecureRoundsService = <R extends Round>(parts: {
   readonly database: Database
   readonly store: SecureRoundsStore
@@ -75,7 +75,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     return Object.fromEntries(others.map((device) => [device, dealt[device]!.sealed[deviceId]!]))
   }
 
-  /** Stores a device's message of a step, once, after `check`; the last message moves the round to its next step. */
+  /** Stores a device's message for a step, once, after `check`; the last message starts the next step. */
   const say = async <S extends Step>(
     caller: Caller,
     roundId: string,
@@ -105,18 +105,18 @@ export const createSecureRoundsService = <R extends Round>(parts: {
   return {
     settle,
 
-    /** Moves every secure round on that is due. The clock calls it before it lets rounds time out. */
+    /** Advances all secure rounds that are due. The timer calls it before it lets rounds time out. */
     async tick(): Promise<void> {
       const open = await store.open(database.sql)
       await forEach(open, settle)
     },
 
-    /** Forgets the messages of rounds whose updates were retired. */
+    /** Deletes the messages of rounds whose updates retention has deleted. */
     retire: (): Promise<void> => store.forgetRetired(database.sql),
 
     /**
-     * How the round stands, for the caller; with `wait` as soon as it is no longer in the status that the caller knows, or
-     * when the time is over.
+     * The state of the round for the caller. With `wait`, answers once the status differs from the one that the caller knows,
+     * or when the time is up.
      */
     async view(
       caller: Caller,
@@ -131,7 +131,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
         const found = await view(caller, roundId)
         const left = until - Date.now()
         if (found.round.status !== wait.known || left <= 0 || wait.gone.aborted || changes.isClosed()) return found
-        // Another process may advance the round, without a signal to this one.
+        // Another process may advance the round without signaling this one.
         await changes.changedSince(seen, Math.min(left, LOOK_AGAIN_MS), wait.gone)
       }
     },

@@ -10,7 +10,7 @@ const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStar
 const store = createSecureRoundsStore()
 
 eachDatabase('the messages of secure rounds', (open) => {
-  it('are kept once for each device and step, and go when the masked updates are gone', async () => {
+  it('are stored once for each device and step, and deleted once the masked updates are gone', async () => {
     const db = await open()
     const [kept, retired, device] = [idOf(1), idOf(2), idOf(3)]
     await sql`insert into devices (id, device_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)

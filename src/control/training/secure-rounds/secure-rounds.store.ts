@@ -7,7 +7,7 @@ import type { KeysMessage, SharesMessage, UnmaskMessage } from '../../../secure-
 import type { SecureRound, SecureStatus } from '../../../secure-aggregation/server-round.ts'
 import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
 
-/** The message of a device in each step. Of its masked update, only that there is one: the update itself belongs to the round. */
+/** A device's message in each step. For its masked update only the fact is stored: the round stores the update itself. */
 export interface Messages {
   readonly keys: KeysMessage
   readonly shares: SharesMessage
@@ -22,7 +22,7 @@ export interface StoredSecureRound extends SecureRound {
   readonly deadlineAt: Date
 }
 
-/** Secure rounds and their messages, by the internal ids of devices. */
+/** Secure rounds and their messages; devices are identified by internal ids. */
 export const createSecureRoundsStore = () => ({
   async insert(db: Executor, round: StoredSecureRound): Promise<void> {
     await db
@@ -62,7 +62,7 @@ export const createSecureRoundsStore = () => ({
       .execute()
   },
 
-  /** Rounds that are not over. */
+  /** Rounds that are still in progress. */
   async open(db: Executor): Promise<string[]> {
     const rows = await db
       .selectFrom('secure_rounds')
@@ -72,7 +72,7 @@ export const createSecureRoundsStore = () => ({
     return rows.map((row) => row.round_id)
   },
 
-  /** Throws conflict if the device has sent a message in this step already. */
+  /** @throws conflict if the device has already sent a message for this step */
   async insertMessage<S extends Step>(
     db: Executor,
     response: { readonly roundId: string; readonly deviceId: string; readonly step: S; readonly message: Messages[S] },
@@ -95,7 +95,7 @@ export const createSecureRoundsStore = () => ({
     }
   },
 
-  /** The messages of a step, by device. */
+  /** The messages of a step, by internal device id. */
   async messages<S extends Step>(db: Executor, roundId: string, step: S): Promise<Record<string, Messages[S]>> {
     const rows = await db
       .selectFrom('secure_messages')
@@ -124,7 +124,7 @@ export const createSecureRoundsStore = () => ({
       .execute()
   },
 
-  /** Whether the device is one of the round's, and has not given up. */
+  /** True if the device is a participant and has not failed. */
   async takesPart(db: Executor, roundId: string, deviceId: string): Promise<boolean> {
     const row = await db
       .selectFrom('round_participants')
@@ -135,7 +135,7 @@ export const createSecureRoundsStore = () => ({
     return row !== undefined && row.state !== 'failed'
   },
 
-  /** Participants that have given up. */
+  /** Participants that have failed. */
   async failed(db: Executor, roundId: string): Promise<Set<string>> {
     const rows = await db
       .selectFrom('round_participants')

@@ -43,10 +43,10 @@ const download = async (world: World, by: Member, modelId: string) => {
 
 type Deed = 'nothing' | 'keys' | 'shares' | 'masked' | 'unmask'
 const DEEDS: readonly Deed[] = ['nothing', 'keys', 'shares', 'masked', 'unmask']
-/** When each step ends at the latest, in a round of 300 s. */
+/** When each step ends at the latest, in seconds, in a round of 300 s. */
 const END_OF = { keys: 75, shares: 120, masked: 255, unmask: 285 }
 
-/** Lets every member go as far as its last deed, and the clock to the end of a step where somebody is silent. */
+/** Takes every member up to its last action; advances the clock to the end of a step in which a member is silent. */
 const play = async (
   world: World,
   round: Round,
@@ -67,7 +67,7 @@ const play = async (
 }
 
 describe('a secure round', () => {
-  it('gives the plain fixed-point mean, bit for bit, and the means of losses and accuracies', async () => {
+  it('gives exactly the plain fixed-point mean, bit for bit, and the means of losses and accuracies', async () => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const settings = secureSettings({ devices: 4 })
@@ -101,7 +101,7 @@ describe('a secure round', () => {
   })
 
   it.each(['embedded', 'postgres'] as const)(
-    'does so although devices are lost in every step, down to the threshold (%s)',
+    'does so even if devices are lost in every step, down to the threshold (%s)',
     async (database) => {
       const { world, members } = await secureFleet(8, await startWorld({ database }))
       const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
@@ -126,7 +126,7 @@ describe('a secure round', () => {
     ['shares', 'keys', 'sent their shares'],
     ['masked', 'shares', 'delivered their masked updates'],
     ['unmask', 'masked', 'sent their shares for unmasking'],
-  ] as const)('fails and reveals nothing when too few are left in the step of %s', async (_step, last, deed) => {
+  ] as const)('fails and reveals nothing if too few devices remain in the step of %s', async (_step, last, deed) => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const deeds: Deed[] = ['unmask', 'unmask', last, last]
@@ -145,7 +145,7 @@ describe('a secure round', () => {
     expect(state).toMatchObject({ status: 'failed', roster: null, shares: null, delivered: null })
   })
 
-  it('goes on without waiting when a device says that it gives up', async () => {
+  it('continues without waiting when a device reports a failure', async () => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
@@ -156,7 +156,7 @@ describe('a secure round', () => {
     expect(await members[3]!.device.secure.state(round.id)).toMatchObject({ counted: false, shares: null })
   })
 
-  it('says of devices that reported a failure that they failed, not that they are late', async () => {
+  it('counts devices that reported a failure as failed, not as late', async () => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
@@ -175,7 +175,7 @@ describe('a secure round', () => {
     })
   })
 
-  it('takes the weights of samples into the sum, and tells nobody', async () => {
+  it('weights updates by samples within the sum, without revealing the weights', async () => {
     const { world, members } = await secureFleet(3)
     const round = await startOk(world, members, { secure_aggregation: { max_weight: 50 } })
     const settings = secureSettings({ devices: 3, maxWeight: 50 })
@@ -199,7 +199,7 @@ describe('a secure round', () => {
   })
 })
 
-it('warns the starter of settings that leave little of the updates', async () => {
+it('warns the starter of settings that lose much of the updates', async () => {
   const { world, members } = await secureFleet(3)
   const fields = { target_devices: 3, secure_aggregation: { max_weight: 1_000_000 } }
   const answer = await start(world, members[0]!, fields)
@@ -210,14 +210,14 @@ it('warns the starter of settings that leave little of the updates', async () =>
   ])
 })
 
-it('keeps no figures of a single device, whatever it sends', async () => {
+it('stores no figures of a single device, whatever it sends', async () => {
   const { world, members } = await secureFleet(3)
   const round = await startOk(world, members)
   const steps = stepsOf(round.id, secureSettings({ devices: 3 }))
   for (const step of ['keys', 'shares'] as const) for (const member of members) await steps[step](member)
   const path = `/api/v1/training/rounds/${round.id}/updates`
   const { key } = members[0]!
-  // 13 coordinates and the trailer.
+  // 13 coordinates plus the trailer.
   const masked = new Uint8Array(4 * (13 + TRAILER))
   const sent = { num_samples: 10, local_loss: 0.5, local_accuracy: 0.75, metrics: '{"f1": 0.5}' }
   const answer = await world.request('POST', path, { key, body: formOf(masked, sent) })
@@ -230,7 +230,7 @@ it('keeps no figures of a single device, whatever it sends', async () => {
   expect((await world.request('GET', path, { key })).body).toMatchObject({ updates: [{ ...kept, metrics: null }] })
 })
 
-it('says how many updates were needed where its threshold is above min_devices', async () => {
+it('shows how many updates were needed if its threshold is above min_devices', async () => {
   const { world, members } = await secureFleet(4)
   const round = await startOk(world, members, { secure_aggregation: { threshold: 4 } })
   for (const { device } of members) await device.plan(round.id)
@@ -242,7 +242,7 @@ it('says how many updates were needed where its threshold is above min_devices',
 })
 
 describe('the service refuses', () => {
-  it('to start what cannot be done', async () => {
+  it('to start invalid rounds', async () => {
     const { world, members } = await secureFleet(1)
     const refused: [fields: object, message: string][] = [
       [{ secure_aggregation: { threshold: 2 } }, 'secure_aggregation.threshold is 2; with 4 devices'],
@@ -260,7 +260,7 @@ describe('the service refuses', () => {
     }
   })
 
-  it('messages out of turn, twice, tampered with, or from who has no part', async () => {
+  it('messages that are out of turn, repeated, tampered with, or from a device that is not a participant', async () => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const stranger = await world.register('late')
@@ -295,7 +295,7 @@ describe('the service refuses', () => {
     )
     for (const member of members.slice(1)) await steps.keys(member)
 
-    // No place is given to somebody who has missed a step.
+    // Once a step is over, no new device gets a place.
     await a.device.reportFailure(round.id, 'gone')
     expect(
       (await world.request('PUT', '/api/v1/devices/late/heartbeat', { key: stranger.key, body: {} })).body,
@@ -303,7 +303,7 @@ describe('the service refuses', () => {
     expect(await post('shares', b.key, { seed_commitment: '00'.repeat(32), sealed: {} })).toEqual(bad('lacks device'))
     for (const member of members.slice(1)) await steps.shares(member)
 
-    // An update that is not masked, a masked one of another length, and one from who is not counted any more.
+    // An unmasked update, which has a different length, and an update from a device that no longer counts.
     await expect(b.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow('words of 4 bytes')
     await expect(a.device.submit(round.id, GLOBAL, { numSamples: 1 })).rejects.toThrow(
       'has already failed in this round',
@@ -328,7 +328,7 @@ describe('the service refuses', () => {
     expect(await download(world, b, done.aggregated_model_id)).toEqual(plainResult(members.slice(1), settings).tensors)
   })
 
-  it('to show a secure side of a round that has none', async () => {
+  it('to show the secure state of a round that has none', async () => {
     const { world, members } = await secureFleet(2)
     const round = await startOk(world, members, { secure_aggregation: undefined })
     const answer = await world.request('GET', `/api/v1/training/rounds/${round.id}/secure`, { key: members[0]!.key })

@@ -7,22 +7,22 @@ import { type SecureSettings, secureSettings } from '../../../secure-aggregation
 import type { Layout } from '../../../tensors/layout.ts'
 import type { SecureRoundsStore } from './secure-rounds.store.ts'
 
-/** What a starter asks for. */
+/** The requested settings of a secure round. */
 export interface SecureWish {
   readonly threshold?: number | undefined
   readonly range?: number | undefined
   readonly maxWeight?: number | undefined
 }
 
-/** Throws bad_request where noise is asked for besides. */
+/** @throws bad_request if noise is requested too */
 export const requireNoNoise = (privacy: object | null | undefined): void => {
   if (!privacy) return
   throw badRequest(
-    'secure_aggregation cannot be combined with privacy: the service cannot clip masked updates. Use ' + 'one of them.',
+    'secure_aggregation cannot be combined with privacy: the service cannot clip masked updates. Use one of them.',
   )
 }
 
-/** A secure round that may begin. */
+/** The checked settings of a secure round that is about to begin. */
 export interface SecurePlan {
   readonly settings: SecureSettings
   /** Length of a masked update. */
@@ -30,8 +30,8 @@ export interface SecurePlan {
 }
 
 /**
- * Which part of the round's time has passed when a step must be over. Keys and shares are a matter of heartbeats; training
- * comes before the masked update; the last two need a moment each.
+ * The fraction of the round's time after which a step must be over. Keys and shares depend on heartbeats; training comes before
+ * the masked update; the last two steps need only a moment each.
  */
 const SHARE_OF_TIME: Readonly<Record<OpenStatus, number>> = {
   advertising: 0.25,
@@ -48,10 +48,10 @@ interface Timed {
 export const deadlineOf = (status: OpenStatus, { startedAt, timeoutAt }: Timed): Date =>
   new Date(startedAt.getTime() + SHARE_OF_TIME[status] * (timeoutAt.getTime() - startedAt.getTime()))
 
-/** What rounds ask of their secure side: whether one may begin, its beginning, and whether a masked update may count. */
+/** Secure aggregation as rounds use it: checks the settings, opens the secure round, and admits masked updates. */
 export const createSecureSteps = (parts: {
   readonly store: SecureRoundsStore
-  /** The tensors of a stored file; null where they cannot be read. */
+  /** The tensors of a stored file; null if they cannot be read. */
   readonly layoutOf: (sha256: string, rawVector: boolean) => Promise<Layout | null>
   readonly now: () => Date
 }) => {
@@ -59,8 +59,8 @@ export const createSecureSteps = (parts: {
 
   return {
     /**
-     * Settings for a round of this model and these sizes. Throws bad_request naming the field where they cannot be kept
-     * safe, and where there is no model whose tensors can be summed up.
+     * Returns settings for a round of this model and these sizes. @throws bad_request naming the field if the sum would not
+     * stay secret, or if there is no model whose tensors can be summed
      */
     async prepare(
       wish: SecureWish,
@@ -94,14 +94,14 @@ export const createSecureSteps = (parts: {
       await store.insert(tx, { ...opened, words, deadlineAt: deadlineOf('advertising', round) })
     },
 
-    /** Refuses early what `acceptMasked` would refuse, and files of another length. */
+    /** Rejects early what `acceptMasked` would reject, and files of the wrong length. */
     async admitMasked(db: Executor, roundId: string, deviceId: string, bytes: number | null): Promise<void> {
       const round = await store.find(db, roundId)
       requireTurn(round!, 'masking', deviceId, await store.answered(db, roundId, 'masked'))
       if (bytes !== null) checkMaskedSize(bytes, round!.words)
     },
 
-    /** Counts a masked update, in the transaction that has locked the round and stores it. */
+    /** Counts a masked update, in the transaction that has locked the round and stores the update. */
     async acceptMasked(tx: Executor, roundId: string, deviceId: string): Promise<void> {
       const round = await store.lock(tx, roundId)
       requireTurn(round!, 'masking', deviceId, await store.answered(tx, roundId, 'masked'))

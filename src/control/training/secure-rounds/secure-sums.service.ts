@@ -21,7 +21,7 @@ import { BYTES_OF, elementCount, isDirect, type Tensor } from '../../../tensors/
 import { planSafetensors } from '../../../tensors/write-safetensors.ts'
 import type { SecureRoundsStore } from './secure-rounds.store.ts'
 
-/** 64 KB: with a hundred masks some milliseconds of work, after which requests get their turn. */
+/** 64 KB: with a hundred masks, a chunk takes some milliseconds; requests get their turn between chunks. */
 const CHUNK_WORDS = 16 * 1024
 
 export interface MaskedFile {
@@ -42,7 +42,7 @@ interface PartOfMean {
   readonly means: Float64Array<ArrayBuffer>
 }
 
-/** Turns the masked updates of a round into the one update that is their mean: all that the service ever learns. */
+/** Turns the masked updates of a round into one update, their mean, which is all that the service ever learns. */
 export const createSecureSums = (parts: { readonly database: Database; readonly store: SecureRoundsStore }) => {
   const { database, store } = parts
 
@@ -59,7 +59,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
     return { round, streams: await unmaskingStreams(round, { keys, shares, answers }) }
   }
 
-  /** Runs `write` with the opened global model and the parts of the mean change; returns the totals of the sum. */
+  /** Runs `write` with the opened global model and the mean change in parts; returns the totals of the sum. */
   const withMeans = async (
     roundId: string,
     delivered: readonly MaskedFile[],
@@ -82,9 +82,9 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
 
   return {
     /**
-     * Writes a .safetensors file with the global model plus the mean change of all that delivered; returns what they
-     * weigh, and their mean loss and accuracy. The same messages give the same bytes. Memory: one chunk, and one tensor
-     * where the global model's are not laid out plainly. Throws conflict when a share turns out to be wrong.
+     * Writes a .safetensors file with the global model plus the mean change of all delivered updates. Returns their total
+     * weight, and their mean loss and accuracy. The same messages give the same bytes. Memory: one chunk, plus one tensor if
+     * the global model's tensors are not stored contiguously. @throws conflict if a share turns out to be wrong
      */
     uncover: (
       roundId: string,
@@ -116,7 +116,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
         }
       }),
 
-    /** The same for strategies that use the mean change: writes nothing but that, unrounded, as a `StateFile` with one vector. */
+    /** The same for strategies that use the mean change: writes only that, unrounded, as a `StateFile` with one vector. */
     uncoverChange: (
       roundId: string,
       delivered: readonly MaskedFile[],
@@ -136,7 +136,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
   }
 }
 
-/** The mean change of all summed tensors, in the protocol's order. Between two parts, requests get their turn. */
+/** The mean change of all summed tensors, in the protocol's order. Requests get their turn between two parts. */
 async function* partsOf(
   sums: ReturnType<typeof sumOf>,
   file: WeightFile,
@@ -156,7 +156,7 @@ async function* partsOf(
   }
 }
 
-/** Any part of the sum of masked files, without their masks. */
+/** Reads any part of the sum of masked files and removes the masks. */
 const sumOf = (delivered: readonly MaskedFile[], streams: readonly MaskStream[]) => {
   const files = new FilePool(delivered.map(({ path }) => path))
   return {
@@ -174,7 +174,7 @@ const sumOf = (delivered: readonly MaskedFile[], streams: readonly MaskStream[])
   }
 }
 
-/** A tensor's elements by parts; those that lie scattered or compressed are read whole, once. */
+/** A tensor's elements in parts; scattered or compressed elements are read whole, once. */
 const chunksOf = (source: OpenFile, tensor: Tensor) => {
   const { dtype, byteOffset } = tensor
   if (isDirect(tensor)) {

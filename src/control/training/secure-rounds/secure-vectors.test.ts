@@ -33,7 +33,7 @@ const report = { numSamples: 1, localLoss: 0.5, localAccuracy: 0.5 }
 it.each([
   ['that its name declares', 'net.f32', {}],
   ['that the starter declares', 'net.bin', { raw_vector: true }],
-])('a secure round on a bare vector %s gives the mean of vectors that nobody sees', async (_, name, fields) => {
+])('a secure round on a raw vector %s gives the mean without revealing any vector', async (_, name, fields) => {
   const { id, members, result } = await prepared(name, { secure_aggregation: {}, ...fields })
   const updates = [floats(2, 2), floats(3, 2), floats(4, 5)]
   await Promise.all(
@@ -44,7 +44,7 @@ it.each([
   expect(second).toBeCloseTo(3, 3)
 })
 
-it('a device in a secure round does not take a text for the vector that it should have made', async () => {
+it('a device in a secure round does not submit text in place of the expected vector', async () => {
   const { id, members } = await prepared('net.f32', { secure_aggregation: {} })
   const text = new Uint8Array(Buffer.from('{"a":1}\n'.repeat(9)))
   const parts = members.map((device) =>

@@ -1,11 +1,11 @@
-// Arithmetic of integers, from operators whose kernels take 64 bits.
+// Integer arithmetic, built from operators that have 64-bit kernels.
 import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph, TfliteType } from '../tflite-graph.ts'
 import { broadcasting, castTo, SMALL_INTEGERS, unary } from './arithmetic.ts'
 
 const scalar = (graph: TfliteGraph, type: TfliteType, value: number): Tensor => graph.constant(type, [], [value])
 
-/** A function of numbers whose kernel takes these types; other integers are computed by `compute`, small ones with 32 bits. */
+/** Uses the operator for the types that its kernel supports, and `compute` for other integers; widens small ones to 32 bits. */
 const forTypes =
   (name: OperatorName, types: readonly TfliteType[], compute: (graph: TfliteGraph, x: Tensor) => Tensor) =>
   (graph: TfliteGraph, x: Tensor): Tensor => {
@@ -33,17 +33,17 @@ export const rectified = forTypes('RELU', ['f32'], (graph, x) =>
 
 export const by = (compute: (graph: TfliteGraph, x: Tensor) => Tensor) => unary((x, _node, graph) => compute(graph, x))
 
-/** 32 bits for smaller integers, whose kernels compute with quantized numbers. */
+/** Widens smaller integers to 32 bits, because their kernels expect quantized numbers. */
 export const widened = (graph: TfliteGraph, x: Tensor): Tensor =>
   SMALL_INTEGERS.has(x.type) ? castTo(graph, x, 'i32') : x
 
-/** A whole power of integers by multiplication, for the few that are used: the kernel computes with 32 bits. */
+/** An integer power by multiplication, which suffices for the small exponents in use: the kernel computes with 32 bits. */
 export const wholePower = (graph: TfliteGraph, x: Tensor, exponent: number): Tensor =>
   Array.from({ length: exponent - 1 }).reduce<Tensor>((power) => broadcasting(graph, 'MUL', [power, x]), x)
 
 /**
- * The quotient of int64, rounded toward zero. No kernel divides 64 bits: the remainder makes the dividend a multiple of the
- * divisor, and each division in float32 finds 22 bits of their quotient.
+ * The int64 quotient, rounded toward zero. No kernel divides 64-bit integers: subtracting the remainder makes the dividend a
+ * multiple of the divisor, and each float32 division finds 22 bits of their quotient.
  */
 export const wideQuotient = (graph: TfliteGraph, dividend: Tensor, divisor: Tensor): Tensor => {
   const pair = (name: OperatorName, a: Tensor, b: Tensor) => broadcasting(graph, name, [a, b])
@@ -56,7 +56,7 @@ export const wideQuotient = (graph: TfliteGraph, dividend: Tensor, divisor: Tens
     quotient = quotient === undefined ? part : pair('ADD', quotient, part)
     if (step < 2) rest = pair('SUB', rest, pair('MUL', part, divisor))
   }
-  // The floor is one less than the quotient toward zero where it is negative and there is a remainder.
+  // The floor is one less than the quotient toward zero if it is negative and there is a remainder.
   const zero = scalar(graph, 'i64', 0)
   const isInexact = broadcasting(graph, 'NOT_EQUAL', [remainder, zero], 'bool')
   const isNegative = broadcasting(graph, 'LESS', [quotient!, zero], 'bool')

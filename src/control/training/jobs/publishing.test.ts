@@ -299,7 +299,7 @@ describe('the metric of a job', () => {
     await refused({ stop_when: { patience: 1 } }, `stop_when.improvement_below is required: ${improvement}`)
     await refused(
       { stop_when: {} },
-      `stop_when is empty. It requires improvement_below, ${improvement}: the least improvement of the job's metric over ` +
+      `stop_when is empty. It requires improvement_below, ${improvement}: the smallest improvement of the job's metric over ` +
         '`patience` rounds with which the job continues; and patience, an integer from 1 to 1000',
     )
   })

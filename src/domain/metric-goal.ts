@@ -22,6 +22,8 @@ const PREPOSITIONS = new Set('at between by for in of on over per to'.split(' ')
 const NEGATIONS = new Set(['neg', 'negative', 'minus'])
 /** Prefixes that are joined to a metric's name in lower case, as in `valloss`. */
 const SPLIT = /^(?:train|training|val|valid|validation|test|eval|dev)(.+)$/
+/** Suffixes that are joined to what is measured in lower case, as in `bceloss` and `meansquarederror`. */
+const JOINED = /(?:loss|losses|error|errors|perplexity|entropy|divergence)$/
 
 /** `valLoss`, `val_loss`, `val/loss`, `VALLoss`, and `valloss` are the words `val` and `loss`. Digits separate words. */
 const wordsOf = (name: string): string[] =>
@@ -33,7 +35,7 @@ const wordsOf = (name: string): string[] =>
     .map((word) => word.toLowerCase())
     .map((word) => {
       const behind = SPLIT.exec(word)?.[1]
-      return behind !== undefined && LOWER_IS_BETTER.has(behind) ? behind : word
+      return behind !== undefined && LOWER_IS_BETTER.has(behind) ? behind : (JOINED.exec(word)?.[0] ?? word)
     })
 
 /** Determines the goal from the last known word; null if there is none. */

@@ -22,19 +22,24 @@ export interface ShownEvaluation extends Omit<Evaluation, 'metrics'> {
 
 /** How many devices reported the figures, from one organization's point of view. */
 export interface Sources {
-  /** The number of all devices; `own` is how many belong to the organization. */
+  /** The number of all devices that reported; `own` is how many belong to the organization. */
   readonly all: number
+  /** The number of devices that still exist. The others were erased, and so was the organization that they belonged to. */
+  readonly counted: number
   readonly own: number
   /** The minimum group size. */
   readonly fewest: number
 }
 
+/** How many of the devices certainly belong to others: an erased device may have been the organization's own. */
+const othersAmong = ({ all, counted, own }: Sources, devices: number): number => devices - own - (all - counted)
+
 /**
  * True if a mean over this many devices may be shown: either all are the organization's own, or at least the minimum number are
  * not. Otherwise the organization could learn the figures of a smaller group by subtracting its own.
  */
-export const mayShow = ({ all, own, fewest }: Sources, devices: number): boolean =>
-  own >= all || devices - own >= fewest
+export const mayShow = (sources: Sources, devices: number): boolean =>
+  sources.own >= sources.all || othersAmong(sources, devices) >= sources.fewest
 
 /** Omits metrics that too few other devices reported, and withholds figures that could be a single device's value. */
 export const shownSummaries = (summaries: MetricSummaries, sources: Sources): ShownSummaries => {
@@ -43,7 +48,7 @@ export const shownSummaries = (summaries: MetricSummaries, sources: Sources): Sh
   const shown = Object.entries(summaries).filter(([, { devices }]) => mayShow(sources, devices))
   return Object.fromEntries(
     shown.map(([name, summary]) => {
-      const isSafe = summary.devices - own >= SAFE_FACTOR * fewest
+      const isSafe = othersAmong(sources, summary.devices) >= SAFE_FACTOR * fewest
       const { median, worstTenth } = isSafe ? summary : { median: null, worstTenth: null }
       return [name, { ...summary, median, worstTenth, min: null, max: null }]
     }),

@@ -17,18 +17,26 @@ export interface Contribution {
   readonly lastContributionAt: Date | null
 }
 
+/** The same for other members: accuracy and loss only of rounds in which enough of the organization's devices took part. */
+export interface MemberContribution extends Contribution {
+  readonly shownAccuracy: number | null
+  readonly shownLoss: number | null
+}
+
 /** Contributions by organization; omits those that have contributed nothing. */
-export type ContributionsTo = (federationId: string) => Promise<ReadonlyMap<string, Contribution>>
+export type ContributionsTo = (federationId: string) => Promise<ReadonlyMap<string, MemberContribution>>
 
 /** A member, and what its devices contributed to the federation's completed rounds. */
 export type Member = JoinedMember & Contribution
 
-const NO_CONTRIBUTION: Contribution = {
+const NO_CONTRIBUTION: MemberContribution = {
   roundsContributed: 0,
   totalSamples: 0,
   avgAccuracy: null,
   avgLoss: null,
   lastContributionAt: null,
+  shownAccuracy: null,
+  shownLoss: null,
 }
 
 /** Manages the members of a federation: invitations, joining, and leaving. */
@@ -106,11 +114,11 @@ export const createMembersService = (parts: {
       const federation = await federations.getAsMember(caller, id)
       const found = await members.list(database.sql, federation.id, page)
       const contributed = await contributionsTo(federation.id)
-      const withContribution = (member: JoinedMember): Member => ({
-        ...NO_CONTRIBUTION,
-        ...contributed.get(member.orgId),
-        ...member,
-      })
+      const withContribution = (member: JoinedMember): Member => {
+        const { shownAccuracy, shownLoss, ...own } = contributed.get(member.orgId) ?? NO_CONTRIBUTION
+        const others = { avgAccuracy: shownAccuracy, avgLoss: shownLoss }
+        return { ...own, ...(sees(caller, member.orgId) ? {} : others), ...member }
+      }
       return { members: found.members.map(withContribution), total: found.total }
     },
   }

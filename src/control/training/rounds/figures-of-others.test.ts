@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { formOf } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
@@ -113,6 +114,55 @@ it('a member sees means over at least five devices of others, and nothing that i
   })
   // By subtracting its own five devices, beta could compute acme's figures.
   expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
+})
+
+it("another member's means come only from rounds in which at least five of its devices took part", async () => {
+  const all = await league({ acme: 1, beta: 5 })
+  await playJob(all)
+  const seenBy = async (key: string) => {
+    const { body } = await all.send(key, 'GET', `/federations/${all.federation}/members`)
+    const members = body.members as { org_id: string; avg_loss: number | null; avg_accuracy: number | null }[]
+    return members.map(({ org_id, avg_loss, avg_accuracy }) => [org_id, avg_loss, avg_accuracy])
+  }
+  expect(await seenBy(all.admin)).toEqual([
+    ['acme', 0, 0],
+    ['beta', 3, expect.closeTo(0.03, 12)],
+  ])
+  expect(await seenBy(all.keys.acme)).toEqual([
+    ['acme', 0, 0],
+    ['beta', 3, expect.closeTo(0.03, 12)],
+  ])
+  expect(await seenBy(all.keys.beta)).toEqual([
+    ['acme', null, null],
+    ['beta', 3, expect.closeTo(0.03, 12)],
+  ])
+})
+
+it('erasing own devices and removing a member reveal nothing', async () => {
+  const all = await league({ acme: 5, beta: 1 })
+  const ids = await playJob(all)
+  const nothing = { loss: null, accuracy: null }
+  expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
+  for (let index = 0; index < 4; index++) {
+    const id = `acme-${index}`
+    expect(await all.send(all.admin, 'POST', `/devices/${id}/erase`, { confirm: id })).toMatchObject({
+      status: 200,
+    })
+  }
+  expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
+})
+
+it("a member's minimum group size still counts after it was removed", async () => {
+  const all = await league({ acme: 1, beta: 6 })
+  const ids = await playJob(all)
+  await sql`insert into org_settings (org_id, updated_at, min_group_size) values ('beta', now(), 8)`.execute(
+    all.world.database!.sql,
+  )
+  const nothing = { loss: null, accuracy: null }
+  expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
+  const removed = await all.send(all.keys.acme, 'DELETE', `/federations/${all.federation}/members/beta`)
+  expect(removed.status).toBe(200)
+  expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
 })
 
 it('a member sees all figures of a round in which only its own devices took part', async () => {

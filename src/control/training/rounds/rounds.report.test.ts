@@ -7,6 +7,8 @@ import { contributionsTo } from './rounds.report.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')
 const later = new Date('2026-01-01T01:00:00Z')
+/** To other members: too few devices took part in each round. */
+const NOTHING_SHOWN = { shownAccuracy: null, shownLoss: null }
 
 it('contributions of members are what their devices delivered to completed rounds of the federation, and nothing else', async () => {
   const { sql: db } = await openTestDatabase()
@@ -48,7 +50,17 @@ it('contributions of members are what their devices delivered to completed round
 
   expect(await contributionsTo(db, id)).toEqual(
     new Map([
-      ['acme', { roundsContributed: 2, totalSamples: 100, avgAccuracy: 0.8, avgLoss: 2.9, lastContributionAt: later }],
+      [
+        'acme',
+        {
+          roundsContributed: 2,
+          totalSamples: 100,
+          avgAccuracy: 0.8,
+          avgLoss: 2.9,
+          lastContributionAt: later,
+          ...NOTHING_SHOWN,
+        },
+      ],
       [
         'beta',
         {
@@ -57,6 +69,7 @@ it('contributions of members are what their devices delivered to completed round
           avgAccuracy: 1,
           avgLoss: expect.closeTo(3.4e38, -24),
           lastContributionAt: at,
+          ...NOTHING_SHOWN,
         },
       ],
     ]),

@@ -1,11 +1,12 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
+import { MIN_GROUP_SIZE } from '../../../domain/withheld-figures.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
-import type { Contribution } from '../../federations/members.service.ts'
+import type { MemberContribution } from '../../federations/members.service.ts'
 import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 const meanOf = (metric: string) => {
@@ -147,22 +148,38 @@ interface ContributionRow {
   samples: number
   accuracy: number | null
   loss: number | null
+  shown_accuracy: number | null
+  shown_loss: number | null
   last_at: Date
 }
 
-/** What each organization's devices contributed to the federation's completed rounds. Excludes private rounds. */
-export const contributionsTo = async (db: Executor, federationId: string): Promise<Map<string, Contribution>> => {
+/** The mean of a column over the updates that meet the condition, weighted by samples. */
+const weighted = (column: string, condition: RawBuilder<unknown> = sql`true`) => sql`
+  sum(${sql.ref(column)} * num_samples) filter (where ${condition})
+    / nullif(sum(num_samples) filter (where ${sql.ref(column)} is not null and ${condition}), 0)`
+
+/**
+ * What each organization's devices contributed to the federation's completed rounds. Excludes private rounds. What is shown to
+ * other members comes from rounds in which at least the minimum number of its devices reported it (docs/decisions/0164).
+ */
+export const contributionsTo = async (db: Executor, federationId: string): Promise<Map<string, MemberContribution>> => {
   const { rows } = await sql<ContributionRow>`
-    select d.org_id, count(distinct u.round_id) as rounds, least(sum(u.num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
-      sum(u.local_accuracy * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_accuracy is not null), 0)
-        as accuracy,
-      sum(u.local_loss * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_loss is not null), 0) as loss,
-      max(u.created_at) as last_at
-    from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
-    where r.federation_id = ${federationId} and r.status = 'completed' and d.org_id is not null
-      -- Of private rounds before version 1.1 this has been shown.
-      and coalesce(r.privacy->>'sampling', '') = ''
-    group by d.org_id`.execute(db)
+    with delivered as (
+      select d.org_id, u.round_id, u.num_samples, u.local_accuracy, u.local_loss, u.created_at,
+        count(u.local_accuracy) over same as accuracies, count(u.local_loss) over same as losses,
+        greatest(${MIN_GROUP_SIZE}, coalesce(s.min_group_size, 0)) as fewest
+      from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
+      left join org_settings s on s.org_id = d.org_id
+      where r.federation_id = ${federationId} and r.status = 'completed' and d.org_id is not null
+        -- Private rounds before version 1.1 were included.
+        and coalesce(r.privacy->>'sampling', '') = ''
+      window same as (partition by d.org_id, u.round_id)
+    )
+    select org_id, count(distinct round_id) as rounds, least(sum(num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
+      ${weighted('local_accuracy')} as accuracy, ${weighted('local_loss')} as loss,
+      ${weighted('local_accuracy', sql`accuracies >= fewest`)} as shown_accuracy,
+      ${weighted('local_loss', sql`losses >= fewest`)} as shown_loss, max(created_at) as last_at
+    from delivered group by org_id`.execute(db)
   return new Map(
     rows.map((row) => [
       row.org_id,
@@ -171,6 +188,8 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
         totalSamples: row.samples,
         avgAccuracy: row.accuracy,
         avgLoss: row.loss,
+        shownAccuracy: row.shown_accuracy,
+        shownLoss: row.shown_loss,
         lastContributionAt: row.last_at,
       },
     ]),

@@ -31,18 +31,29 @@ export const createShownRounds = (parts: {
 }) => {
   const { database, store, figureSources, federations, settings } = parts
 
-  /** The minimum group size of a federation: the highest of the default and its members' settings. */
-  const fewestIn = async (db: Executor, federationId: string): Promise<number> => {
-    let fewest = MIN_GROUP_SIZE
-    for (const orgId of await federations.activeOrgs(db, federationId)) {
-      fewest = Math.max(fewest, (await settings.of(orgId, db)).minGroupSize ?? 0)
-    }
-    return fewest
-  }
-
-  const fewestBy = async (rounds: readonly StoredRound[]): Promise<ReadonlyMap<string, number>> => {
-    const ids = new Set(rounds.flatMap(({ federationId }) => federationId ?? []))
-    return new Map(await Promise.all([...ids].map(async (id) => [id, await fewestIn(database.sql, id)] as const)))
+  /**
+   * The minimum group size by round: the highest of the default and the settings of the federation's members and of the
+   * organizations whose devices reported, which may have left.
+   */
+  const fewestBy = async (
+    db: Executor,
+    rounds: readonly StoredRound[],
+    sources: readonly FigureSource[],
+  ): Promise<ReadonlyMap<string, number>> => {
+    const membersOf = new Map<string, readonly string[]>()
+    for (const id of new Set(rounds.flatMap(({ federationId }) => federationId ?? [])))
+      membersOf.set(id, await federations.activeOrgs(db, id))
+    const reporting = sources.flatMap(({ orgId }) => orgId ?? [])
+    const minimum = new Map<string, number>()
+    for (const orgId of new Set([...[...membersOf.values()].flat(), ...reporting]))
+      minimum.set(orgId, (await settings.of(orgId, db)).minGroupSize ?? 0)
+    return new Map(
+      rounds.map(({ id, federationId }) => {
+        const concerned = sources.flatMap(({ roundId, orgId }) => (roundId === id && orgId !== null ? [orgId] : []))
+        const all = [...(membersOf.get(federationId ?? '') ?? []), ...concerned]
+        return [id, Math.max(MIN_GROUP_SIZE, ...all.map((orgId) => minimum.get(orgId) ?? 0))]
+      }),
+    )
   }
 
   return {
@@ -54,14 +65,14 @@ export const createShownRounds = (parts: {
         database.sql,
         mixed.map(({ id }) => id),
       )
-      const fewest = await fewestBy(mixed)
+      const fewest = await fewestBy(database.sql, mixed, sources)
       return rounds.map((round) => {
         if (round.federationId === null) return round
         const of = sourcesIn(
           sources.filter(({ roundId }) => roundId === round.id),
           caller.orgId,
         )
-        return withhold(round, (kind) => ({ ...of(kind), fewest: fewest.get(round.federationId!)! }))
+        return withhold(round, (kind) => ({ ...of(kind), fewest: fewest.get(round.id)! }))
       })
     },
 
@@ -81,16 +92,15 @@ export const createShownRounds = (parts: {
      * that a member must not see.
      */
     async catalogued(db: Executor, round: StoredRound): Promise<ShownRound> {
-      const { federationId } = round
-      if (federationId === null) return round
+      if (round.federationId === null) return round
       const sources = await figureSources.of(db, [round.id])
-      const fewest = await fewestIn(db, federationId)
+      const fewest = (await fewestBy(db, [round], sources)).get(round.id)!
       return withhold(round, (kind) => {
         const ofKind = sources.filter((source) => source.kind === kind)
         // If only the organization that started the round took part, it sees all of its own figures.
         const isAlone = ofKind.every(({ orgId }) => orgId === round.orgId)
         const largest = Math.max(0, ...ofKind.map(({ devices }) => devices))
-        return { all: total(ofKind), own: isAlone ? total(ofKind) : largest, fewest }
+        return { counted: total(ofKind), own: isAlone ? total(ofKind) : largest, fewest }
       })
     },
   }
@@ -100,30 +110,32 @@ const total = (sources: readonly FigureSource[]): number => sources.reduce((sum,
 
 const sourcesIn =
   (sources: readonly FigureSource[], orgId: string | null) =>
-  (kind: FigureKind): Omit<Sources, 'fewest'> => {
+  (kind: FigureKind): Omit<Sources, 'all' | 'fewest'> => {
     const ofKind = sources.filter((source) => source.kind === kind)
-    return { all: total(ofKind), own: total(ofKind.filter((source) => source.orgId === orgId)) }
+    return { counted: total(ofKind), own: total(ofKind.filter((source) => source.orgId === orgId)) }
   }
 
-const withhold = (round: StoredRound, sourcesOf: (kind: FigureKind) => Sources): ShownRound => {
+const withhold = (round: StoredRound, sourcesOf: (kind: FigureKind) => Omit<Sources, 'all'>): ShownRound => {
   const { metrics, evaluation, globalEvaluation, completedDevices } = round
-  const trained = sourcesOf('trained')
-  // Counts devices whose records were erased as devices of others.
-  const all = Math.max(trained.all, completedDevices)
+  const trained = reportedBy(sourcesOf('trained'), completedDevices)
   const mean = (name: 'loss' | 'accuracy') =>
-    mayShow({ ...trained, all }, metrics?.[name]?.devices ?? completedDevices) ? round[name] : null
+    mayShow(trained, metrics?.[name]?.devices ?? completedDevices) ? round[name] : null
   return {
     ...round,
     loss: mean('loss'),
     accuracy: mean('accuracy'),
-    metrics: metrics && nothingAsNull(shownSummaries(metrics, { ...trained, all })),
-    evaluation: evaluation && shownEvaluation(evaluation, atLeast(sourcesOf('made'), evaluation.devices)),
+    metrics: metrics && nothingAsNull(shownSummaries(metrics, trained)),
+    evaluation: evaluation && shownEvaluation(evaluation, reportedBy(sourcesOf('made'), evaluation.devices)),
     globalEvaluation:
-      globalEvaluation && shownEvaluation(globalEvaluation, atLeast(sourcesOf('received'), globalEvaluation.devices)),
+      globalEvaluation &&
+      shownEvaluation(globalEvaluation, reportedBy(sourcesOf('received'), globalEvaluation.devices)),
   }
 }
 
-const atLeast = (sources: Sources, devices: number): Sources => ({ ...sources, all: Math.max(sources.all, devices) })
+const reportedBy = (sources: Omit<Sources, 'all'>, devices: number): Sources => ({
+  ...sources,
+  all: Math.max(sources.counted, devices),
+})
 
 const nothingAsNull = (summaries: ShownSummaries): ShownSummaries | null =>
   Object.keys(summaries).length === 0 ? null : summaries

@@ -7,7 +7,7 @@ import { COREML_COMPUTED } from './to-coreml/coreml-to-onnx.ts'
 export type Validation =
   | {
       readonly state: 'equal' | 'different'
-      /** Over all output elements of all samples: absolute differences, or relative ones if the source's value is above 1. */
+      /** Over all output elements of all samples: absolute, or relative to the source's values if they are above 1. */
       readonly largest: number
       readonly mean: number
       readonly tolerance: number

@@ -16,6 +16,7 @@ import {
 import { explain } from '../explain.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { writeResult, writeResults } from '../result-files.ts'
+import { compare } from './validate.ts'
 
 const linear = (operator = 'MatMul'): Uint8Array => {
   const graph = graphBuilder('linear')
@@ -226,6 +227,8 @@ it.skipIf(tfliteEngines === null)(
       [join(folder, 'svr-far.pkl'), 32, 1e-4],
       [join(folder, 'quantile-normal-far.pkl'), 32, 1e-4],
       [join(folder, 'forest-regressor.pkl'), 32, 1e-4],
+      [join(folder, 'kmeans-unscaled.joblib'), 32, 1e-4],
+      [join(folder, 'pca-unscaled.joblib'), 32, 1e-4],
       ['linear.onnx', 3, 1e-2],
     ] as const) {
       const ran = await run([source, '-f', 'tflite', '--json'], dirname(tfliteEngines!))
@@ -235,6 +238,52 @@ it.skipIf(tfliteEngines === null)(
     }
   },
 )
+
+/** Samples of one output with a row each. */
+const samplesOf = (rows: readonly (readonly number[])[], type = 'float32') =>
+  rows.map((row) => ({
+    y: {
+      type,
+      dims: [1, row.length],
+      data: type === 'int64' ? BigInt64Array.from(row, BigInt) : Float32Array.from(row),
+    },
+  }))
+
+it.each<[string, 'equal' | 'different', number[][], number[][], string?]>([
+  ['rounding near 0 of large numbers', 'equal', [[150_000], [90_000], [12]], [[150_000], [90_000], [12.5]]],
+  [
+    'rounding in a small column next to a large one',
+    'equal',
+    [
+      [5e4, 2],
+      [-6e4, 1],
+    ],
+    [
+      [5e4, 2.01],
+      [-6e4, 1],
+    ],
+  ],
+  [
+    'an error of a column next to a much larger one',
+    'different',
+    [
+      [5e4, 2],
+      [-6e4, 1],
+    ],
+    [
+      [5e4, 2.5],
+      [-6e4, 1],
+    ],
+  ],
+  ['an error of numbers from 0 to 1', 'different', [[0.2], [0.9]], [[0.2], [3.43]]],
+  ['a small error of numbers from 0 to 1', 'different', [[0.2], [0.9]], [[0.2], [0.901]]],
+  ['an error next to a stand-in for infinity', 'different', [[0.2], [0.9], [-3.4e38]], [[0.2], [0.8], [-3.4e38]]],
+  ['an error next to infinity', 'different', [[0.2], [Number.POSITIVE_INFINITY]], [[0.3], [Number.POSITIVE_INFINITY]]],
+  ['a number that is not one', 'different', [[1e6], [1e6]], [[1e6], [Number.NaN]]],
+  ['a wrong label', 'different', [[9], [8], [9]], [[9], [9], [9]], 'int64'],
+])('validation of %s: %s', (_, state, expected, found, type) => {
+  expect(compare(samplesOf(expected, type), samplesOf(found, type), 1e-4)).toMatchObject({ state })
+})
 
 it('pushes the model as the next version, with the same formats', async () => {
   const world = await startWorld()

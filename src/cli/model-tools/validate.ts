@@ -33,7 +33,35 @@ const SAMPLES = 3
 /** The number of one-row samples if the source describes its training data. */
 const TYPICAL_SAMPLES = 32
 
-const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): readonly number[] => {
+/** Sums of float32 numbers differ by up to this share of the largest column, in all columns computed from the same inputs. */
+const SHARED = 0.01
+
+const medianOf = (values: readonly number[]): number =>
+  Float64Array.from(values).sort()[Math.floor(values.length / 2)] ?? 0
+
+/**
+ * The magnitude of each column of an output, by its last axis: the median over all samples, but at least a share of the largest
+ * column's. Unlike a maximum, it does not rise with one extreme value. Integers, such as labels, have none.
+ */
+const magnitudesOf = (tensors: readonly GraphTensor[]): Float64Array => {
+  const width = tensors[0]?.dims.at(-1) || 1
+  const columns = Array.from({ length: width }, (): number[] => [])
+  for (const tensor of tensors) {
+    if (!tensor.type.includes('float')) continue
+    for (const [at, value] of numbersOf(tensor).entries())
+      if (Number.isFinite(value)) columns[at % width]!.push(Math.abs(value))
+  }
+  const medians = columns.map(medianOf)
+  const least = medians.reduce((most, median) => Math.max(most, median), 0) * SHARED
+  return Float64Array.from(medians, (median) => Math.max(median, least))
+}
+
+/** Absolute differences for values up to 1; otherwise relative to the value or to the magnitude of its column, whichever is larger. */
+const differencesOf = (
+  one: GraphTensor,
+  other: GraphTensor | undefined,
+  magnitudes: Float64Array,
+): readonly number[] => {
   if (other === undefined || one.data.length !== other.data.length) return [Number.POSITIVE_INFINITY]
   // The converted model returns class indices instead of names; a note of the conversion says so.
   if (one.type === 'string' && other.type !== 'string') return []
@@ -43,7 +71,8 @@ const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): readon
   return Array.from<unknown, number>(values as ArrayLike<unknown>, (value, at) => {
     const counterpart = counterparts![at]
     if (value === counterpart || (Number.isNaN(Number(value)) && Number.isNaN(Number(counterpart)))) return 0
-    const difference = Math.abs(Number(value) - Number(counterpart)) / Math.max(1, Math.abs(Number(value)))
+    const scale = Math.max(1, Math.abs(Number(value)), magnitudes[at % magnitudes.length]!)
+    const difference = Math.abs(Number(value) - Number(counterpart)) / scale
     return Number.isNaN(difference) ? Number.POSITIVE_INFINITY : difference
   })
 }
@@ -52,26 +81,42 @@ const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): readon
  * Pairs the source's outputs with the result's: by name, the rest by position, because a converted model may rename outputs.
  * Skips text labels that the result leaves out.
  */
-const paired = (expected: GraphTensors, found: GraphTensors): [GraphTensor, GraphTensor | undefined][] => {
+const paired = (expected: GraphTensors, found: GraphTensors): [string, GraphTensor, GraphTensor | undefined][] => {
   const named = Object.entries(expected).filter(([name]) => Object.hasOwn(found, name))
   const others = Object.entries(found).filter(([name]) => !Object.hasOwn(expected, name))
   const unnamed = Object.entries(expected).filter(([name]) => !Object.hasOwn(found, name))
   const isLeftOut = unnamed.length > others.length
   const rest = unnamed.filter(([, { type }]) => !(isLeftOut && type === 'string'))
   return [
-    ...named.map(([name, tensor]): [GraphTensor, GraphTensor] => [tensor, found[name]!]),
-    ...rest.map(([, tensor], place): [GraphTensor, GraphTensor | undefined] => [tensor, others[place]?.[1]]),
+    ...named.map(([name, tensor]): [string, GraphTensor, GraphTensor] => [name, tensor, found[name]!]),
+    ...rest.map(([name, tensor], place): [string, GraphTensor, GraphTensor | undefined] => [
+      name,
+      tensor,
+      others[place]?.[1],
+    ]),
   ]
 }
 
-const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors[], tolerance: number) => {
+/** The largest and the mean difference over all samples, and whether they are within the tolerance. */
+export const compare = (
+  expected: readonly GraphTensors[],
+  found: readonly GraphTensors[],
+  tolerance: number,
+): Extract<Validation, { state: 'equal' | 'different' }> => {
+  const magnitudes = new Map(
+    Object.keys(expected[0] ?? {}).map((name) => [
+      name,
+      magnitudesOf(expected.flatMap((outputs) => outputs[name] ?? [])),
+    ]),
+  )
   const differences = expected.flatMap((outputs, sample) =>
-    paired(outputs, found[sample] ?? {}).flatMap(([tensor, other]) => differencesOf(tensor, other)),
+    paired(outputs, found[sample] ?? {}).flatMap(([name, tensor, other]) =>
+      differencesOf(tensor, other, magnitudes.get(name)!),
+    ),
   )
   const largest = differences.reduce((most, difference) => Math.max(most, difference), 0)
   const mean = differences.reduce((sum, difference) => sum + difference, 0) / Math.max(1, differences.length)
-  const state = largest <= tolerance ? ('equal' as const) : ('different' as const)
-  return { state, largest, mean, tolerance, samples: expected.length }
+  return { state: largest <= tolerance ? 'equal' : 'different', largest, mean, tolerance, samples: expected.length }
 }
 
 interface Target {

@@ -4,8 +4,13 @@ import { type Estimator, labelCount } from './estimator.ts'
 import { byProbability, type ClassesResult, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** Up to this many coordinates of points, differences are computed individually for each row. */
-const MAX_EXACT = 50_000
+/**
+ * Up to this many coordinates of points, differences are computed individually, [batch, points, columns]: for few coordinates;
+ * if rounding matters; if ties do. More would take much time and memory per batch.
+ */
+const MAX_FEW = 2000
+const MAX_ROUNDED = 20_000
+const MAX_TIES = 50_000
 
 const squaredLength = (rows: number, columns: number, data: ArrayLike<number>): Float64Array => {
   const sums = new Float64Array(rows)
@@ -39,8 +44,9 @@ const differences = (
   columns: number,
   points: number,
   data: ArrayLike<number>,
+  onlyFar = true,
 ): string => {
-  const center = centerOf(points, columns, data, true)
+  const center = centerOf(points, columns, data, onlyFar)
   const isMoved = center.some((value) => value !== 0)
   const input = isMoved ? graph.subtract(x, graph.vector(center, 'center')) : x
   const row = graph.node('Unsqueeze', [input, graph.integers([1])])
@@ -48,15 +54,30 @@ const differences = (
 }
 
 interface DistanceOptions {
-  /** Up to this many coordinates of points, differences are computed individually, as many numbers per row. */
-  readonly exact?: number
+  /** True if points at the same distance must stay so; they are in any order if distances are rounded. */
+  readonly ties?: boolean
+  /** How much a distance changes the result, which should be right to about 1e-4. */
+  readonly weight?: number
   /** The divisors of differences in each column. */
   readonly scales?: readonly number[]
 }
 
 /**
- * Squared Euclidean distances to constant points, [batch, points], from differences for few points; otherwise
- * |x|² - 2x·p + |p|² around the points' mean, never below 0.
+ * In float32, rounding |x|² - 2x·p + |p|² changes it by about 2^-22 of the largest |p|² (relative to the points' mean). If that
+ * changes the result by more than half of the 1e-4 to which results are validated, differences are computed individually.
+ */
+const MAX_ERROR = 5e-5
+const ROUNDING = 2 ** -22
+
+const isIndividual = (coordinates: number, lengths: Float64Array, { ties, weight = 0 }: DistanceOptions): boolean => {
+  if (ties) return coordinates <= MAX_TIES
+  const error = weight * ROUNDING * lengths.reduce((most, length) => Math.max(most, length), 0)
+  return coordinates <= (error > MAX_ERROR ? MAX_ROUNDED : MAX_FEW)
+}
+
+/**
+ * Squared Euclidean distances to constant points, [batch, points]: |x|² - 2x·p + |p|² around the points' mean, never below 0;
+ * the sums of squared differences if the points are few or need it.
  */
 export const squaredDistances = (
   graph: TableGraph,
@@ -64,20 +85,22 @@ export const squaredDistances = (
   columns: number,
   points: number,
   data: ArrayLike<number>,
-  { exact = MAX_EXACT, scales }: DistanceOptions = {},
+  options: DistanceOptions = {},
 ): string => {
+  const { scales } = options
   const scaled = (value: string) => (scales === undefined ? value : graph.divide(value, graph.vector(scales, 'scales')))
-  if (points * columns <= exact) {
-    const apart = scaled(differences(graph, x, columns, points, data))
-    return graph.sum(graph.multiply(apart, apart), 2, false)
-  }
   const center = centerOf(points, columns, data, false)
   const moved = movedBy(center, data).map((value, at) => value / (scales?.[at % columns] ?? 1))
+  const lengths = squaredLength(points, columns, moved)
+  if (isIndividual(points * columns, lengths, options)) {
+    const apart = scaled(differences(graph, x, columns, points, data, options.ties === true))
+    return graph.sum(graph.multiply(apart, apart), 2, false)
+  }
   const input = scaled(graph.subtract(x, graph.vector(center, 'center')))
   const own = graph.sum(graph.multiply(input, input), 1)
   const doubled = moved.map((value) => -2 * value)
   const mixed = graph.timesTransposed(input, points, columns, doubled)
-  const sum = graph.add(graph.add(mixed, graph.vector(squaredLength(points, columns, moved))), own)
+  const sum = graph.add(graph.add(mixed, graph.vector(lengths)), own)
   return graph.node('Max', [sum, graph.scalar(0)])
 }
 
@@ -91,8 +114,7 @@ const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { dista
   const metric = estimator.text('effective_metric_')
   const name = graph.as(x, 'f64')
   if (metric === 'euclidean' || metric === 'sqeuclidean') {
-    // Computed exactly if that is cheap, so that ties are the same as in scikit-learn.
-    const squared = squaredDistances(graph, name, x.columns, points, data)
+    const squared = squaredDistances(graph, name, x.columns, points, data, { ties: true })
     return { distances: metric === 'euclidean' ? graph.node('Sqrt', [squared]) : squared, points }
   }
   const apart = () => graph.node('Abs', [differences(graph, name, x.columns, points, data)])

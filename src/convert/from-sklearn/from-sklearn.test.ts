@@ -92,33 +92,58 @@ it.skipIf(testEngines === null).each(far)('$path predicts it in float32 too', as
   if (wanted.label !== undefined) expect(differenceOf(of('label'), wanted.label.map(Number))).toBe(0)
 })
 
+/** A model with squared distances of 2 rows to the points. */
+const distancesModel = (
+  columns: number,
+  points: ArrayLike<number>,
+  options: Parameters<typeof squaredDistances>[5],
+) => {
+  const builder = graphBuilder('distances')
+  const graph = new TableGraph(builder)
+  const count = points.length / columns
+  const x = graph.cast(builder.input('x', 'f32', [2, columns]), 'f64')
+  const distances = squaredDistances(graph, x, columns, count, points, options)
+  builder.output('y', graph.cast(distances, 'f32'), 'f32', [2, count])
+  return builder.build()
+}
+
 it.skipIf(testEngines === null)(
   'distances to many points far from the origin keep their digits in float32',
   async () => {
-    const points = [4.485e6, 4.485e6 + 30, 4.485e6 - 25.5, 48.85, 48.86, 48.8]
-    const builder = graphBuilder('distances')
-    const graph = new TableGraph(builder)
-    const x = graph.cast(builder.input('x', 'f32', [2, 2]), 'f64')
-    const distances = squaredDistances(
-      graph,
-      x,
-      2,
-      3,
-      [0, 3, 1, 4, 2, 5].map((at) => points[at]!),
-      { exact: 0 },
-    )
-    builder.output('y', graph.cast(distances, 'f32'), 'f32', [2, 3])
-    const data = Float32Array.from([4.485e6 + 1, 48.85, 4.485e6 + 30, 48.9])
+    const points = Array.from({ length: 1200 }, (_, at) => [4.485e6 + (at % 41) / 4, 48.85 + (at % 37) / 400]).flat()
+    const model = distancesModel(2, points, {})
+    expect(model.graph.nodes.some(({ type }) => type === 'MatMul')).toBe(true)
+    const data = Float32Array.from([4.485e6 + 1, 48.85, 4.485e6 + 8, 48.9])
     const sample = { x: { type: 'float32', dims: [2, 2], data } }
-    const { bytes } = onnxToTflite(builder.build())
+    const { bytes } = onnxToTflite(model)
     const ran = await runGraph(bytes, [sample], { format: 'tflite', engines: testEngines! })
     if ('notRun' in ran) throw new Error(ran.notRun)
     const wanted = [0, 1].flatMap((row) =>
-      [0, 1, 2].map((at) => (data[row * 2]! - points[at]!) ** 2 + (data[row * 2 + 1]! - points[at + 3]!) ** 2),
+      Array.from(
+        { length: 1200 },
+        (_, at) => (data[row * 2]! - points[at * 2]!) ** 2 + (data[row * 2 + 1]! - points[at * 2 + 1]!) ** 2,
+      ),
     )
     expect(differenceOf(ran.outputs[0]!.y!.data as Float32Array, wanted)).toBeLessThan(1e-4)
   },
 )
+
+it.each([
+  ['of clusters of images', 60, 784, {}, false],
+  ['of few points', 100, 20, {}, true],
+  ['of more points', 101, 20, {}, false],
+  ['with ties', 60, 784, { ties: true }, true],
+  ['with ties of very many points', 70, 784, { ties: true }, false],
+  ['in a smooth kernel', 1000, 20, { weight: 0.05 }, false],
+  ['in a steep kernel', 1000, 20, { weight: 500 }, true],
+  ['in a steep kernel with very many vectors', 1001, 20, { weight: 500 }, false],
+])('distances %s: %i x %i, case %#', (_, points, columns, options, isIndividual) => {
+  const data = Array.from({ length: points * columns }, (__, at) => (at * 7919) % 11)
+  const types = distancesModel(columns, data, options).graph.nodes.map(({ type }) => type)
+  // A matrix product needs no numbers for each coordinate of each point and row.
+  expect(types.includes('MatMul')).toBe(!isIndividual)
+  expect(types.includes('Unsqueeze')).toBe(isIndividual)
+})
 
 it.skipIf(testEngines === null)('no rows have no neighbors', async () => {
   const { model } = convert(fixture('1.9/neighbors.pkl'))
@@ -140,6 +165,15 @@ it('rows like the training data come with a model that keeps its statistics', ()
   expect(years!.every((value) => value > 1900 && value < 2120)).toBe(true)
   expect(Object.keys(rowsOf('1.9/columns-mixed.joblib')!)).toEqual(['X0', 'X1', 'X2'])
   expect(rowsOf('1.9/linear.pkl')).toBeUndefined()
+})
+
+it('rows for distances to clusters are near their centers, not at them', () => {
+  const { model, typicalRows } = convert(fixture('1.9/kmeans-unscaled.joblib'))
+  const { scores } = evaluate(model, { X: tableOf(typicalRows!.X!.map((row) => [...row])) })
+  const distances = scores!.data as number[]
+  expect(distances).toHaveLength(32 * 6)
+  expect(Math.min(...distances)).toBeGreaterThan(100)
+  expect(Math.min(...distances)).toBeLessThan(2000)
 })
 
 it('labels are integers or strings, probabilities a tensor', () => {

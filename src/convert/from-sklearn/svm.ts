@@ -6,14 +6,12 @@ import { type Estimator, labelCount } from './estimator.ts'
 import { byScores, type Converter, classesOf, indexOf, valuesResult } from './result.ts'
 import { type Table, TableGraph } from './table.ts'
 
-/** Up to this many coordinates of vectors, differences are computed individually; more would take much memory per batch. */
-const MAX_DIFFERENCES = 20_000
-
 /** The kernel values of rows and support vectors, [batch, vectors]. Source: libsvm, Kernel::k_function. */
 const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; vectors: number } => {
   const { rows: vectors, data } = estimator.matrix('support_vectors_', x.columns)
   const input = graph.as(x, 'f64')
-  const gamma = graph.scalar(estimator.number('_gamma'))
+  const factor = estimator.number('_gamma')
+  const gamma = graph.scalar(factor)
   const product = () => graph.timesTransposed(input, vectors, x.columns, data)
   const affine = () => graph.add(graph.multiply(product(), gamma), graph.scalar(estimator.number('coef0')))
   switch (estimator.text('kernel')) {
@@ -24,7 +22,10 @@ const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
     case 'sigmoid':
       return { name: graph.node('Tanh', [affine()]), vectors }
     case 'rbf': {
-      const squared = squaredDistances(graph, input, x.columns, vectors, data, { exact: MAX_DIFFERENCES })
+      // The error of a weighted sum of exponentials, for independent errors of the distances.
+      const coefficients = Array.from(estimator.numbers('_dual_coef_').data)
+      const weight = factor * Math.max(1, Math.sqrt(coefficients.reduce((sum, value) => sum + value ** 2, 0)))
+      const squared = squaredDistances(graph, input, x.columns, vectors, data, { weight })
       return { name: graph.node('Exp', [graph.node('Neg', [graph.multiply(squared, gamma)])]), vectors }
     }
     default:

@@ -28,6 +28,9 @@ const SPREADS = [
 /** Of every four rows, two are close to a point, one is a spread away, and one is farther. Every eighth may be a point. */
 const DISTANCES = [0.1, 0.3, 1, 3]
 
+/** The least distance of rows from points whose distance is an output, as a share of a step. */
+const APART = 0.5
+
 const distanceOf = (row: number, isExact: boolean): number =>
   isExact && row % 8 === 0 ? 0 : DISTANCES[row % DISTANCES.length]!
 
@@ -37,14 +40,20 @@ const aroundPoints = (estimator: Estimator, name: string, columns: number, rando
   for (let at = 0; at < rows * columns; at++) means[at % columns]! += data[at]! / rows
   for (let at = 0; at < rows * columns; at++) spreads[at % columns]! += (data[at]! - means[at % columns]!) ** 2 / rows
   // Rows equal to training points may have several nearest neighbors at the same distance, in a different order. Support
-  // vectors of OneClassSVM lie where its label changes.
-  const isExact = name !== '_fit_X' && estimator.type !== 'OneClassSVM'
+  // vectors of OneClassSVM lie where its label changes. Distances to clusters are outputs, which in float32 are not precise
+  // at centers: their rows are apart in each column.
+  const isApart = name === 'cluster_centers_'
+  const isExact = name !== '_fit_X' && !isApart && estimator.type !== 'OneClassSVM'
+  const step = (): number => {
+    const value = random.normal()
+    return isApart ? value + Math.sign(value) * APART : value
+  }
   return (row) => {
     const point = row === 0 ? rows - 1 : Math.floor(random.uniform() * rows)
     const distance = distanceOf(row, isExact)
     return Array.from(spreads, (spread, at) => {
       const width = Math.sqrt(spread) || Math.abs(means[at]!) / 20 || 1
-      return data[point * columns + at]! + distance * width * random.normal()
+      return data[point * columns + at]! + distance * width * step()
     })
   }
 }

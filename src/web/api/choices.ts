@@ -1,13 +1,15 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type components, unwrap } from '../../client/client.ts'
-import { api } from './client.ts'
+import { MODEL_CHOICES } from '../live/changes.ts'
+import { plural } from '../text/format.ts'
+import { api, queries, refetchEvery } from './client.ts'
 import { useSession } from './session.ts'
 import { type AnswerOf, read, useApi } from './use-api.ts'
 
 const MODELS_PER_PAGE = 100
 const MAX_MODELS = 1000
-const NO_MODELS = { models: [], note: null } as const
-const CUT_NOTE = 'Only the newest 1,000 models are listed. For an older one, use svc.'
+/** Loading the models takes several requests. Events of models arrive sooner. */
+const MODELS_FRESH_MS = 60_000
 
 /** The groups of this organization. A key without an organization sees those of `default`. */
 const useGroups = (enabled = true) => {
@@ -34,21 +36,70 @@ export const useDeviceCount = (groupIds: readonly string[]): number | null => {
   return found === undefined ? null : found.reduce((sum, { device_count }) => sum + device_count, 0)
 }
 
-/** The named models to choose from, without those made by single rounds, and a note if some are missing. */
-export const useNamedModels = () =>
-  useQuery({
-    queryKey: ['/api/v1/models', 'named'],
-    queryFn: async ({ signal }) => {
-      const models: AnswerOf<'/api/v1/models'>['models'][number][] = []
-      for (;;) {
-        const query = { limit: MODELS_PER_PAGE, offset: models.length, round_models: false }
-        const page = await read('/api/v1/models', { query }, signal)
-        models.push(...page.models)
-        const isComplete = page.models.length < MODELS_PER_PAGE || models.length >= MAX_MODELS
-        if (isComplete) return { models, note: page.total > models.length ? CUT_NOTE : null }
-      }
-    },
-  }).data ?? NO_MODELS
+type NamedModel = AnswerOf<'/api/v1/models'>['models'][number]
+
+interface Models {
+  readonly models: readonly NamedModel[]
+  readonly total: number
+  /** A page could not be loaded. */
+  readonly isPartial: boolean
+}
+
+const MODELS_KEY = [MODEL_CHOICES]
+
+/** Loads the models page by page. If a later page fails, returns those before it, unless more of them are already in view. */
+const loadModels = async (signal: AbortSignal): Promise<Models> => {
+  // By id: a model that is added meanwhile moves another one to the next page.
+  const models = new Map<string, NamedModel>()
+  const result = (total: number, isPartial: boolean) => ({ models: [...models.values()], total, isPartial })
+  for (let offset = 0, total = 0; ; offset += MODELS_PER_PAGE) {
+    const query = { limit: MODELS_PER_PAGE, offset, round_models: false }
+    try {
+      const page = await read('/api/v1/models', { query }, signal)
+      for (const model of page.models) models.set(model.id, model)
+      total = page.total
+      const isLast = page.models.length < MODELS_PER_PAGE || offset + MODELS_PER_PAGE >= MAX_MODELS
+      if (isLast) return result(total, false)
+    } catch (error) {
+      const inView = queries.getQueryData<Models>(MODELS_KEY)?.models.length ?? 0
+      if (signal.aborted || models.size <= inView) throw error
+      return result(total, true)
+    }
+  }
+}
+
+const noteOn = ({ models, total, isPartial }: Models): string | null =>
+  isPartial || total > MAX_MODELS
+    ? `Only the newest ${plural(models.length, 'model')} are listed. For an older one, use svc.`
+    : null
+
+/** The named models to choose from, without those made by single rounds. */
+export interface ModelChoices {
+  readonly models: readonly NamedModel[]
+  /** Says that some are missing. */
+  readonly note: string | null
+  /** None could be loaded, for this reason. */
+  readonly error: Error | null
+  readonly refetch: () => unknown
+  readonly isLoaded: boolean
+}
+
+export const useNamedModels = (): ModelChoices => {
+  const { data, error, refetch } = useQuery({
+    queryKey: MODELS_KEY,
+    queryFn: ({ signal }) => loadModels(signal),
+    staleTime: MODELS_FRESH_MS,
+    // The rest of a list that could not be loaded completely.
+    refetchInterval: (query) => refetchEvery(query.state.data?.isPartial ? MODELS_FRESH_MS : false)(query),
+  })
+  return {
+    models: data?.models ?? [],
+    note: data === undefined ? null : noteOn(data),
+    error: data === undefined ? error : null,
+    refetch,
+    isLoaded: data !== undefined,
+  }
+}
 
 /** Previews a rollout as computed by the service. */
 export const useDryRun = (modelId: string, body: components['schemas']['NewRollout'], enabled = true) =>

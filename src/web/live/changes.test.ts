@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isAffected, parseChange } from './changes.ts'
+import { isAffected, MODEL_CHOICES, parseChange } from './changes.ts'
 
 const change = (kind: string) => ({ type: 'x', subject: { kind, id: '1' } })
 
@@ -10,6 +10,8 @@ it('a change affects the data that shows it, an unknown change affects all, and 
   expect(isAffected('/api/v1/experiments', [change('something new')])).toBe(true)
   expect(isAffected('/api/v1/session', [change('something new')])).toBe(false)
   expect(isAffected('/api/v1/status', [])).toBe(false)
+  const kinds = ['model', 'round', 'rollout', 'deployment', 'experiment', 'policy', 'something new']
+  expect(kinds.filter((kind) => isAffected(MODEL_CHOICES, [change(kind)]))).toEqual(['model'])
 })
 
 it('ignores invalid changes', () => {

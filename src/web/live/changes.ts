@@ -4,13 +4,16 @@ export interface Change {
   readonly subject: { readonly kind: string; readonly id: string }
 }
 
+/** Beginning of the key of the models to choose from. Not a path: loading them takes several requests. */
+export const MODEL_CHOICES = 'model-choices'
+
 /** By topic of the stream: prefixes of paths with data that a change may affect. */
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   round: ['/api/v1/training', '/api/v1/models', '/api/v1/federations'],
   job: ['/api/v1/training'],
   device: ['/api/v1/devices', '/api/v1/fleet'],
   group: ['/api/v1/device-groups'],
-  model: ['/api/v1/models'],
+  model: ['/api/v1/models', MODEL_CHOICES],
   rollout: ['/api/v1/models', '/api/v1/rollouts'],
   deployment: ['/api/v1/deployments', '/api/v1/models'],
   experiment: ['/api/v1/experiments', '/api/v1/models'],
@@ -22,7 +25,7 @@ const ALWAYS = ['/api/v1/status', '/api/v1/overview']
 /** Not affected by any event. */
 const NEVER = ['/api/v1/session']
 
-/** True if these changes may affect the data of `path`. An unknown kind affects all. */
+/** True if these changes may affect the data of `path`. An unknown kind affects the data of all paths. */
 export const isAffected = (path: string, changes: readonly Change[]): boolean => {
   if (NEVER.some((beginning) => path.startsWith(beginning))) return false
   return changes.some(({ subject }) =>

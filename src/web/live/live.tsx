@@ -1,8 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type Query, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { checkSession, SESSION_PATH } from '../api/client.ts'
 import { sessionLock } from '../api/session-lock.ts'
-import { type Change, isAffected, parseChange } from './changes.ts'
+import { type Change, isAffected, MODEL_CHOICES, parseChange } from './changes.ts'
 import { shareStream } from './shared.ts'
 import type { Mode } from './stream-state.ts'
 
@@ -13,6 +13,11 @@ export const useLiveMode = (): Mode => useContext(LiveMode)
 
 /** Combines bursts of events, such as a round's updates, into one refetch. */
 const COALESCE_MS = 250
+/** How often polling fetches the models to choose from, which takes several requests. */
+const POLL_CHOICES_MS = 60_000
+
+const isPolled = (query: Query): boolean =>
+  query.queryKey[0] === MODEL_CHOICES ? query.isStaleByTime(POLL_CHOICES_MS) : query.queryKey[0] !== SESSION_PATH
 
 /** Keeps all data in view up to date while mounted. */
 export const Live = ({ children }: { readonly children: ReactNode }) => {
@@ -60,9 +65,7 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
   useEffect(() => {
     if (mode !== 'polling' || pollMs === null) return
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') {
-        void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
-      }
+      if (document.visibilityState === 'visible') void client.invalidateQueries({ predicate: isPolled })
     }, pollMs)
     return () => clearInterval(timer)
   }, [client, mode, pollMs])

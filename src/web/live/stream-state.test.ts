@@ -92,7 +92,17 @@ describe('the stream of a page', () => {
     })
   })
 
-  it('checks the session if the request is refused as unauthorized', () => {
-    expect(run(BEGINNING, { kind: 'refused', status: 401 }).effects).toEqual([{ kind: 'check-session' }])
+  it.each([401, 403])('checks the session if the response is %i, and reconnects in case it is valid', (status) => {
+    const refused: Input = { kind: 'refused', status }
+    expect(run(BEGINNING, refused)).toEqual({
+      state: { mode: 'connecting', lastId: null, failures: 1, hasOpened: false },
+      effects: [{ kind: 'check-session' }, { kind: 'connect', afterMs: 500 }],
+    })
+    const later = run(BEGINNING, { kind: 'opened' }, event('41'), refused, refused)
+    expect(later).toEqual({
+      state: { mode: 'connecting', lastId: '41', failures: 2, hasOpened: true },
+      effects: [{ kind: 'check-session' }, { kind: 'connect', afterMs: 1000 }],
+    })
+    expect(run(later.state, { kind: 'opened' }).state).toMatchObject({ mode: 'live', failures: 0 })
   })
 })

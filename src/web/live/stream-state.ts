@@ -81,7 +81,9 @@ export const step = (state: StreamState, input: Input, random: () => number): St
         }
       }
       if (input.status === 401 || input.status === 403) {
-        return { state: { ...state, mode: 'offline' }, effects: [{ kind: 'check-session' }] }
+        // A session that has ended stops the stream; one that turns out to be valid needs it again. The service can be reached.
+        const { state: next, effects } = reconnect(state, 'connecting', random)
+        return { state: next, effects: [{ kind: 'check-session' }, ...effects] }
       }
       return reconnect(state, 'offline', random)
     case 'closed':

@@ -14,6 +14,7 @@ import {
 import { createPortal } from 'react-dom'
 import { useLocation } from 'wouter'
 import { observable } from '../api/observable.ts'
+import { isGoingBack } from '../url/scroll-place.ts'
 import styles from './dialog.module.css'
 import { FieldFault, faultOf } from './field-fault.ts'
 import { Fields, TextField } from './form.tsx'
@@ -34,6 +35,28 @@ const Held = createContext<RefObject<boolean>>({ current: false })
 /** True if the button that opened the dialog, and its subject, are no longer on the page. */
 const Gone = createContext(false)
 
+/** How long after a dialog its effects may remove the button that opened it. */
+const SETTLED_MS = 5000
+
+/** After a dialog: if what had the focus before is gone or goes, the heading of the page gets it. */
+const watchFocus = (openedAt: string): void => {
+  const { pathname } = window.location
+  const opener = document.activeElement
+  const observer = new MutationObserver(() => check())
+  const check = (): void => {
+    const isLost = document.activeElement === null || document.activeElement === document.body
+    if (!isLost || (opener !== document.body && opener?.isConnected)) return
+    observer.disconnect()
+    // A page that is opened later focuses its own heading.
+    if (pathname !== window.location.pathname || document.querySelector('dialog:modal') !== null) return
+    const preventScroll = pathname === openedAt || isGoingBack()
+    document.querySelector<HTMLElement>('main h1[tabindex]')?.focus({ preventScroll })
+  }
+  observer.observe(document.body, { childList: true, subtree: true })
+  setTimeout(() => observer.disconnect(), SETTLED_MS)
+  check()
+}
+
 /** A modal dialog, open while it is rendered, that calls `onClose` when the user asks to close it. */
 export const Modal = ({
   onClose,
@@ -44,8 +67,13 @@ export const Modal = ({
   // Closes the dialog before it is removed, so that the browser restores the focus.
   useLayoutEffect(() => {
     const element = box.current
+    const openedAt = window.location.pathname
     element?.showModal()
-    return () => element?.close()
+    return () => {
+      element?.close()
+      // Once everything that leaves the page with the dialog has left it.
+      setTimeout(() => watchFocus(openedAt))
+    }
   }, [])
   return createPortal(
     <dialog

@@ -4,12 +4,19 @@ import { Loaded, Problem } from '../parts/layout.tsx'
 import { keepPlace } from './next-page.ts'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/** Redirects to the identity provider of the organization in the surrounding form, if it has such a field. */
-export const ByProvider = ({ provider }: { readonly provider: string | null }) => {
+/** Redirects to the identity provider, for the organization in the surrounding form if it has such a field, else `orgId`. */
+export const ByProvider = ({
+  provider,
+  orgId,
+}: {
+  readonly provider: string | null
+  readonly orgId: string | null
+}) => {
   if (provider === null) return null
   const leave = (form: HTMLFormElement | null): Promise<void> => {
     keepPlace()
-    return leaveForProvider(form === null ? '' : String(new FormData(form).get('org') ?? '').trim())
+    const entered = form === null ? null : new FormData(form).get('org')
+    return leaveForProvider(String(entered ?? orgId ?? '').trim())
   }
   return <TryButton act={leave}>Use {provider}</TryButton>
 }

@@ -9,25 +9,27 @@ export type SignInAddress =
 const FRAGMENT = /^#(invitation|sign-in)=([\w-]{43})$/
 /** The identity provider's redirect URI. */
 const CALLBACK = '/sign-in/callback'
-const INVITATION = 'tributary-invitation'
 
-/** The invitation that this tab was opened with, until it is accepted or dismissed: the page may be reloaded before. */
+/**
+ * The invitation that this page was opened with, until it is accepted or dismissed: the page may be reloaded before. It is in
+ * the state of its history entry, which neither another address nor a new tab gets.
+ */
 export const keptInvitation = (): SignInAddress | null => {
-  const token = sessionStorage.getItem(INVITATION)
-  return token === null ? null : { kind: 'invitation', token }
+  const state: unknown = window.history.state
+  if (typeof state !== 'object' || state === null || !('invitation' in state)) return null
+  return { kind: 'invitation', token: String(state.invitation) }
 }
 
-export const forgetInvitation = (): void => sessionStorage.removeItem(INVITATION)
+export const forgetInvitation = (): void => window.history.replaceState(null, '')
 
 /** Removes a link's token or code, or the identity provider's response, from the address before other code can see it. */
 export const takeSignInAddress = (): SignInAddress | null => {
   const { hash, pathname, search } = window.location
   const [, kind, secret] = FRAGMENT.exec(hash) ?? []
   if (secret !== undefined) {
-    window.history.replaceState(null, '', pathname + search)
-    if (kind !== 'invitation') return { kind: 'link', code: secret }
-    sessionStorage.setItem(INVITATION, secret)
-    return { kind, token: secret }
+    const isInvitation = kind === 'invitation'
+    window.history.replaceState(isInvitation ? { invitation: secret } : null, '', pathname + search)
+    return isInvitation ? { kind, token: secret } : { kind: 'link', code: secret }
   }
   if (pathname !== CALLBACK) return null
   restorePlace()

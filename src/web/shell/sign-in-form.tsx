@@ -1,4 +1,4 @@
-import { createContext, type FormEvent, type ReactNode, useContext } from 'react'
+import { createContext, type FormEvent, type ReactNode, type RefObject, useContext, useEffect, useRef } from 'react'
 import { Button, Problem } from '../parts/layout.tsx'
 import { useAction } from '../parts/use-action.ts'
 import styles from './shell.module.css'
@@ -10,6 +10,32 @@ export const OverPage = createContext(false)
 export const SignInFrame = ({ children }: { readonly children: ReactNode }) => {
   const Frame = useContext(OverPage) ? 'div' : 'main'
   return <Frame className={styles.signIn}>{children}</Frame>
+}
+
+/** The first form of a loaded page is read from the page's beginning. */
+let isFirst = true
+
+/** True if the focus is where the browser puts it when a control is gone or a dialog opens. */
+const isLost = (box: HTMLElement): boolean => {
+  const { activeElement: active } = document
+  return active === null || active === document.body || active.contains(box) || active === box.querySelector('h1')
+}
+
+/** Focuses the first field of a form that replaces another or covers a page, as soon as it has one; until then, its heading. */
+const useArrival = (form: RefObject<HTMLFormElement | null>): void => {
+  const isOver = useContext(OverPage)
+  const seen = useRef<Element | null>(null)
+  const isCalm = useRef(isFirst && !isOver)
+  useEffect(() => {
+    isFirst = false
+    const box = form.current
+    const target = box?.querySelector<HTMLElement>('input:not([type="hidden"])') ?? box?.querySelector('h1') ?? null
+    if (box === null || target === null || target === seen.current) return
+    // A dialog focuses the first button that it opens with.
+    const isNew = seen.current === null && isOver
+    seen.current = target
+    if (!isCalm.current && (isLost(box) || (isNew && box.contains(document.activeElement)))) target.focus()
+  })
 }
 
 /** A centered form that sends its fields and shows errors. Without `verb`, it has no button. */
@@ -27,6 +53,8 @@ export const SignInForm = ({
   readonly after?: ReactNode
 }) => {
   const { busy, error, run } = useAction()
+  const form = useRef<HTMLFormElement>(null)
+  useArrival(form)
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
@@ -34,8 +62,8 @@ export const SignInForm = ({
   }
   return (
     <SignInFrame>
-      <form onSubmit={submit}>
-        <h1>{title}</h1>
+      <form ref={form} onSubmit={submit}>
+        <h1 tabIndex={-1}>{title}</h1>
         {children}
         {error && <Problem error={error} />}
         {verb !== undefined && (

@@ -71,7 +71,7 @@ export const Arrival = ({
 /** For users who are not signed in, or must take another step first. */
 export const SignInPage = ({ session, arrived }: { readonly session: Session; readonly arrived: Arrived }) => {
   const { person, identity_provider: provider } = session
-  if (person?.restriction === 'confirm') return <ConfirmSession person={person} provider={provider} />
+  if (person?.restriction === 'confirm') return <ConfirmSession session={session} person={person} />
   if (person?.restriction === 'enroll') return <Enroll />
   return <SignIn email={arrived.email ?? null} provider={provider} begun={arrived.step ?? null} />
 }
@@ -110,11 +110,17 @@ export const SignInCover = ({
     <Modal className={styles.cover} aria-label="Sign in" onClose={close} {...{ closedby: 'none' }}>
       <OverPage value={true}>
         {person?.restriction === 'confirm' ? (
-          <ConfirmSession person={person} provider={provider} {...(isRequested && { onCancel: close })} />
+          <ConfirmSession session={session} person={person} {...(isRequested && { onCancel: close })} />
         ) : person?.restriction === 'enroll' ? (
           <Enroll />
         ) : (
-          <SignIn email={former.person?.email ?? null} provider={provider} begun={null} ended={nameOf(former)} />
+          <SignIn
+            email={former.person?.email ?? null}
+            orgId={former.org_id}
+            provider={provider}
+            begun={null}
+            ended={nameOf(former)}
+          />
         )}
       </OverPage>
     </Modal>

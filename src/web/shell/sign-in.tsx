@@ -17,10 +17,12 @@ const Ended = ({ name }: { readonly name: string | undefined }) =>
 
 /** Exchanges a key for a session; the key is not stored. */
 const ByKey = ({
+  orgId,
   provider,
   ended,
   onOther,
 }: {
+  readonly orgId: string | null
   readonly provider: string | null
   readonly ended: string | undefined
   readonly onOther: () => void
@@ -33,7 +35,7 @@ const ByKey = ({
       <>
         <Button onClick={onOther}>Use email and password</Button>
         <TryButton act={signInByPasskey}>Use a passkey</TryButton>
-        <ByProvider provider={provider} />
+        <ByProvider provider={provider} orgId={orgId} />
         <p>
           The key is sent once and not kept in this browser. If svc is signed in on this machine, it can open this page
           for you:
@@ -68,12 +70,14 @@ const inWordsOfForm = (error: unknown): never => {
 
 const ByPassword = ({
   email,
+  orgId,
   provider,
   ended,
   onStep,
   onOther,
 }: {
   readonly email: string
+  readonly orgId: string | null
   readonly provider: string | null
   readonly ended: string | undefined
   readonly onStep: (step: SecondFactorStep | null) => void
@@ -90,7 +94,7 @@ const ByPassword = ({
     after={
       <>
         <TryButton act={signInByPasskey}>Use a passkey</TryButton>
-        <ByProvider provider={provider} />
+        <ByProvider provider={provider} orgId={orgId} />
         <Button onClick={onOther}>Use an API key</Button>
       </>
     }
@@ -106,7 +110,7 @@ const ByPassword = ({
     </label>
     <label>
       Organization, if you have several accounts
-      <input name="org" maxLength={128} autoComplete="organization" />
+      <input name="org" defaultValue={orgId ?? ''} maxLength={128} autoComplete="organization" />
     </label>
   </SignInForm>
 )
@@ -114,11 +118,14 @@ const ByPassword = ({
 /** Sign-in by key, by email and password, or by `provider`. A person who just joined starts with `email` filled in. */
 export const SignIn = ({
   email,
+  orgId = null,
   provider,
   begun,
   ended,
 }: {
   readonly email: string | null
+  /** Of the user whose session has ended. */
+  readonly orgId?: string | null
   readonly provider: string | null
   /** From the provider, which counts as one factor. */
   readonly begun: SecondFactorStep | null
@@ -128,8 +135,15 @@ export const SignIn = ({
   const [byKey, setByKey] = useState(email === null && provider === null)
   const [step, setStep] = useState(begun)
   if (step !== null) return <SecondFactor step={step} onBack={() => setStep(null)} />
-  if (byKey) return <ByKey provider={provider} ended={ended} onOther={() => setByKey(false)} />
+  if (byKey) return <ByKey orgId={orgId} provider={provider} ended={ended} onOther={() => setByKey(false)} />
   return (
-    <ByPassword email={email ?? ''} provider={provider} ended={ended} onStep={setStep} onOther={() => setByKey(true)} />
+    <ByPassword
+      email={email ?? ''}
+      orgId={orgId}
+      provider={provider}
+      ended={ended}
+      onStep={setStep}
+      onOther={() => setByKey(true)}
+    />
   )
 }

@@ -8,6 +8,7 @@ import { Badge, Command, type Tone, useNow } from '../../parts/cells.tsx'
 import { choices, FieldRow, Fields, SelectField } from '../../parts/form.tsx'
 import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
+import { ModelsNote } from '../../parts/models-note.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { useAction } from '../../parts/use-action.ts'
 import { duration } from '../../text/format.ts'
@@ -100,8 +101,8 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
 
 /** Adds one device, by a code shown on this screen. */
 export const PairingPage = () => {
-  const { models, note } = useNamedModels()
-  const names = models.map(({ id, name }) => name ?? id)
+  const choicesOfModels = useNamedModels()
+  const names = choicesOfModels.models.map(({ id, name }) => name ?? id)
   const [model, setModel] = useState('')
   const [platform, setPlatform] = useState('')
   const [made, setMade] = useState<Made | null>(null)
@@ -146,7 +147,7 @@ export const PairingPage = () => {
                   onChange={setPlatform}
                 />
               </FieldRow>
-              {note && <Quiet>{note}</Quiet>}
+              <ModelsNote choices={choicesOfModels} />
               {error && <Problem error={error} />}
               <p>
                 <Button type="submit" tone="primary" needs="devices:write" disabled={busy}>

@@ -3,8 +3,9 @@ import { useNamedModels } from '../../api/choices.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Choice } from '../../parts/form.tsx'
-import { Empty, Quiet } from '../../parts/layout.tsx'
+import { Empty } from '../../parts/layout.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
+import { ModelsNote } from '../../parts/models-note.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { duration, percent, points } from '../../text/format.ts'
 import { policyHref } from '../../url/hrefs.ts'
@@ -30,11 +31,12 @@ const COLUMNS: readonly Column<Listed>[] = [
 
 const SetForModel = () => {
   const [, navigate] = useLocation()
-  const { models, note } = useNamedModels()
-  if (models.length === 0) return null
+  const choices = useNamedModels()
+  const { models } = choices
+  if (models.length === 0) return <ModelsNote choices={choices} />
   return (
     <>
-      {note && <Quiet>{note}</Quiet>}
+      <ModelsNote choices={choices} />
       <Choice
         label="Set a policy for a model"
         value=""

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { ApiError } from '../../../client/client.ts'
-import { api, write } from '../../api/client.ts'
+import { api, queries, write } from '../../api/client.ts'
 import { read, useApi } from '../../api/use-api.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
@@ -32,6 +32,8 @@ const requireUnchanged = async (modelId: string, before: Policy | undefined): Pr
     },
   )
   if (now?.updated_at === before?.updated_at) return
+  // The next dialog starts with the current settings.
+  await queries.invalidateQueries({ queryKey: ['/api/v1/models/{model_id}/policy'] })
   const what = now === undefined ? 'deleted the policy' : before === undefined ? 'set a policy' : 'changed the policy'
   throw new Error(
     `Somebody ${what} after you opened this dialog, so nothing was saved. Cancel, look at the current settings, and change them again.`,

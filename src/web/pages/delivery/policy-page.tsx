@@ -60,6 +60,8 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
           <DialogButton
             needs="models:write"
             tone="primary"
+            // The form starts with the policy's settings, and compares the policy when it is saved.
+            disabled={policy === undefined && !isMissing(query.error)}
             dialog={(close) => <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
           >
             {policy === undefined ? 'Set a policy' : 'Change'}

@@ -4,7 +4,8 @@ import { useDeviceCount, useGroupOptions, useNamedModels } from '../../api/choic
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { FieldRow, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
-import { Button, Quiet } from '../../parts/layout.tsx'
+import { Button } from '../../parts/layout.tsx'
+import { ModelsNote } from '../../parts/models-note.tsx'
 import { count, plural } from '../../text/format.ts'
 
 interface Variant {
@@ -82,8 +83,8 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
   const [group, setGroup] = useState('')
   const [variants, setVariants] = useState<readonly Variant[]>(FIRST)
   const groups = useGroupOptions()
-  const { models: named, note } = useNamedModels()
-  const models = named.map((model) => [model.id, model.name ?? model.id] as const)
+  const choices = useNamedModels()
+  const models = choices.models.map((model) => [model.id, model.name ?? model.id] as const)
   const first = models[0]?.[0] ?? ''
   const groupIds = group === '' ? [] : [group]
   const deviceCount = useDeviceCount(groupIds)
@@ -153,9 +154,9 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
           <Button onClick={() => setVariants(variants.slice(0, -1))}>{`Remove variant ${variants.length}`}</Button>
         )}
       </div>
-      {note && <Quiet>{note}</Quiet>}
+      <ModelsNote choices={choices} />
       <Outcome>
-        {models.length === 0
+        {choices.isLoaded && models.length === 0
           ? 'There is no model to compare yet. Upload one with svc push.'
           : Math.abs(sum - 100) > 1e-6
             ? `The shares sum to ${Number(sum.toPrecision(6))}%; they must sum to 100%.`

@@ -6,7 +6,8 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { Outcome, SelectField } from '../../parts/form.tsx'
-import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
+import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
+import { ModelsNote } from '../../parts/models-note.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, plural, shortId } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
@@ -52,8 +53,8 @@ const columnsFor = (federation: Federation, isOwner: boolean): readonly Column<S
 
 const Share = ({ federation, onClose }: { readonly federation: Federation; readonly onClose: () => void }) => {
   const [chosen, setChosen] = useState('')
-  const { models: named, note } = useNamedModels()
-  const models = named.map(({ id, name }) => [id, name ?? id] as const)
+  const choices = useNamedModels()
+  const models = choices.models.map(({ id, name }) => [id, name ?? id] as const)
   const model = chosen || (models[0]?.[0] ?? '')
   const params = { path: { federation_id: federation.id } }
   return (
@@ -65,9 +66,9 @@ const Share = ({ federation, onClose }: { readonly federation: Federation; reado
       act={() => write(api.POST('/api/v1/federations/{federation_id}/models', { params, body: { model_id: model } }))}
     >
       <SelectField label="Model" value={model} options={models} onChange={setChosen} />
-      {note && <Quiet>{note}</Quiet>}
+      <ModelsNote choices={choices} />
       <Outcome>
-        {models.length === 0
+        {choices.isLoaded && models.length === 0
           ? 'There is no model to share. Upload one with svc push.'
           : `${plural(federation.member_count, 'member')} may read and download all of its versions until it is unshared.`}
       </Outcome>

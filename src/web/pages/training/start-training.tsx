@@ -5,11 +5,12 @@ import { useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { FieldRow, NumberField, Outcome, SelectField, Suggestions, TextField } from '../../parts/form.tsx'
+import { ModelsNote } from '../../parts/models-note.tsx'
 import { plural } from '../../text/format.ts'
 
 const Start = ({ onClose }: { readonly onClose: () => void }) => {
   const [, go] = useLocation()
-  const { models } = useNamedModels()
+  const choices = useNamedModels()
   const [model, setModel] = useState('')
   const [jobName, setJobName] = useState('')
   const [strategy, setStrategy] = useState<StrategyName>(DEFAULT_STRATEGY)
@@ -35,7 +36,8 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
         value={model}
         onChange={setModel}
       />
-      <Suggestions id="trainable-models" values={models.map(({ id, name }) => name ?? id)} />
+      <Suggestions id="trainable-models" values={choices.models.map(({ id, name }) => name ?? id)} />
+      <ModelsNote choices={choices} />
       <TextField label="Job name" name="name" value={jobName} onChange={setJobName} />
       <FieldRow>
         <SelectField

@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type components, unwrap } from '../../client/client.ts'
-import { MODEL_CHOICES } from '../live/changes.ts'
 import { plural } from '../text/format.ts'
 import { api, queries, refetchEvery } from './client.ts'
+import { MODEL_CHOICES } from './query-keys.ts'
 import { useSession } from './session.ts'
 import { type AnswerOf, read, useApi } from './use-api.ts'
 

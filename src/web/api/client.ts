@@ -1,5 +1,6 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, createClient, unwrap } from '../../client/client.ts'
+import { SESSION_PATH } from './query-keys.ts'
 import { backgroundHeaders } from './user-input.ts'
 
 /** The API client. The browser sends the session's cookie, so this page never contains a key. */
@@ -55,8 +56,6 @@ export const queries = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
-
-export const SESSION_PATH = '/api/v1/session'
 
 /** Fetches the session again after a request was refused for lack of one. */
 export const checkSession = (): Promise<void> => queries.invalidateQueries({ queryKey: [SESSION_PATH] })

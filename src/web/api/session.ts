@@ -2,7 +2,8 @@ import { type PublicKeyCredentialRequestOptionsJSON, startAuthentication } from 
 import { focusManager, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
-import { api, checkSession, queries, refetchEvery, SESSION_PATH } from './client.ts'
+import { api, checkSession, queries, refetchEvery } from './client.ts'
+import { SESSION_PATH } from './query-keys.ts'
 import { sessionLock } from './session-lock.ts'
 import type { AnswerOf } from './use-api.ts'
 

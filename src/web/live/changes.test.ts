@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { isAffected, MODEL_CHOICES, parseChange } from './changes.ts'
+import { MODEL_CHOICES } from '../api/query-keys.ts'
+import { isAffected, parseChange } from './changes.ts'
 
 const change = (kind: string) => ({ type: 'x', subject: { kind, id: '1' } })
 

@@ -1,11 +1,9 @@
+import { MODEL_CHOICES } from '../api/query-keys.ts'
 /** An event of `GET /api/v1/events`, with its subject. */
 export interface Change {
   readonly type: string
   readonly subject: { readonly kind: string; readonly id: string }
 }
-
-/** Beginning of the key of the models to choose from. Not a path: loading them takes several requests. */
-export const MODEL_CHOICES = 'model-choices'
 
 /** By topic of the stream: prefixes of paths with data that a change may affect. */
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {

@@ -1,8 +1,9 @@
 import { type Query, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { checkSession, SESSION_PATH } from '../api/client.ts'
+import { checkSession } from '../api/client.ts'
+import { MODEL_CHOICES, SESSION_PATH } from '../api/query-keys.ts'
 import { sessionLock } from '../api/session-lock.ts'
-import { type Change, isAffected, MODEL_CHOICES, parseChange } from './changes.ts'
+import { type Change, isAffected, parseChange } from './changes.ts'
 import { shareStream } from './shared.ts'
 import type { Mode } from './stream-state.ts'
 

@@ -1,0 +1,5 @@
+/** The path of the session, which is never fetched again with other data. */
+export const SESSION_PATH = '/api/v1/session'
+
+/** Beginning of the key of the models to choose from. Not a path: loading them takes several requests. */
+export const MODEL_CHOICES = 'model-choices'

@@ -1,21 +1,16 @@
-import { actorOf, type Caller, homeOf } from '../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../domain/access.ts'
 import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
-import { badRequest, conflict, isNotFound, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
-import {
-  type ModelsService,
-  type ResolvedVersion,
-  type StoredModel,
-  type StoredVersion,
-  UnknownVersion,
-} from '../../catalog/models/models.service.ts'
+import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { type Aim, createDeploymentTargets, enumerate } from './deployment-targets.service.ts'
+import { type Aimed, createDeploymentAims } from './deployment-aims.service.ts'
+import type { Aim } from './deployment-targets.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
 import type { Candidate, TargetsReport } from './targets.report.ts'
 
@@ -23,17 +18,6 @@ export interface NewDeployment extends Aim {
   readonly percentage: number
   readonly strategy: Strategy
   readonly deadlineSeconds: number
-}
-
-interface Aimed {
-  /** The organization that the deployment belongs to. */
-  readonly orgId: string | null
-  readonly model: StoredModel | null
-  readonly version: string
-  /** The upload of the version; null if there is none yet. */
-  readonly uploaded: StoredVersion | null
-  readonly targets: readonly Candidate[]
-  readonly warnings: readonly string[]
 }
 
 interface Planned {
@@ -102,57 +86,11 @@ export const auditedOf = (deployment: StoredDeployment) => {
   return { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason }
 }
 
-/** Returns the deployment's owner. A key without an organization deploys to the devices of the model's organization. */
-const ownerOf = (caller: Caller, model: StoredModel | null, targets: readonly Candidate[]): string | null => {
-  if (caller.orgId !== null) return caller.orgId
-  const orgIds = new Set(targets.map(({ orgId }) => orgId))
-  // Possible under open enrollment.
-  if (orgIds.has(null)) return null
-  return model?.orgId ?? (orgIds.size === 1 ? [...orgIds][0]! : homeOf(caller))
-}
-
-/** Returns null for a name that the catalog does not contain: devices may resolve it. */
-const createResolve =
-  ({ models }: Pick<DeploymentParts, 'models'>) =>
-  async (caller: Caller, { modelName, modelVersion }: Aim): Promise<ResolvedVersion | null> => {
-    try {
-      return await models.resolve(caller, modelName, modelVersion)
-    } catch (error) {
-      if (error instanceof UnknownVersion) throw badRequest(`model_version: ${error.message}`)
-      if (isNotFound(error)) return null
-      throw error
-    }
-  }
-
 /** Starts deployments: finds the version and the devices. */
 export const createDeploymentStarts = (parts: DeploymentParts) => {
-  const { database, store, targetReport, plans, groups, approvals, now, newId } = parts
+  const { database, store, plans, approvals, now, newId } = parts
   const approverOf = createApproverOf(parts)
-
-  const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
-
-  const resolve = createResolve(parts)
-
-  /** Resolves an aim to a version and devices. Changes nothing. */
-  const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
-    const resolved = await resolve(caller, aim)
-    const model = resolved?.model ?? null
-    const { targets: found, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)
-    const orgId = ownerOf(caller, model, found)
-    const targets = found.filter((device) => plans.reaches(orgId, device.orgId))
-    const others = found.filter((device) => !targets.includes(device)).map(({ deviceId }) => deviceId)
-    if (others.length > 0)
-      warnings.push(`Devices of other organizations, which it does not reach: ${enumerate(others)}.`)
-    // Pins what `latest` or an alias is now: a later move must not change a deployment that is under way.
-    const version = resolved?.label ?? aim.modelVersion
-    if (resolved === null) {
-      warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
-    } else if (resolved.version === null) {
-      warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
-    }
-    targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-    return { orgId, model, version, uploaded: resolved?.version ?? null, targets, warnings }
-  }
+  const { resolve, aimAt } = createDeploymentAims(parts)
 
   /** Returns the deployment as it would start. */
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {

@@ -107,18 +107,18 @@ describe.each(databases)('a plan delivers the version that it was created for (%
     expect(await given('a')).toEqual([['rollout', 3]])
   })
 
-  it('and a request that names other content, or none as those of earlier releases, is not carried out', async () => {
+  it('and a request that names another upload, or none as those of earlier releases, is not carried out', async () => {
     const { world, ada, bob, model, rollOut, decide, given } = await start(database)
     const { body } = await rollOut()
     const { sql } = world.database!
-    for (const [content, message] of [
-      [{ versionNumber: 1, sha256: 'ff'.repeat(32) }, 'is not the upload that was requested'],
+    for (const [versionNumber, message] of [
+      [2, 'is not the upload that was requested'],
       [undefined, 'Request it again.'],
     ] as const) {
       const pending = (await bob.call('GET', '/approvals?status=pending')).body.approvals as { id: string }[]
       const { id } = pending[0]!
       const row = await sql.selectFrom('approvals').select('payload').where('id', '=', id).executeTakeFirstOrThrow()
-      const payload = JSON.stringify({ ...row.payload, content })
+      const payload = JSON.stringify({ ...row.payload, versionNumber })
       await sql.updateTable('approvals').set({ payload }).where('id', '=', id).execute()
       const refused = await decide(bob, id)
       expect(refused).toMatchObject({ status: 409, body: { message: expect.stringContaining(message) } })

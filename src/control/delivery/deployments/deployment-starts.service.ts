@@ -34,8 +34,6 @@ export interface Waiting {
   readonly deploymentId: string
   readonly modelId: string
   readonly version: number
-  /** The hash of the version's file; absent in requests of earlier releases. */
-  readonly sha256?: string
 }
 
 export interface DeploymentParts {
@@ -177,8 +175,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       if (uploaded === null) throw badRequest('model_version: a version that needs approval must be uploaded first.')
       const waiting = { ...deployment, orgId, status: 'pending_approval' as const, activatedCount: 0 }
       const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${waiting.targetCount} devices`
-      const { version, sha256 } = uploaded
-      const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version, sha256 }
+      const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version: uploaded.version }
       const { id: approvalId } = await database.transaction(async (tx) => {
         await insert(tx, { ...planned, deployment: waiting, activated: new Set() }, actorOf(caller))
         return approvals.request(tx, caller, {

@@ -165,13 +165,12 @@ const handleApprovals = (
   }: Pick<ReturnType<typeof createDeploymentMoves>, 'move' | 'activate' | 'renewedDeadline'>,
 ): void =>
   approvals.handle<Waiting>('deployment', {
-    async carryOut(requester, { deploymentId: id, modelId, version, sha256 }, settle) {
+    async carryOut(requester, { deploymentId: id, modelId, version }, settle) {
       const waiting = await store.find(database.sql, id)
       if (waiting === null || waiting.modelId !== modelId) throw conflict('Its model was deleted.')
       // By number, because in models of earlier releases the label may now belong to another upload.
       const { version: uploaded } = await models.resolve(requester, modelId, String(version))
-      if (uploaded === null || (sha256 !== undefined && uploaded.sha256 !== sha256))
-        throw conflict(`Version ${waiting.modelVersion} has changed since the request.`)
+      if (uploaded === null) throw conflict(`Version ${waiting.modelVersion} has changed since the request.`)
       await plans.change(async (tx, bump) => {
         await settle(tx)
         const locked = await store.lock(tx, id)

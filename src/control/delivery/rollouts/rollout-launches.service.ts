@@ -50,7 +50,7 @@ interface Waiting {
   /** The settings when the start was requested; the approval fails if they have changed. */
   readonly as: object
   /** The upload to deliver; absent in requests of earlier releases, which did not record it. */
-  readonly content?: { readonly versionNumber: number | null; readonly sha256: string | null }
+  readonly versionNumber?: number | null
 }
 
 const asRequested = (rollout: StoredRollout): object => ({
@@ -68,23 +68,20 @@ export const createRolloutApprovals = (parts: Parts) => {
   const { store, plans, models, devices, groups, approvals, move } = parts
 
   approvals.handle<Waiting>('rollout_start', {
-    async carryOut(requester, { rolloutId, modelId, as, content }, settle) {
+    async carryOut(requester, { rolloutId, modelId, as, versionNumber }, settle) {
       await models.find(requester, modelId)
       await plans.change(async (tx, bump) => {
         await settle(tx)
         const locked = await store.lock(tx, rolloutId)
         if (locked === null) throw conflict('The rollout was deleted.')
         if (!isDeepStrictEqual(asRequested(locked), as)) throw conflict('The rollout has changed since the request.')
-        if (content === undefined)
-          throw conflict(
-            'An earlier release recorded this request without the content of the version. Request it again.',
-          )
-        const { versionNumber } = content
+        if (versionNumber === undefined)
+          throw conflict('An earlier release recorded this request without the upload. Request it again.')
         const offer = await plans.offerOf(
           targetOf({ ...locked, versionNumber: locked.versionNumber ?? versionNumber }),
           tx,
         )
-        if (offer === null || offer.versionNumber !== versionNumber || offer.sha256 !== content.sha256)
+        if (offer === null || offer.versionNumber !== versionNumber)
           throw conflict(`Version ${locked.version} is not the upload that was requested. Create another rollout.`)
         await move(tx, bump, { ...locked, versionNumber }, ['start'], { actor: actorOf(requester) })
       })
@@ -103,8 +100,8 @@ export const createRolloutApprovals = (parts: Parts) => {
       const { id, modelId, version, percentage, targetPercentage } = rollout
       const offer = await plans.offerOf(targetOf(rollout), tx)
       if (offer === null) throw badRequest('version: a version that needs approval must be uploaded first.')
-      const { versionNumber, sha256 } = offer
-      const payload: Waiting = { rolloutId: id, modelId, as: asRequested(rollout), content: { versionNumber, sha256 } }
+      const { versionNumber } = offer
+      const payload: Waiting = { rolloutId: id, modelId, as: asRequested(rollout), versionNumber }
       await approvals.request(tx, caller, {
         orgId: model.orgId!,
         kind: 'rollout_start',

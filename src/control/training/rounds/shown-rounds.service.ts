@@ -56,35 +56,37 @@ export const createShownRounds = (parts: {
     )
   }
 
-  return {
-    /** The rounds, without figures that would reveal single devices of other organizations to this caller. */
-    async shown(caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<ShownRound[]> {
-      const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
-      if (mixed.length === 0) return [...rounds]
-      const sources = await figureSources.of(
-        database.sql,
-        mixed.map(({ id }) => id),
+  /** The rounds, without figures that would reveal single devices of other organizations to this caller. */
+  const shown = async (caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<ShownRound[]> => {
+    const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
+    if (mixed.length === 0) return [...rounds]
+    const sources = await figureSources.of(
+      database.sql,
+      mixed.map(({ id }) => id),
+    )
+    const fewest = await fewestBy(database.sql, mixed, sources)
+    return rounds.map((round) => {
+      if (round.federationId === null) return round
+      const of = sourcesIn(
+        sources.filter(({ roundId }) => roundId === round.id),
+        caller.orgId,
       )
-      const fewest = await fewestBy(database.sql, mixed, sources)
-      return rounds.map((round) => {
-        if (round.federationId === null) return round
-        const of = sourcesIn(
-          sources.filter(({ roundId }) => roundId === round.id),
-          caller.orgId,
-        )
-        return withhold(round, (kind) => ({ ...of(kind), fewest: fewest.get(round.id)! }))
-      })
-    },
+      return withhold(round, (kind) => ({ ...of(kind), fewest: fewest.get(round.id)! }))
+    })
+  }
+
+  return {
+    shown,
 
     /** Rounds by id, with the figures that the organization may see. */
     async ofOrg(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRound>> {
-      const rounds = await this.shown({ orgId }, await store.findAll(database.sql, ids))
+      const rounds = await shown({ orgId }, await store.findAll(database.sql, ids))
       return new Map(rounds.map((round) => [round.id, round]))
     },
 
     /** The same for one round. */
     async one(caller: Caller, round: StoredRound): Promise<ShownRound> {
-      return (await this.shown(caller, [round]))[0]!
+      return (await shown(caller, [round]))[0]!
     },
 
     /**

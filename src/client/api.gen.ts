@@ -7952,6 +7952,11 @@ export interface components {
             health: components["schemas"]["RolloutHealth"];
             /** @description The ten most frequent failure reasons */
             failures: components["schemas"]["FailureReason"][];
+            /**
+             * Format: uuid
+             * @description The pending approval that its start waits for, if any
+             */
+            approval_id?: string;
             warnings: string[];
         };
         /** @description A device of a rollout and what it reported */

@@ -207,16 +207,9 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await byKey('POST', `/models/${model}/versions/upload`, formOf(Uint8Array.of(1, 2), { version: '1.0.0' }))
     await byKey('POST', '/devices/register', { device_id: 'd0', org_id: 'acme' })
     const made = await ada.call('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 10 })
-    expect(made).toMatchObject({ status: 201, body: { status: 'pending' } })
+    expect(made).toMatchObject({ status: 201, body: { status: 'pending', approval_id: expect.any(String) } })
 
     const { page } = await openDashboard(world.baseUrl, '/delivery')
-    // The request is on the second page of the list.
-    await page.route('**/api/v1/approvals?*limit=100*', (route) => {
-      const url = new URL(route.request().url())
-      if (!url.searchParams.has('after')) return route.fulfill({ json: { approvals: [], next: '999' } })
-      url.searchParams.delete('after')
-      return route.continue({ url: url.href })
-    })
     await signIn(page, 'ada@acme.example')
     const row = page.getByRole('row').filter({ hasText: 'm 1.0.0' })
     await row.getByText('0%, target 100%').waitFor()

@@ -217,6 +217,7 @@ class Rollout:
     reports: dict[str, Any]
     health: dict[str, Any]
     failures: list[dict[str, Any]]
+    approval_id: str | None = None
     warnings: list[str]
 
 

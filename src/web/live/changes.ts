@@ -15,7 +15,7 @@ const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   rollout: ['/api/v1/models', '/api/v1/rollouts'],
   deployment: ['/api/v1/deployments', '/api/v1/models'],
   experiment: ['/api/v1/experiments', '/api/v1/models'],
-  approval: ['/api/v1/approvals', '/api/v1/orgs'],
+  approval: ['/api/v1/approvals', '/api/v1/orgs', '/api/v1/models'],
   policy: ['/api/v1/models', '/api/v1/policies'],
   federation: ['/api/v1/federations'],
 }

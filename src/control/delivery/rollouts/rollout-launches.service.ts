@@ -1,16 +1,15 @@
-import { isDeepStrictEqual } from 'node:util'
 import { actorOf, type Caller } from '../../../domain/access.ts'
-import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
-import { badRequest, conflict, inBody } from '../../../domain/errors.ts'
+import { WILL_WAIT } from '../../../domain/approval.ts'
+import { badRequest, inBody } from '../../../domain/errors.ts'
 import { previewSchedule, requireSteps, type Steps } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { RolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type RolloutMoves, targetOf } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
@@ -38,91 +37,13 @@ interface Parts {
   readonly devices: DevicesService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly move: RolloutMoves['move']
-  readonly approvals: Approvals
   readonly settings: Pick<SettingsService, 'of'>
   readonly now: () => Date
   readonly newId: () => string
 }
 
-interface Waiting {
-  readonly rolloutId: string
-  readonly modelId: string
-  /** The settings when the start was requested; the approval fails if they have changed. */
-  readonly as: object
-  /** The upload to deliver; absent in requests of earlier releases, which did not record it. */
-  readonly versionNumber?: number | null
-}
-
-const asRequested = (rollout: StoredRollout): object => ({
-  version: rollout.version,
-  percentage: rollout.percentage,
-  targetPercentage: rollout.targetPercentage,
-  incrementStep: rollout.incrementStep,
-  stepIntervalSeconds: rollout.stepIntervalSeconds,
-  groupId: rollout.groupId,
-  autoRollback: rollout.autoRollback,
-})
-
-/** Makes the start of a rollout wait for a second admin if it names no group, or one with more than half of the devices. */
-export const createRolloutApprovals = (parts: Parts) => {
-  const { store, plans, models, devices, groups, approvals, move } = parts
-
-  approvals.handle<Waiting>('rollout_start', {
-    async carryOut(requester, { rolloutId, modelId, as, versionNumber }, settle) {
-      await models.find(requester, modelId)
-      await plans.change(async (tx, bump) => {
-        await settle(tx)
-        const locked = await store.lock(tx, rolloutId)
-        if (locked === null) throw conflict('The rollout was deleted.')
-        if (!isDeepStrictEqual(asRequested(locked), as)) throw conflict('The rollout has changed since the request.')
-        if (versionNumber === undefined)
-          throw conflict('An earlier release recorded this request without the upload. Request it again.')
-        const offer = await plans.offerOf(
-          targetOf({ ...locked, versionNumber: locked.versionNumber ?? versionNumber }),
-          tx,
-        )
-        if (offer === null || offer.versionNumber !== versionNumber)
-          throw conflict(`Version ${locked.version} is not the upload that was requested. Create another rollout.`)
-        await move(tx, bump, { ...locked, versionNumber }, ['start'], { actor: actorOf(requester) })
-      })
-    },
-  })
-
-  return {
-    async isNeeded({ orgId }: Pick<StoredModel, 'orgId'>, groupId: string | null): Promise<boolean> {
-      if (!(await approvals.isNeeded(orgId))) return false
-      const group = groupId === null ? null : await groups.locate({ orgId }, groupId)
-      return groupId === null || isFleetWide(group?.deviceCount ?? 0, (await devices.census({ orgId })).total)
-    },
-
-    /** Call it in the transaction that creates the rollout or would start it. */
-    async request(tx: Executor, caller: Caller, model: StoredModel, rollout: StoredRollout): Promise<void> {
-      const { id, modelId, version, percentage, targetPercentage } = rollout
-      const offer = await plans.offerOf(targetOf(rollout), tx)
-      if (offer === null) throw badRequest('version: a version that needs approval must be uploaded first.')
-      const { versionNumber } = offer
-      const payload: Waiting = { rolloutId: id, modelId, as: asRequested(rollout), versionNumber }
-      await approvals.request(tx, caller, {
-        orgId: model.orgId!,
-        kind: 'rollout_start',
-        subject: id,
-        title: `Roll out version ${version} of '${model.name ?? modelId}' to ${percentage}% and up to ${targetPercentage}%`,
-        payload: { ...payload },
-      })
-    },
-
-    /** Returns the warnings about a rollout that waits for approval. */
-    async warningsOf({ id, orgId, status }: Pick<StoredRollout, 'id' | 'orgId' | 'status'>): Promise<string[]> {
-      const waiting = status === 'pending' && orgId !== null ? await approvals.pendingOf('rollout_start', id) : null
-      if (waiting === null) return []
-      const wait = `Its start waits for another admin: svc approvals approve ${waiting}`
-      return [wait, ...(await approvals.warningsOf(orgId!))]
-    },
-  }
-}
-
 /** Creates rollouts: version, devices, and steps. */
-export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof createRolloutApprovals>) => {
+export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => {
   const { store, plans, models, devices, groups, move, settings, now, newId } = parts
 
   const groupOf = async ({ orgId }: StoredModel, wanted: string | undefined) => {
@@ -198,6 +119,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
 
   return {
     warningsOf,
+    approvalOf: waits.approvalOf,
 
     async create(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)

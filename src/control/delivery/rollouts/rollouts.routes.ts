@@ -128,14 +128,18 @@ export const rolloutsRoutes = (
     },
   )
 
-  const presentDetail = async ({ rollout, model }: RolloutDetail) => ({
-    ...present(rollout),
-    model_name: model.name ?? model.roundName,
-    reports: await assignments.counts(rollout.id),
-    health: presentHealth(rollout, await assignments.counts(rollout.id, rollout.healthSince)),
-    failures: [...(await assignments.failureReasons(rollout.id, MAX_REASONS))],
-    warnings: await rollouts.warningsOf(rollout),
-  })
+  const presentDetail = async ({ rollout, model }: RolloutDetail) => {
+    const approvalId = await rollouts.approvalOf(rollout)
+    return {
+      ...present(rollout),
+      model_name: model.name ?? model.roundName,
+      reports: await assignments.counts(rollout.id),
+      health: presentHealth(rollout, await assignments.counts(rollout.id, rollout.healthSince)),
+      failures: [...(await assignments.failureReasons(rollout.id, MAX_REASONS))],
+      ...(approvalId !== null && { approval_id: approvalId }),
+      warnings: await rollouts.warningsOf(rollout),
+    }
+  }
 
   newRolloutsRoutes(app, rollouts, beforeInvalid, presentDetail)
   historyRoutes(app, rollouts)

@@ -121,6 +121,9 @@ export const Rollout = Body('Rollout', 'A rollout with what its devices reported
   ),
   health: RolloutHealth,
   failures: Type.Array(FailureReason, { description: 'The ten most frequent failure reasons' }),
+  approval_id: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The pending approval that its start waits for, if any' }),
+  ),
   warnings: Type.Array(Type.String()),
 })
 

@@ -1,9 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useDryRun } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
-import { type AnswerOf, read } from '../../api/use-api.ts'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { plural } from '../../text/format.ts'
 import type { Rollout } from './delivery-records.ts'
@@ -70,35 +68,11 @@ const Consequence = ({
   }
 }
 
-const APPROVALS_PER_PAGE = 100
-const MAX_APPROVAL_PAGES = 10
-
-/** Whether the start of a rollout waits for approval. The API cannot filter by rollout; reads at most 1,000 requests. */
-const useWaitsForApproval = (rolloutId: string, enabled: boolean) =>
-  useQuery({
-    queryKey: ['/api/v1/approvals', 'start of', rolloutId],
-    queryFn: async ({ signal }) => {
-      let after: string | null = null
-      for (let page = 0; page < MAX_APPROVAL_PAGES; page++) {
-        const query = { status: 'pending', limit: APPROVALS_PER_PAGE, ...(after !== null && { after }) } as const
-        const listed: AnswerOf<'/api/v1/approvals'> = await read('/api/v1/approvals', { query }, signal)
-        if (listed.approvals.some(({ kind, subject }) => kind === 'rollout_start' && subject === rolloutId)) return true
-        after = listed.next
-        if (after === null) return false
-      }
-      return false
-    },
-    enabled,
-  })
-
 /** The actions available for a rollout in its current state, each with its effect and number of devices. */
 export const RolloutActions = ({ rollout, devices }: { readonly rollout: Rollout; readonly devices: number }) => {
-  const isPending = rollout.status === 'pending'
-  const approval = useWaitsForApproval(rollout.rollout_id, isPending)
   const name = `${rollout.model_name ?? 'model'} ${rollout.version}`
   const isDone = rollout.percentage >= rollout.target_percentage
-  if (isPending && approval.data) return <Link href="/organization/approvals">Waiting for approval</Link>
-  if (isPending && approval.isLoading) return null
+  if (rollout.approval_id !== undefined) return <Link href="/organization/approvals">Waiting for approval</Link>
   return ALLOWED[rollout.status]
     .filter((action) => action !== 'advance' || !isDone)
     .map((action) => (

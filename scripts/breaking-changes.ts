@@ -122,16 +122,16 @@ const compareOperations = (name: string, before: Operation, after: Operation): s
       ...(was?.schema && one.schema ? compare(was.schema, one.schema, place) : []),
     ]
   })
-  const answers = Object.entries(before.responses).flatMap(([status, answer]) => {
+  const responses = Object.entries(before.responses).flatMap(([status, response]) => {
     const now = after.responses[status]
     if (now === undefined) return Number(status) < 400 ? [`${name}: status ${status} is gone`] : []
-    const [old, schema] = [schemaOf(answer), schemaOf(now)]
+    const [old, schema] = [schemaOf(response), schemaOf(now)]
     return old && schema && Number(status) < 400 ? compare(old, schema, { name: `${name}: `, sent: false }) : []
   })
   return [
     ...parameters,
     ...(sent && wanted ? compare(sent, wanted, { name: `${name}: `, sent: true }) : []),
-    ...answers,
+    ...responses,
   ]
 }
 

@@ -64,13 +64,13 @@ const openAudited = async () => {
     }: { key?: string; kind: string; id: string | ((body: Body) => unknown); org?: string },
   ): Promise<Body> => {
     await since()
-    const { status, body: answer } = await world.request(method, `/api/v1${path}`, { key, body })
-    expect([operation, status < 300 ? '' : answer]).toEqual([operation, ''])
+    const { status, body: response } = await world.request(method, `/api/v1${path}`, { key, body })
+    expect([operation, status < 300 ? '' : response]).toEqual([operation, ''])
     const found = (await since()).map((row) => [row.org_id, row.action, row.object_kind, row.object_id, row.result])
-    const expected = typeof id === 'string' ? id : id(answer as Body)
+    const expected = typeof id === 'string' ? id : id(response as Body)
     expect([operation, found]).toEqual([operation, [[org, operation, kind, expected, 'ok']]])
     driven.add(operation)
-    return (answer ?? {}) as Body
+    return (response ?? {}) as Body
   }
   /** The same for a person in a browser. */
   const driveIn = async (
@@ -80,12 +80,12 @@ const openAudited = async () => {
     kind = 'person',
   ): Promise<Body> => {
     await since()
-    const answer = await browser.call(method, path, body)
-    expect([operation, answer.status < 300 ? '' : answer.body]).toEqual([operation, ''])
+    const response = await browser.call(method, path, body)
+    expect([operation, response.status < 300 ? '' : response.body]).toEqual([operation, ''])
     const found = (await since()).map((row) => [row.org_id, row.action, row.object_kind, row.result])
     expect([operation, found]).toEqual([operation, [['acme', operation, kind, 'ok']]])
     driven.add(operation)
-    return answer.body
+    return response.body
   }
   return { people, world, root, drive, driveIn, driven, since }
 }

@@ -86,8 +86,8 @@ const startBalancer = async (name: string, ports: readonly number[]): Promise<st
   const url = `http://127.0.0.1:${port}`
   for (;;) {
     if (child.exitCode !== null) throw new Error(`${name} does not start: ${said}`)
-    const answer = await fetch(`${url}/ready`).catch(() => null)
-    if (answer?.ok) return url
+    const response = await fetch(`${url}/ready`).catch(() => null)
+    if (response?.ok) return url
     await wait(50)
   }
 }
@@ -137,7 +137,7 @@ it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))
       body: JSON.stringify({ target_devices: 1, min_devices: 1, org_id: 'o' }),
     })
     expect(started.status).toBe(201)
-    for (const answer of await held) expect(await answer.json()).toHaveProperty('pending_round_id')
+    for (const response of await held) expect(await response.json()).toHaveProperty('pending_round_id')
     let told = ''
     while (!told.includes('round.started')) told += new TextDecoder().decode((await reader.read()).value)
     await reader.cancel()

@@ -96,10 +96,10 @@ it.skipIf(!hasNginx)('nginx serves the files of the service that the unit starts
       headers: { authorization: `Bearer ${key}` },
     }).catch(() => null)
   await expect.poll(download).not.toBeNull()
-  const answer = (await download())!
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('server')).toContain('nginx')
-  expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
+  const response = (await download())!
+  expect(response.status).toBe(200)
+  expect(response.headers.get('server')).toContain('nginx')
+  expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
 })
 
 /** True if the container counts as healthy. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readPaths } from './api-document.ts'
 import { createNumberFuzz, holdsNumbers, type Known, type Schema } from './number-fuzz.fixture.ts'
-import { type Answer, formOf, startWorld, type World } from './world.ts'
+import { formOf, startWorld, type TestResponse, type World } from './world.ts'
 
 interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
@@ -99,9 +99,9 @@ describe('numbers over the whole range of doubles, in every numeric field', () =
     const concrete = (path: string): string =>
       path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(fuzz.fill({ type: 'string' }, name)))
     const statuses = new Map<string, Set<number>>()
-    const check = (name: string, answer: Answer): void => {
-      statuses.set(name, (statuses.get(name) ?? new Set()).add(answer.status))
-      expect([name, answer.status < 500, answer.status < 500 ? null : answer.body]).toEqual([name, true, null])
+    const check = (name: string, response: TestResponse): void => {
+      statuses.set(name, (statuses.get(name) ?? new Set()).add(response.status))
+      expect([name, response.status < 500, response.status < 500 ? null : response.body]).toEqual([name, true, null])
     }
 
     const send = async (method: string, path: string, [type, { schema }]: [string, { schema: Schema }], as = key) => {
@@ -124,11 +124,11 @@ describe('numbers over the whole range of doubles, in every numeric field', () =
       const texts = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, asText(value)]))
       const form = () => formOf(floats(fuzz.chance(0.5) ? 1 : 2, 3), texts)
       const json = { body: text(body, fuzz.chance(0.1)), headers: { 'content-type': 'application/json' } }
-      const answer = await world.request(method, url, {
+      const response = await world.request(method, url, {
         key: as,
         ...(type.startsWith('multi') ? { body: form() } : json),
       })
-      check(`${method} ${path}`, answer)
+      check(`${method} ${path}`, response)
     }
 
     const writes = operations.filter(

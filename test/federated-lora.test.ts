@@ -39,9 +39,9 @@ const repliesTo = async (questions: readonly string[], lora: readonly string[]):
 const trainRound = async (world: World): Promise<Uint8Array> => {
   const owner = (await world.register('owner', { trains: false })).key
   const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
-    const answer = await world.request('POST', path, { key: owner, body })
-    expect([path, answer.status]).toEqual([path, 201])
-    return answer.body as Record<string, unknown>
+    const response = await world.request('POST', path, { key: owner, body })
+    expect([path, response.status]).toEqual([path, 201])
+    return response.body as Record<string, unknown>
   }
   const model = await post('/api/v1/models', { name: 'capitals-lora', framework: 'pytorch' })
   await post(`/api/v1/models/${model.id}/versions/upload`, formOf(await adapter('global'), {}, 'global.safetensors'))

@@ -24,9 +24,9 @@ const refuseChangesOf = async (world: World, table: string, id: string): Promise
 const startTwo = async (prepare: (world: World, key: string) => Promise<string>) => {
   const world = await startWorld({ config: { logLevel: 'silent', enrollment: 'token' } })
   const call = async (method: string, path: string, key: string, body?: object) => {
-    const answer = await world.request(method, path, { key, body })
-    expect(answer.status, path).toBeLessThan(300)
-    return answer.body as Record<string, unknown>
+    const response = await world.request(method, path, { key, body })
+    expect(response.status, path).toBeLessThan(300)
+    return response.body as Record<string, unknown>
   }
   const start = async (org_id: string) => {
     const made = { name: org_id, scopes: SCOPES, org_id }

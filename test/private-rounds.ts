@@ -25,8 +25,8 @@ export const openPrivate = async (devices: number, options: WorldOptions = {}) =
   for (let at = 0; at < devices; at++) fleet.push(await world.register(`d${at}`))
   const { key } = fleet[0]!
   const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   const modelId = (await send('POST', '/models', { name: 'zeros' })).body.id as string
   const file = formOf(weightsOf([0, 0, 0, 0]), {}, 'model.safetensors')
@@ -52,8 +52,8 @@ export const openPrivate = async (devices: number, options: WorldOptions = {}) =
   const sumOf = async (roundId: unknown): Promise<number[]> => {
     const { aggregated_model_id: id, target_devices: target } = await round(roundId)
     const path = `${world.baseUrl}/api/v1/models/${id}/versions/1/download`
-    const answer = await fetch(path, { headers: { authorization: `Bearer ${key}` } })
-    return valuesIn(new Uint8Array(await answer.arrayBuffer())).map((value) => value * (target as number))
+    const response = await fetch(path, { headers: { authorization: `Bearer ${key}` } })
+    return valuesIn(new Uint8Array(await response.arrayBuffer())).map((value) => value * (target as number))
   }
 
   return {

@@ -119,9 +119,9 @@ const start = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const must = async (method: string, path: string, body: unknown, key = admin): Promise<Record<string, string>> => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    expect([path, answer.status]).toEqual([path, expect.toSatisfy((status: number) => status < 300)])
-    return answer.body as Record<string, string>
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    expect([path, response.status]).toEqual([path, expect.toSatisfy((status: number) => status < 300)])
+    return response.body as Record<string, string>
   }
   /** Adds a person whose own key has every scope: only the role restricts them. */
   const join = async (role: Role): Promise<Member> => {
@@ -178,10 +178,10 @@ it('every operation admits exactly the roles that may call it, by key and by ses
     const { key, headers } = members[role]
     // A viewer sends a valid body; for the others, an empty one is refused only after the role check.
     const body = operation.body && (role === 'viewer' ? operation.body : {})
-    const answer = await world.request(method, at(path), { body, ...(by === 'key' ? { key } : { headers }) })
+    const response = await world.request(method, at(path), { body, ...(by === 'key' ? { key } : { headers }) })
     const may = rolesFor(operation).includes(role)
-    if ((answer.status !== 403) !== may || answer.status === 401) {
-      wrong.push({ id, path, role, by, may, status: answer.status, body: answer.body })
+    if ((response.status !== 403) !== may || response.status === 401) {
+      wrong.push({ id, path, role, by, may, status: response.status, body: response.body })
     }
   }
   const attemptAll = (role: Role, by: 'key' | 'session', operations = guarded) =>

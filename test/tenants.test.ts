@@ -147,14 +147,14 @@ const openOrganizations = async () => {
   const world = await startWorld({ config: { enrollment: 'token', conversions: 'off' } })
   const admin = world.service.firstAdminKey!
   const must = async <T = { id: string }>(key: string, method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    expect([method, path, answer.status, answer.status < 300 ? '' : answer.body]).toEqual([
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    expect([method, path, response.status, response.status < 300 ? '' : response.body]).toEqual([
       method,
       path,
       expect.any(Number),
       '',
     ])
-    return answer.body as T
+    return response.body as T
   }
   const scopes = ['devices', 'models', 'training'].flatMap((what) => [`${what}:read`, `${what}:write`])
   const keyOf = (org_id: string, held: readonly string[]) =>
@@ -267,8 +267,8 @@ const openOrganizations = async () => {
 it('an organization learns nothing about another, not even whether an object exists there', async () => {
   const { world, admin, own, foreign, references } = await openOrganizations()
   const send = async (key: string, { method, path, body }: Call) => {
-    const { status, body: answer } = await world.request(method, path, { key, body })
-    const text = typeof answer === 'string' ? answer : JSON.stringify(answer)
+    const { status, body: response } = await world.request(method, path, { key, body })
+    const text = typeof response === 'string' ? response : JSON.stringify(response)
     // Using a key changes its `last_used_at` a little later, and events occur between two requests.
     const stable = text.replace(/"(last_used_at|oldest_pending_at|pending)":("[^"]*"|null|\d+)/g, '')
     return { status, text: stable }

@@ -7,7 +7,7 @@ import { Accounting } from '../src/control/federations/accounting/accounting.ts'
 import type { Database } from '../src/platform/db/open.ts'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres, openTestDatabase } from './databases.ts'
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   /** Parsed JSON; null for an empty body. */
   readonly body: unknown
@@ -33,7 +33,7 @@ export interface World {
   advance(seconds: number): Promise<void>
   client(key?: string): ApiClient
   /** Sends any request, well-formed or not. A plain object is sent as JSON. */
-  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>
   register(deviceId: string, fields?: object): Promise<TestDevice>
   /** Restarts the service on the same data, optionally with changed settings. */
   restart(changed?: Partial<Config>): Promise<void>

@@ -114,8 +114,8 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   const beat = async (device: Device, deliveries: Deliveries) => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
     const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
-    const answer = await device.heartbeat(metricsOf(latest), requested)
-    return { answer, isNews: deliveries.take(answer) }
+    const response = await device.heartbeat(metricsOf(latest), requested)
+    return { response: response, isNews: deliveries.take(response) }
   }
 
   /** Returns false if the round may be worth another try, or if the next request will show what is wrong. */
@@ -151,11 +151,11 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       // Monotonic, because the system time may jump.
       const began = performance.now()
       try {
-        const { answer, isNews } = await beat(device, deliveries)
-        const { pendingRoundId: roundId, pendingEvaluationId: evaluationId } = answer
+        const { response, isNews } = await beat(device, deliveries)
+        const { pendingRoundId: roundId, pendingEvaluationId: evaluationId } = response
         const work = { ...parts, roundsFolder: state.roundsFolder, now, log, signal }
         if (roundId === null && evaluationId !== null && (await evaluate(evaluationId, work))) continue
-        const paced = options.intervalSeconds === undefined ? answer.nextHeartbeatSeconds : null
+        const paced = options.intervalSeconds === undefined ? response.nextHeartbeatSeconds : null
         const rest = paced === null ? Math.max(0, intervalSeconds * 1000 - (performance.now() - began)) : paced * 1000
         if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
         else if (await takePart(parts, roundId)) done++

@@ -25,9 +25,9 @@ export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal)
     for (;;) {
       await sleep(intervalSeconds * 1000, quiet)
       const options = { signal: quiet, knownAssignments: deliveries.known() }
-      const answer = await device.heartbeat({ training: true }, options)
-      deliveries.take(answer)
-      if (answer.pendingRoundId === roundId) continue
+      const response = await device.heartbeat({ training: true }, options)
+      deliveries.take(response)
+      if (response.pendingRoundId === roundId) continue
       const status = await device.roundStatus(roundId, { signal: quiet })
       if (status !== 'active') over.abort(new Error(`The round is already ${status}; training was stopped.`))
     }

@@ -112,12 +112,12 @@ test('training that could not be submitted is kept, and submitted by the next tr
 })
 
 test('an update that was accepted is done even if its response was lost', async () => {
-  const loseAnswers: typeof fetch = async (input, init) => {
+  const loseResponses: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     if ((input as Request).url.endsWith('/updates') && response.status === 201) throw new TypeError('fetch failed')
     return response
   }
-  expect((await work(echo, loseAnswers)).report).toEqual({ numSamples: 3 })
+  expect((await work(echo, loseResponses)).report).toEqual({ numSamples: 3 })
   expect(await explain()).toMatchObject({ state: 'delivered' })
 })
 

@@ -11,8 +11,8 @@ import { workOnRound } from './round-work.ts'
 
 const startRound = async (world: World, by: Member): Promise<string> => {
   const body = { target_devices: 3, min_devices: 3, global_model_id: 'small', secure_aggregation: {} }
-  const answer = await world.request('POST', '/api/v1/training/rounds/start', { key: by.key, body })
-  return (answer.body as { id: string }).id
+  const response = await world.request('POST', '/api/v1/training/rounds/start', { key: by.key, body })
+  return (response.body as { id: string }).id
 }
 
 const trainerOf = (member: Member): AgentTrainer => ({

@@ -10,9 +10,9 @@ export const askForKey = async (io: Io): Promise<string> => {
     throw wrongUsage('There is no terminal to ask for the key on.', 'Give it on the command line.')
   if (stdin.isTTY) {
     const { isCancel, password } = await import('@clack/prompts')
-    const answer = await password({ message: 'API key', ...(io.signal && { signal: io.signal }) })
-    if (isCancel(answer)) throw new Interrupted('SIGINT')
-    return answer
+    const response = await password({ message: 'API key', ...(io.signal && { signal: io.signal }) })
+    if (isCancel(response)) throw new Interrupted('SIGINT')
+    return response
   }
   const lines = createInterface({ input: stdin, ...(io.signal && { signal: io.signal }) })
   for await (const line of lines) return line

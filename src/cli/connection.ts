@@ -33,8 +33,8 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
 }
 
 /** The response is not from the service, but from a website or a captive portal, for example. */
-const otherProgram = (baseUrl: string, answers = 'data of another kind'): Unreachable =>
-  new Unreachable(`${baseUrl} answers with ${answers}: it is not the service.`, {
+const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unreachable =>
+  new Unreachable(`${baseUrl} answers with ${responses}: it is not the service.`, {
     advice: 'Name the address of the service with --api-base or SERVICE_API_BASE.',
   })
 
@@ -84,13 +84,13 @@ export interface ConnectionSettings {
   readonly trace?: ((line: string) => void) | undefined
 }
 
-type Answer<Data> = Parameters<typeof unwrap<Data>>[0]
+type ApiResponse<Data> = Parameters<typeof unwrap<Data>>[0]
 
 export interface Connection {
   readonly baseUrl: string
   readonly client: ApiClient
   /** Sends a request and returns the response's data. @throws Failure with the service's message and advice */
-  ask<Data>(send: (client: ApiClient) => Answer<Data>): Promise<NonNullable<Data>>
+  ask<Data>(send: (client: ApiClient) => ApiResponse<Data>): Promise<NonNullable<Data>>
 }
 
 /** Returns no advice if the message already says enough. */

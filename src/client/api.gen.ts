@@ -4730,6 +4730,31 @@ export interface components {
             trains?: boolean;
         };
         /**
+         * @description A device's heartbeats of the last day
+         * @example {
+         *       "device_id": "pixel-8-0042",
+         *       "from": "2026-03-02T09:00:00.000Z",
+         *       "slot_seconds": 900,
+         *       "counts": [
+         *         15,
+         *         0,
+         *         14
+         *       ]
+         *     }
+         */
+        HeartbeatHistory: {
+            device_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            from: string;
+            /** @description How long each slot is */
+            slot_seconds: number;
+            /** @description Heartbeats in each of the 96 slots since then, the current slot last */
+            counts: number[];
+        };
+        /**
          * @description The round that awaits the device, and its assignments
          * @example {
          *       "status": "active",
@@ -4755,7 +4780,7 @@ export interface components {
          *       "message": "Heartbeat recorded. A round awaits this device."
          *     }
          */
-        HeartbeatAnswer: {
+        HeartbeatResponse: {
             status: components["schemas"]["DeviceStatus"];
             /**
              * Format: date-time
@@ -4776,31 +4801,6 @@ export interface components {
             /** @description When to send the next heartbeat; random, so that a large fleet does not send all at once */
             next_heartbeat_seconds?: number;
             message: string;
-        };
-        /**
-         * @description A device's heartbeats of the last day
-         * @example {
-         *       "device_id": "pixel-8-0042",
-         *       "from": "2026-03-02T09:00:00.000Z",
-         *       "slot_seconds": 900,
-         *       "counts": [
-         *         15,
-         *         0,
-         *         14
-         *       ]
-         *     }
-         */
-        HeartbeatHistory: {
-            device_id: string;
-            /**
-             * Format: date-time
-             * @description ISO 8601, UTC
-             */
-            from: string;
-            /** @description How long each slot is */
-            slot_seconds: number;
-            /** @description Heartbeats in each of the 96 slots since then, the current slot last */
-            counts: number[];
         };
         /**
          * @description A receiver of metrics, logs or training runs
@@ -7575,7 +7575,7 @@ export interface components {
          *       "query": "code=4fT9sZ2kQmC7&state=Yk3nQ0aVx8JrT5mW&iss=https%3A%2F%2Flogin.acme.example"
          *     }
          */
-        ProviderAnswer: {
+        ProviderCallback: {
             /** @description Query string of the callback address, without the question mark */
             query: string;
         };
@@ -10601,7 +10601,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProviderAnswer"];
+                "application/json": components["schemas"]["ProviderCallback"];
             };
         };
         responses: {
@@ -12282,7 +12282,7 @@ export interface operations {
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
-                    "application/json": components["schemas"]["HeartbeatAnswer"];
+                    "application/json": components["schemas"]["HeartbeatResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -23,7 +23,7 @@ export const createClient = ({ baseUrl, apiKey, fetch }: ClientSettings): ApiCli
   })
 
 /** The part of an answer that both outcomes share. */
-interface Answer<Data> {
+interface ApiResponse<Data> {
   readonly data?: Data | undefined
   readonly error?: unknown
   readonly response: Response
@@ -52,13 +52,18 @@ const isErrorBody = (body: unknown): body is ErrorBody =>
 
 interface Unwrap {
   /** Where success has no body (204): of its data the types say nothing. */
-  <Data>(answer: Promise<Answer<Data>> | Answer<Data>, ...none: unknown extends Data ? [] : [never]): Promise<undefined>
-  <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>>
+  <Data>(
+    response: Promise<ApiResponse<Data>> | ApiResponse<Data>,
+    ...none: unknown extends Data ? [] : [never]
+  ): Promise<undefined>
+  <Data>(response: Promise<ApiResponse<Data>> | ApiResponse<Data>): Promise<NonNullable<Data>>
 }
 
 /** The data of a successful response. @throws ApiError for any other response. */
-export const unwrap: Unwrap = async (answer: Promise<Answer<unknown>> | Answer<unknown>): Promise<never> => {
-  const { data, error, response } = await answer
+export const unwrap: Unwrap = async (
+  received: Promise<ApiResponse<unknown>> | ApiResponse<unknown>,
+): Promise<never> => {
+  const { data, error, response } = await received
   // No success of this API is a list, and only 204 is without data.
   const isOurs = response.status === 204 || (data !== undefined && data !== null && !Array.isArray(data))
   if (!response.ok || !isOurs) throw new ApiError(response.status, error)

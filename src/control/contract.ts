@@ -87,7 +87,7 @@ export const CONTRACT: Contract = {
     GroupDevice: 'id device_identifier org_id platform status last_seen_at',
     Health: 'status version timestamp',
     Heartbeat: 'status metrics',
-    HeartbeatAnswer: 'status last_heartbeat pending_round_id message',
+    HeartbeatResponse: 'status last_heartbeat pending_round_id message',
     Invitation: 'org_ids',
     JoinRequest: 'org_id',
     ListedVersion: 'version format model_size_bytes uploaded_at',

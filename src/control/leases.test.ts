@@ -85,13 +85,13 @@ it.skipIf(!hasPostgres())(
     const first = await start()
     const receiver = await startReceiver()
     const held: (() => void)[] = []
-    receiver.answer = (_request, response) => void held.push(() => response.writeHead(500).end())
+    receiver.respond = (_request, response) => void held.push(() => response.writeHead(500).end())
     const key = (await first.ask('POST', '/devices/register', undefined, { device_id: 'operator' })).api_key!
     await first.ask('POST', '/integrations', key, { kind: 'logs', type: 'webhook', endpoint: receiver.url })
     const create = (name: string) => first.ask('POST', '/device-groups', key, { org_id: 'o', name })
     await create('a')
     await expect.poll(() => held.length).toBe(1)
-    receiver.answer = (_request, response) => void response.writeHead(204).end()
+    receiver.respond = (_request, response) => void response.writeHead(204).end()
     await start()
     await query('update integrations set lease_until = now()')
     await expect

@@ -7,10 +7,10 @@ import { type Assignment, assignmentOf, sameContent } from './assignment.ts'
 import { createDevice } from './device-client.ts'
 import { memorySink } from './download.ts'
 
-type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void
 
 /** A service on a real socket that gives these responses in order, and a device that uses it without real waits. */
-const scripted = async (...answers: Answer[]) => {
+const scripted = async (...responses: Handler[]) => {
   const requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -18,7 +18,7 @@ const scripted = async (...answers: Answer[]) => {
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString()
       requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body })
-      const answer = answers.shift()
+      const answer = responses.shift()
       if (answer) answer(request, response, body)
       else response.writeHead(400).end('{"error":"bad_request","message":"no more answers","status_code":400}')
     })
@@ -43,7 +43,7 @@ const scripted = async (...answers: Answer[]) => {
 }
 
 const json =
-  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (status: number, body: unknown, headers: Record<string, string> = {}): Handler =>
   (_, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
@@ -181,12 +181,12 @@ test('a report contains only the given fields, limited to what the service accep
 
 test('an interrupted download resumes where it stopped, as long as the file is the same', async () => {
   const cutAfter =
-    (bytes: number): Answer =>
+    (bytes: number): Handler =>
     (_, response) => {
       response.writeHead(200, { 'content-length': CONTENT.length, etag: `"${SHA256}"` })
       response.write(CONTENT.subarray(0, bytes), () => setTimeout(() => response.destroy(), 20))
     }
-  const rest: Answer = (request, response) => {
+  const rest: Handler = (request, response) => {
     const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1])
     const range = `bytes ${from}-${CONTENT.length - 1}/${CONTENT.length}`
     response.writeHead(206, { 'content-range': range, 'content-length': CONTENT.length - from })
@@ -203,7 +203,7 @@ test('an interrupted download resumes where it stopped, as long as the file is t
 })
 
 test('a complete file with wrong bytes is requested three times, with waits, before giving up', async () => {
-  const wrong: Answer = (_, response) => response.writeHead(200).end(Buffer.alloc(CONTENT.length))
+  const wrong: Handler = (_, response) => response.writeHead(200).end(Buffer.alloc(CONTENT.length))
   const { device, requests, waits } = await scripted(wrong, wrong, wrong)
   const sink = memorySink()
   await expect(device.downloadVersion(assignment, sink)).rejects.toMatchObject({

@@ -76,9 +76,9 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
         const { assignments } = await transport.call(
           'assignments',
           async (api, signal) => {
-            const answer = await api.GET(path, { params, headers, signal })
-            etag = answer.response.headers.get('etag')
-            return answer
+            const response = await api.GET(path, { params, headers, signal })
+            etag = response.response.headers.get('etag')
+            return response
           },
           options,
         )

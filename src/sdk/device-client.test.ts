@@ -7,7 +7,7 @@ import { createDevice } from './device-client.ts'
 import { memorySink } from './download.ts'
 import type { Plan } from './wire.ts'
 
-type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 /** A service on a real socket that gives these responses in order, and a device that uses it without real waits. */
-const scripted = async (...answers: Answer[]) => {
+const scripted = async (...responses: Handler[]) => {
   const seen: string[] = []
   const requests: { headers: IncomingMessage['headers']; body: string }[] = []
   const waits: number[] = []
@@ -26,7 +26,7 @@ const scripted = async (...answers: Answer[]) => {
       const body = Buffer.concat(chunks).toString('latin1')
       seen.push(`${request.method} ${request.url}`)
       requests.push({ headers: request.headers, body })
-      const answer = answers.shift()
+      const answer = responses.shift()
       if (answer) answer(request, response, body)
       else response.writeHead(500).end('no more answers')
     })
@@ -48,19 +48,19 @@ const scripted = async (...answers: Answer[]) => {
       },
       ...extra,
     })
-  return { device, seen, requests, waits, baseUrl, left: answers }
+  return { device, seen, requests, waits, baseUrl, left: responses }
 }
 
 const json =
-  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (status: number, body: unknown, headers: Record<string, string> = {}): Handler =>
   (_, response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-const cut: Answer = (request) => request.socket.destroy()
+const cut: Handler = (request) => request.socket.destroy()
 
 /** Announces the whole response and closes the connection halfway. */
 const half =
-  (body: unknown): Answer =>
+  (body: unknown): Handler =>
   (_, response) => {
     const text = JSON.stringify(body)
     response.writeHead(200, { 'content-length': text.length })
@@ -71,8 +71,8 @@ const beat = { status: 'active', last_heartbeat: '2026-01-01T00:00:00Z', message
 const conflict = { error: 'conflict', message: 'Already submitted.', status_code: 409 }
 
 test("registering sends the device's description and keeps the key for the next call", async () => {
-  const answer = { id: 'u-1', device_id: 'pixel 7', api_key: 'sk_live_new', platform: 'linux', status: 'active' }
-  const service = await scripted(json(201, answer), json(200, beat))
+  const response = { id: 'u-1', device_id: 'pixel 7', api_key: 'sk_live_new', platform: 'linux', status: 'active' }
+  const service = await scripted(json(201, response), json(200, beat))
   const device = createDevice({
     baseUrl: `${service.baseUrl}/`,
     deviceId: 'pixel 7',
@@ -128,7 +128,7 @@ test.each([
 })
 
 const page =
-  (status: number, text = '<html>Sign in</html>'): Answer =>
+  (status: number, text = '<html>Sign in</html>'): Handler =>
   (_, response) =>
     response.writeHead(status, { 'content-type': 'text/html' }).end(text)
 
@@ -136,16 +136,16 @@ test.each([302, 400, 401, 403, 404, 407, 409, 511])(
   'response %d of a proxy is not a response of the service',
   async (status) => {
     const strange = { error: 'invalid_token', message: 'Sign in to this network.' }
-    const answers = [page(status), page(status, ''), json(status, strange)]
-    const calls: [(device: Device) => Promise<unknown>, Answer, unknown][] = [
+    const responses = [page(status), page(status, ''), json(status, strange)]
+    const calls: [(device: Device) => Promise<unknown>, Handler, unknown][] = [
       [(device) => device.heartbeat(), json(200, beat), { message: 'ok' }],
       [(device) => device.submit('r-1', weights, report), json(201, { id: 'up-1' }), { updateId: 'up-1' }],
       [(device) => device.reportFailure('r-1', 'why'), json(200, {}), true],
       [(device) => device.submitEvaluation('r-1', { failureReason: 'why' }), json(201, {}), true],
       [(device) => device.model(plan), serve(), { length: model.length }],
     ]
-    for (const [call, answer, expected] of calls) {
-      const service = await scripted(...answers, answer)
+    for (const [call, response, expected] of calls) {
+      const service = await scripted(...responses, response)
       const found = await call(service.device({ directDownloads: true }))
       if (typeof expected === 'object') expect(found).toMatchObject(expected as object)
       else expect(found).toBe(expected)
@@ -200,7 +200,7 @@ const plan: Plan = {
 
 /** Serves ranges and If-Range like the real service, but closes the connection after `bytes`. */
 const serve =
-  (bytes = Number.POSITIVE_INFINITY, content = model): Answer =>
+  (bytes = Number.POSITIVE_INFINITY, content = model): Handler =>
   (request, response) => {
     const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '')
     const start = range && request.headers['if-range'] === `"${sha256}"` ? Number(range[1]) : 0
@@ -231,19 +231,19 @@ test('a download that makes progress each time may be interrupted more often tha
 })
 
 test('a service that ignores the range and sends the whole file is supported', async () => {
-  const whole: Answer = (_, response) => response.writeHead(200).end(model)
+  const whole: Handler = (_, response) => response.writeHead(200).end(model)
   const service = await scripted(serve(100_000), whole)
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
 })
 
 test('a range whose position the page cannot see is assumed to be the requested one', async () => {
-  const hidden: Answer = (_, response) => response.writeHead(206).end(model.subarray(100_000))
+  const hidden: Handler = (_, response) => response.writeHead(206).end(model.subarray(100_000))
   const service = await scripted(serve(100_000), hidden)
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
 })
 
 test('a range other than the requested one is refused', async () => {
-  const other: Answer = (_, response) =>
+  const other: Handler = (_, response) =>
     response.writeHead(206, { 'content-range': `bytes 5-299999/300000` }).end(model.subarray(5))
   const service = await scripted(serve(100_000), other, serve())
   expect(Buffer.from((await service.device().model(plan))!).equals(model)).toBe(true)
@@ -391,7 +391,7 @@ test.each([
 })
 
 test('a different server at that address is detected', async () => {
-  const page: Answer = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+  const page: Handler = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
   const service = await scripted(page, json(200, {}))
   await expect(service.device().register({ until: 0 })).rejects.toThrow('Is the service running and the address right?')
   await expect(service.device().register({ until: 0 })).rejects.toThrow('answered without a key. Is it the service?')

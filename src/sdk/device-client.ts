@@ -68,7 +68,7 @@ export const createDevice = (options: DeviceOptions): Device => {
         query: { wait_seconds: waitSeconds, ...(known !== undefined && { known_assignments: known }) },
       }
       let sentAt = runtime.now()
-      const answer = await transport.call(
+      const response = await transport.call(
         'heartbeat',
         (api, signal) => {
           sentAt = runtime.now()
@@ -76,16 +76,16 @@ export const createDevice = (options: DeviceOptions): Device => {
         },
         { ...options, timeoutMs: (waitSeconds + 30) * 1000 },
       )
-      clockLeadMs = surelyAhead(Date.parse(answer.last_heartbeat), sentAt, runtime.now())
-      const { assignments = [], assignments_tag: tag } = answer
+      clockLeadMs = surelyAhead(Date.parse(response.last_heartbeat), sentAt, runtime.now())
+      const { assignments = [], assignments_tag: tag } = response
       const isKnown = known !== undefined && (tag === undefined || tag === known)
       return {
-        pendingRoundId: answer.pending_round_id ?? null,
-        pendingEvaluationId: answer.pending_evaluation_round_id ?? null,
+        pendingRoundId: response.pending_round_id ?? null,
+        pendingEvaluationId: response.pending_evaluation_round_id ?? null,
         assignments: isKnown ? null : assignments.map(assignmentOf),
         assignmentsTag: tag ?? known ?? null,
-        nextHeartbeatSeconds: answer.next_heartbeat_seconds ?? null,
-        message: answer.message,
+        nextHeartbeatSeconds: response.next_heartbeat_seconds ?? null,
+        message: response.message,
       }
     },
 

@@ -5,7 +5,7 @@ import type { Assignment, DeliveryReport } from './assignment.ts'
 import type { DownloadSink } from './download.ts'
 import type { Sleep } from './retry.ts'
 import type { SecureState } from './secure-state.ts'
-import type { EvaluationPlan, HeartbeatAnswer, Plan, Registration } from './wire.ts'
+import type { EvaluationPlan, HeartbeatResponse, Plan, Registration } from './wire.ts'
 
 export interface DeviceOptions {
   /** The service's address, such as http://127.0.0.1:8000, without /api/v1. */
@@ -91,7 +91,7 @@ export interface Device {
   readonly deviceId: string
   /** Registers, and keeps the key for later calls; the key is never shown again. */
   register(options?: CallOptions): Promise<Registration>
-  heartbeat(metrics?: Readonly<Record<string, unknown>>, options?: HeartbeatOptions): Promise<HeartbeatAnswer>
+  heartbeat(metrics?: Readonly<Record<string, unknown>>, options?: HeartbeatOptions): Promise<HeartbeatResponse>
   plan(roundId: string, options?: CallOptions): Promise<Plan>
   /** Returns the plan's global model, complete and verified by its SHA-256; null if the plan has none. */
   model(plan: Plan, options?: CallOptions): Promise<Uint8Array<ArrayBuffer> | null>
@@ -120,7 +120,7 @@ export interface Device {
   /** Sends the evaluation, or why there is none. False if it is no longer needed. */
   submitEvaluation(
     roundId: string,
-    answer: EvaluationReport | { readonly failureReason: string },
+    response: EvaluationReport | { readonly failureReason: string },
     options?: CallOptions,
   ): Promise<boolean>
   /** Returns the round's status: pending, active, aggregating, completed or failed. */

@@ -36,10 +36,11 @@ export const evaluationCalls = (
 
   downloadEvaluated: (plan, sink, options = {}) => fetchFile(plan, 'evaluation/model', plan.model, sink, options),
 
-  submitEvaluation: async (roundId, answer, options = {}) => {
+  submitEvaluation: async (roundId, response, options = {}) => {
     const params = { path: { round_id: roundId } }
     const path = '/api/v1/training/rounds/{round_id}/evaluation'
-    const body = 'failureReason' in answer ? { failure_reason: reasonOf(answer.failureReason) } : evaluationBody(answer)
+    const body =
+      'failureReason' in response ? { failure_reason: reasonOf(response.failureReason) } : evaluationBody(response)
     try {
       await transport.call('evaluation', (api, signal) => api.POST(path, { params, body, signal }), options)
       return true

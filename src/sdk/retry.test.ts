@@ -86,7 +86,7 @@ test('the last error is thrown after the last attempt', async () => {
 test('progress resets the count of failures', async () => {
   const runtime = stoppedRuntime()
   let calls = 0
-  const answer = await retrying(
+  const response = await retrying(
     'call',
     async (progress) => {
       if (++calls > 9) return 'done'
@@ -96,7 +96,7 @@ test('progress resets the count of failures', async () => {
     runtime,
     policy,
   )
-  expect([answer, calls, new Set(runtime.waits)]).toEqual(['done', 10, new Set([1000])])
+  expect([response, calls, new Set(runtime.waits)]).toEqual(['done', 10, new Set([1000])])
 })
 
 test('an error in our own code is not retried', async () => {

@@ -11,8 +11,8 @@ const settings = secureSettings({ devices: 4 })
 
 const startRound = async (world: World, members: readonly Member[]): Promise<string> => {
   const body = { target_devices: 4, min_devices: 2, global_model_id: 'small', secure_aggregation: {} }
-  const answer = await world.request('POST', '/api/v1/training/rounds/start', { key: members[0]!.key, body })
-  return (answer.body as { id: string }).id
+  const response = await world.request('POST', '/api/v1/training/rounds/start', { key: members[0]!.key, body })
+  return (response.body as { id: string }).id
 }
 
 const take = (member: Member, roundId: string, options: SecureOptions = {}) => {
@@ -140,7 +140,7 @@ it('a trainer with an invalid result gets an error that says what is missing', a
 
 describe('a device refuses a service', () => {
   const lying = (state: object): SecureCalls => {
-    const answer = async () => ({
+    const respond = async () => ({
       status: 'advertising' as const,
       reason: null,
       settings,
@@ -152,7 +152,7 @@ describe('a device refuses a service', () => {
       delivered: null,
       ...state,
     })
-    return { state: answer, sendKeys: answer, sendShares: answer, sendUnmask: answer }
+    return { state: respond, sendKeys: respond, sendShares: respond, sendUnmask: respond }
   }
   const refuses = (state: object) =>
     takeSecurePart({ submit: async () => expect.unreachable(), secure: lying(state) }, 'r', async () =>

@@ -6,7 +6,7 @@ import type { CallOptions } from './device.ts'
 import { DEFAULT_POLICY, isPassing, type RetryPolicy, type Runtime, retrying } from './retry.ts'
 
 /** The typed client's representation of a response. */
-interface Answer<Data> {
+interface ApiResponse<Data> {
   readonly data?: Data | undefined
   readonly error?: unknown
   readonly response: Response
@@ -17,13 +17,13 @@ export interface CallLimits extends CallOptions {
   readonly timeoutMs?: number
 }
 
-type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<Answer<Data>>
+type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<ApiResponse<Data>>
 
 export interface Transport {
   /** Sends until there is a response (see `retrying`); returns the data of a 2xx one. `what` is for messages: "heartbeat". */
   call<Data>(what: string, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
   /** Sends once; throws Refusal for responses other than 2xx, NetworkError if there is none or it is not from the service. */
-  once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
+  once<Data>(send: Send<Data>, signal: AbortSignal): Promise<ApiResponse<Data>>
   readonly runtime: Runtime
 }
 
@@ -40,16 +40,16 @@ const TOO_LARGE = 413
 /** Responses that need no body: not modified, and range not satisfiable. */
 const WITHOUT_BODY = new Set([304, 416])
 
-const isFromService = ({ error, response: { status } }: Answer<unknown>): boolean =>
+const isFromService = ({ error, response: { status } }: ApiResponse<unknown>): boolean =>
   typeof error === 'object' && error !== null && 'status_code' in error && error.status_code === status
 
 /**
  * Returns the error for a response other than 2xx. A response from a proxy or a hotspot says nothing about the request, so it
  * counts as no response. The exception is 413: a body too large for a proxy would be refused again.
  */
-const errorOf = (answer: Answer<unknown>, baseUrl: string, now: number): Refusal | NetworkError => {
-  const { error, response } = answer
-  if (isFromService(answer)) return new Refusal(response, error, now)
+const errorOf = (received: ApiResponse<unknown>, baseUrl: string, now: number): Refusal | NetworkError => {
+  const { error, response } = received
+  if (isFromService(received)) return new Refusal(response, error, now)
   if (response.status === TOO_LARGE) {
     const message = `A proxy in front of ${baseUrl} does not accept a request of this size (413). Raise its limit.`
     return new Refusal(response, { error: 'bad_request', message }, now)
@@ -76,13 +76,13 @@ const direct = async (fetch: typeof globalThis.fetch, request: Request, signal: 
   await response.body?.cancel()
   const range = request.headers.get('range')
   try {
-    const answer = await fetch(location, {
+    const received = await fetch(location, {
       headers: { 'accept-encoding': 'identity', ...(range === null ? {} : { range }) },
       redirect: 'error',
       signal,
     })
-    if (answer.ok || answer.status === 416) return answer
-    await answer.body?.cancel()
+    if (received.ok || received.status === 416) return received
+    await received.body?.cancel()
   } catch {
     signal.throwIfAborted()
   }
@@ -116,16 +116,16 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     })
 
   const once: Transport['once'] = async (send, signal) => {
-    let answer: Awaited<ReturnType<typeof send>>
+    let response: Awaited<ReturnType<typeof send>>
     try {
-      answer = await send(clientUntil(signal), signal)
+      response = await send(clientUntil(signal), signal)
     } catch (error) {
       const reason = reasonOf(signal.aborted ? signal.reason : error)
       const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
       throw new NetworkError(message, error)
     }
-    if (!answer.response.ok) throw errorOf(answer, baseUrl, runtime.now())
-    return answer
+    if (!response.response.ok) throw errorOf(response, baseUrl, runtime.now())
+    return response
   }
 
   const call: Transport['call'] = (what, send, options) => {

@@ -9,7 +9,7 @@ export interface Registration {
   readonly apiKey: string
 }
 
-export interface HeartbeatAnswer {
+export interface HeartbeatResponse {
   /** The round that awaits this device, if any. */
   readonly pendingRoundId: string | null
   /** The round whose new model this device should evaluate, if any; see `takeEvaluation`. */

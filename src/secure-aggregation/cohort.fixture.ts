@@ -78,18 +78,25 @@ export const cohortOf = async (names: readonly string[], settings: SecureSetting
     for (const name of dealt) checkShares(round, name, shared.get(name)!.message)
     round = closeStep(round, dealt)
     const shares = Object.fromEntries(dealt.map((name) => [name, shared.get(name)!.message]))
-    const answers: Record<string, UnmaskMessage> = {}
-    if (round.status === 'failed') return { round, heard: { keys: roster, shares, answers }, sum: null, delivered: [] }
+    const responses: Record<string, UnmaskMessage> = {}
+    if (round.status === 'failed')
+      return { round, heard: { keys: roster, shares, responses: responses }, sum: null, delivered: [] }
     const delivered = dealt.filter((name) => did(name, 'masked'))
     const sum = sumOf(delivered.map((name) => masked(name, round.dealt).words))
     round = closeStep(round, delivered)
-    if (round.status === 'failed') return { round, heard: { keys: roster, shares, answers }, sum, delivered }
+    if (round.status === 'failed')
+      return { round, heard: { keys: roster, shares, responses: responses }, sum, delivered }
     for (const name of delivered.filter((device) => did(device, 'answer'))) {
       const { message } = revealShares(masked(name, round.dealt).part, roundId, round.delivered)
       checkUnmask(round, message)
-      answers[name] = message
+      responses[name] = message
     }
-    return { round: closeStep(round, Object.keys(answers)), heard: { keys: roster, shares, answers }, sum, delivered }
+    return {
+      round: closeStep(round, Object.keys(responses)),
+      heard: { keys: roster, shares, responses: responses },
+      sum,
+      delivered,
+    }
   }
 
   return {

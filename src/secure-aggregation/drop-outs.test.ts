@@ -26,9 +26,9 @@ describe.each([
       // In every case, the service never receives shares of both secrets of a device, nor enough shares of one if the round
       // fails.
       for (const name of names) {
-        const answers = Object.values(received.answers)
-        const seeds = answers.filter(({ selfMasks }) => Object.hasOwn(selfMasks, name)).length
-        const keys = answers.filter(({ maskingKeys }) => Object.hasOwn(maskingKeys, name)).length
+        const responses = Object.values(received.responses)
+        const seeds = responses.filter(({ selfMasks }) => Object.hasOwn(selfMasks, name)).length
+        const keys = responses.filter(({ maskingKeys }) => Object.hasOwn(maskingKeys, name)).length
         expect(Math.min(seeds, keys)).toBe(0)
         if (round.status === 'failed') expect(seeds + keys).toBeLessThan(threshold)
       }

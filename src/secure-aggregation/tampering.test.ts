@@ -130,13 +130,13 @@ describe('a device that delivered', () => {
   test('cannot be tricked with different lists: two lists never give enough shares of both secrets', () => {
     const withoutD = ['a', 'b', 'c']
     for (let reported = 0; reported < 2 ** withoutD.length; reported++) {
-      const answers = withoutD.map((name, i) =>
+      const responses = withoutD.map((name, i) =>
         revealShares(cohort.masked(name, names).part as Masked, roundId, reported & (1 << i) ? names : withoutD),
       )
       // 'd' itself only answers for a list that contains its own name.
-      answers.push(revealShares(cohort.masked('d', names).part, roundId, names))
-      const seeds = answers.filter(({ message }) => message.selfMasks.d !== undefined).length
-      const keys = answers.filter(({ message }) => message.maskingKeys.d !== undefined).length
+      responses.push(revealShares(cohort.masked('d', names).part, roundId, names))
+      const seeds = responses.filter(({ message }) => message.selfMasks.d !== undefined).length
+      const keys = responses.filter(({ message }) => message.maskingKeys.d !== undefined).length
       expect(seeds >= settings.threshold && keys >= settings.threshold).toBe(false)
     }
   })
@@ -174,8 +174,8 @@ describe('the service refuses', () => {
     expect(() => checkMaskedSize(31, 8)).toThrow('has 31 bytes; the model takes 8 words of 4 bytes, 32')
   })
 
-  test('answers that reveal both shares of a device, the wrong one, none, or a share at position 0', () => {
-    const message = received.answers.a!
+  test('responses that reveal both shares of a device, the wrong one, none, or a share at position 0', () => {
+    const message = received.responses.a!
     const { a, ...rest } = message.selfMasks
     const changed = (part: Partial<UnmaskMessage>) => () => checkUnmask(unmasking, { ...message, ...part })
     expect(changed({})).not.toThrow()
@@ -200,9 +200,9 @@ describe('the service refuses', () => {
 
   test('to unmask with a tampered share of either kind', async () => {
     const tampered = (kind: keyof UnmaskMessage, name: string, at: number) => {
-      const answer = received.answers.b!
-      const b = { ...answer, [kind]: { ...answer[kind], [name]: flip(answer[kind][name]!, at) } }
-      return unmaskingStreams(done, { ...received, answers: { ...received.answers, b } })
+      const response = received.responses.b!
+      const b = { ...response, [kind]: { ...response[kind], [name]: flip(response[kind][name]!, at) } }
+      return unmaskingStreams(done, { ...received, responses: { ...received.responses, b } })
     }
     // X25519 ignores some bits of the first and the last byte of a key, so changes there may have no effect. Digit 64 belongs
     // to the share's position, which is random; changing it may give 0.
@@ -216,8 +216,8 @@ describe('the service refuses', () => {
         )
       }
     }
-    const twice = { ...received.answers, b: received.answers.a! }
-    await expect(unmaskingStreams(done, { ...received, answers: twice })).rejects.toThrow(
+    const twice = { ...received.responses, b: received.responses.a! }
+    await expect(unmaskingStreams(done, { ...received, responses: twice })).rejects.toThrow(
       'do not reconstruct its secret',
     )
   })

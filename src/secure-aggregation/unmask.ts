@@ -17,7 +17,7 @@ import { combineShares } from './shares.ts'
 export interface Received {
   readonly keys: Readonly<Record<string, KeysMessage>>
   readonly shares: Readonly<Record<string, Pick<SharesMessage, 'seedCommitment'>>>
-  readonly answers: Readonly<Record<string, UnmaskMessage>>
+  readonly responses: Readonly<Record<string, UnmaskMessage>>
 }
 
 /**
@@ -28,27 +28,27 @@ export interface Received {
  */
 export const unmaskingStreams = async (round: SecureRound, received: Received): Promise<MaskStream[]> => {
   const { roundId, dealt, delivered, settings } = round
-  const answers = Object.entries(received.answers)
+  const responses = Object.entries(received.responses)
     .sort(([a], [b]) => byName(a, b))
     .slice(0, settings.threshold)
-    .map(([, answer]) => answer)
-  if (answers.length < settings.threshold) {
-    throw conflict(`${answers.length} devices revealed their shares; ${settings.threshold} are needed.`)
+    .map(([, response]) => response)
+  if (responses.length < settings.threshold) {
+    throw conflict(`${responses.length} devices revealed their shares; ${settings.threshold} are needed.`)
   }
-  const combined = async (name: string, sharesIn: (answer: UnmaskMessage) => Readonly<Record<string, string>>) => {
-    const shares = answers.map((answer) => shareOf(sharesIn(answer)[name], name))
+  const combined = async (name: string, sharesIn: (response: UnmaskMessage) => Readonly<Record<string, string>>) => {
+    const shares = responses.map((response) => shareOf(sharesIn(response)[name], name))
     const places = new Set(shares.map((share) => share.at(-1)))
     if (places.size < shares.length) throw wrongShares(name)
     return combineShares(shares)
   }
   const streams: MaskStream[] = []
   for (const name of delivered) {
-    const seed = await combined(name, (answer) => answer.selfMasks)
+    const seed = await combined(name, (response) => response.selfMasks)
     if (toHex(seedCommitment(roundId, name, seed)) !== received.shares[name]!.seedCommitment) throw wrongShares(name)
     streams.push({ ...selfMask(roundId, name, seed), sign: -1 })
   }
   for (const name of dealt.filter((device) => !delivered.includes(device))) {
-    const secretKey = await combined(name, (answer) => answer.maskingKeys)
+    const secretKey = await combined(name, (response) => response.maskingKeys)
     if (toHex(publicKeyOf(secretKey)) !== received.keys[name]!.maskingKey) throw wrongShares(name)
     for (const peer of delivered) {
       const theirs = fromHex(received.keys[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)

@@ -24,9 +24,9 @@ const startClients = (cleanUps: CleanUps) => {
   cleanUps.add(() => void child.kill())
   return async (pull: Omit<Pull, 'connections' | 'bytes'>): Promise<Pulled> => {
     child.send({ ...pull, connections: DEVICES, bytes: SIZE })
-    const [answer] = (await once(child, 'message')) as [Pulled | { failure: string }]
-    if ('failure' in answer) throw new Error(answer.failure)
-    return answer
+    const [response] = (await once(child, 'message')) as [Pulled | { failure: string }]
+    if ('failure' in response) throw new Error(response.failure)
+    return response
   }
 }
 
@@ -46,13 +46,13 @@ export const benchArtifactDownload = (): Promise<void> =>
         ...(key && { authorization: `Bearer ${key}` }),
         ...(!isForm && { 'content-type': 'application/json' }),
       }
-      const answer = await fetch(`${address}${path}`, {
+      const response = await fetch(`${address}${path}`, {
         method: 'POST',
         headers,
         body: isForm ? body : JSON.stringify(body),
       })
-      const text = await answer.text()
-      if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${text}`)
+      const text = await response.text()
+      if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`)
       return JSON.parse(text)
     }
     const key = (await ask('/devices/register', null, { device_id: 'bench' })).api_key!

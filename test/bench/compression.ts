@@ -138,9 +138,9 @@ export const benchCompression = async (): Promise<void> => {
     }
     printTable(['question', 'target', 'tokens saved', 'answer survives', 'survives a cut', 'ms'], rows)
     console.log('\nAnswers of the starter model to the compressed prompt, against those to the whole one:')
-    const answers: (readonly string[])[] = []
-    for (const share of KEEP_SHARES) answers.push(await answersAgree(engine, share))
-    printTable(['target', 'equal answers', 'agreement', 'first token, time ratio'], answers)
+    const responses: (readonly string[])[] = []
+    for (const share of KEEP_SHARES) responses.push(await answersAgree(engine, share))
+    printTable(['target', 'equal answers', 'agreement', 'first token, time ratio'], responses)
   } finally {
     await engine.close()
   }

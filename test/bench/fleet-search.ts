@@ -72,10 +72,10 @@ const cursorBehind = async (service: ServiceUnderTest, key: string, query: strin
   let after = ''
   for (let page = 0; page < DEEP_PAGES; page++) {
     const path = `/api/v1/fleet/devices?limit=500&${query}${after === '' ? '' : `&after=${after}`}`
-    const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${service.port}${path}`, {
       headers: { authorization: `Bearer ${key}` },
     })
-    after = ((await answer.json()) as { next: string }).next
+    after = ((await response.json()) as { next: string }).next
   }
   return after
 }

@@ -37,11 +37,11 @@ const streams = (count: number, goal: string): Measure => ({
   goal,
   run: async (server) => {
     const began = performance.now()
-    const answers = await together(
+    const responses = await together(
       server,
       Array.from({ length: count }, () => ({ content: text(4), maxTokens: ANSWER })),
     )
-    return (answers.reduce((sum, { tokens }) => sum + tokens, 0) / (performance.now() - began)) * 1000
+    return (responses.reduce((sum, { tokens }) => sum + tokens, 0) / (performance.now() - began)) * 1000
   },
 })
 
@@ -86,8 +86,8 @@ const MEASURES: readonly Measure[] = [
       const prefix = text(LONG)
       await timeChat(server.port, server.model, { content: prefix, maxTokens: 2 })
       const asked = Array.from({ length: 16 }, (_, index) => ({ content: `${prefix}. Number ${index}?`, maxTokens: 2 }))
-      const answers = await together(server, asked)
-      return answers.reduce((sum, { first }) => sum + first, 0) / answers.length
+      const responses = await together(server, asked)
+      return responses.reduce((sum, { first }) => sum + first, 0) / responses.length
     },
   },
 ]

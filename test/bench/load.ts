@@ -45,9 +45,9 @@ export const startLoadGenerator = (cleanUps: CleanUps): LoadGenerator => {
   return {
     async run(load) {
       child.send(load)
-      const [answer] = (await once(child, 'message')) as [LoadResult | { failure: string }]
-      if ('failure' in answer) throw new Error(answer.failure)
-      return answer
+      const [response] = (await once(child, 'message')) as [LoadResult | { failure: string }]
+      if ('failure' in response) throw new Error(response.failure)
+      return response
     },
   }
 }

@@ -31,13 +31,13 @@ const ask = async <T>(
   body?: object,
 ): Promise<T> => {
   const isForm = body instanceof FormData
-  const answer = await fetch(`http://127.0.0.1:${service.port}/api/v1${path}`, {
+  const response = await fetch(`http://127.0.0.1:${service.port}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${key}`, ...(body && !isForm ? { 'content-type': 'application/json' } : {}) },
     ...(body && { body: isForm ? body : JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${text}`)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`)
   return JSON.parse(text) as T
 }
 

@@ -67,7 +67,7 @@ export const benchSecureAggregation = async (): Promise<void> => {
   for (const gone of GONE) {
     const delivered = names.slice(gone)
     const round = closeStep(closeStep(closeStep(openRound(ROUND, settings), names), names), delivered)
-    const [answers, answering] = await timed(() =>
+    const [responses, answering] = await timed(() =>
       Object.fromEntries(
         portable.parts
           .filter(({ device }) => delivered.includes(device))
@@ -79,7 +79,11 @@ export const benchSecureAggregation = async (): Promise<void> => {
       for (const words of portable.vectors.slice(gone)) addWords(total, words)
       return total
     })
-    const heard = { keys: roster, shares: Object.fromEntries(shared.map((p) => [p.device, p.message])), answers }
+    const heard = {
+      keys: roster,
+      shares: Object.fromEntries(shared.map((p) => [p.device, p.message])),
+      responses: responses,
+    }
     const [streams, combining] = await timed(() => unmaskingStreams(round, heard))
     const other = sum.slice()
     const [, unmasking] = await timed(() => addMasks(sum, streams, 0, platformExpandMask))
@@ -89,7 +93,7 @@ export const benchSecureAggregation = async (): Promise<void> => {
     const device = (masking: number) =>
       seconds((advertising + dealing + masking) / DEVICES + encoding + answering / delivered.length)
     const up =
-      bytesOf(roster[names[0]!]) + bytesOf(shared[0]!.message) + plain.length * 4 + bytesOf(Object.values(answers)[0])
+      bytesOf(roster[names[0]!]) + bytesOf(shared[0]!.message) + plain.length * 4 + bytesOf(Object.values(responses)[0])
     const down = bytesOf(roster) + bytesOf(received(names[0]!)) + bytesOf(delivered)
     rows.push([
       String(gone),

@@ -50,11 +50,11 @@ export const startAgent = (
           ? {}
           : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
       }
-      const sent = request({ port, host: '127.0.0.1', method, path, headers, agent: sockets, signal }, (answer) => {
+      const sent = request({ port, host: '127.0.0.1', method, path, headers, agent: sockets, signal }, (response) => {
         const chunks: Buffer[] = []
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.on('error', reject)
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, bytes: Buffer.concat(chunks) }))
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) }))
       })
       sent.on('error', reject)
       sent.end(text)

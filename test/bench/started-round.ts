@@ -10,7 +10,7 @@ const ROUNDS = '/api/v1/training/rounds'
  */
 export const startRound = async (service: ServiceUnderTest, key: string, targetDevices: number): Promise<number> => {
   const ask = async (method: string, path: string, body?: object | FormData): Promise<Record<string, unknown>> => {
-    const answer = await fetch(`http://127.0.0.1:${service.port}${ROUNDS}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${service.port}${ROUNDS}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -18,8 +18,8 @@ export const startRound = async (service: ServiceUnderTest, key: string, targetD
       },
       ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
     return JSON.parse(text) as Record<string, unknown>
   }
 

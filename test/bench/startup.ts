@@ -21,11 +21,11 @@ const firstAnswer = async (child: ChildProcess, port: number): Promise<void> => 
     const listed = await fetch(`${at}/models`).catch(() => null)
     const model = listed?.ok ? ((await listed.json()) as { data: { id: string }[] }).data[0]?.id : undefined
     const body = JSON.stringify({ ...ASKED, model })
-    const answer =
+    const response =
       model !== undefined &&
       (await fetch(`${at}/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
     // llama-server responds with 503 until its model is loaded.
-    if (answer && answer.status === 200) return void (await answer.text())
+    if (response && response.status === 200) return void (await response.text())
     await sleep(20)
   }
 }

@@ -85,16 +85,16 @@ const send = (
     body.pipe(sent)
   })
 
-const textOf = async (answer: IncomingMessage): Promise<string> => {
-  const text = Buffer.concat(await answer.toArray()).toString()
-  if ((answer.statusCode ?? 500) >= 300) throw new Error(`The service answered ${answer.statusCode}: ${text}`)
+const textOf = async (response: IncomingMessage): Promise<string> => {
+  const text = Buffer.concat(await response.toArray()).toString()
+  if ((response.statusCode ?? 500) >= 300) throw new Error(`The service answered ${response.statusCode}: ${text}`)
   return text
 }
 
 const json = async (service: ServiceUnderTest, method: string, path: string, key: string | null, body: object) => {
   const headers = { 'content-type': 'application/json', ...(key !== null && { authorization: `Bearer ${key}` }) }
-  const answer = await send(service, { method, path, headers }, Readable.from([JSON.stringify(body)]))
-  return JSON.parse(await textOf(answer)) as Record<string, string>
+  const response = await send(service, { method, path, headers }, Readable.from([JSON.stringify(body)]))
+  return JSON.parse(await textOf(response)) as Record<string, string>
 }
 
 const registeredKey = async (service: ServiceUnderTest): Promise<string> =>
@@ -127,8 +127,8 @@ const downloadFile = async (
   sha256: string,
 ): Promise<void> => {
   const headers = { authorization: `Bearer ${key}` }
-  const answer = await send(service, { method: 'GET', path, headers }, Readable.from([]))
-  if (answer.statusCode !== 200) throw new Error(await textOf(answer))
+  const response = await send(service, { method: 'GET', path, headers }, Readable.from([]))
+  if (response.statusCode !== 200) throw new Error(await textOf(response))
   const hash = createHash('sha256')
   const hashed = async function* (chunks: AsyncIterable<Uint8Array>) {
     for await (const chunk of chunks) {
@@ -136,6 +136,6 @@ const downloadFile = async (
       yield chunk
     }
   }
-  await pipeline(answer, hashed, createWriteStream(target, { flush: true, ...CHUNK }))
+  await pipeline(response, hashed, createWriteStream(target, { flush: true, ...CHUNK }))
   if (hash.digest('hex') !== sha256) throw new Error('The download differs from the upload.')
 }

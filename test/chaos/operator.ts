@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { count, type Records } from './records.ts'
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly body: Record<string, unknown>
 }
@@ -18,9 +18,9 @@ export type Body = object | FormData | Uint8Array
 export interface Operator {
   readonly key: string
   /** Sends a request once; null if there is no response or a transient one. */
-  once(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Answer | null>
+  once(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<ApiResponse | null>
   /** Repeats the request until there is a definite response, like careful clients. */
-  ask(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<Answer>
+  ask(method: string, path: string, body?: Body, headers?: Record<string, string>): Promise<ApiResponse>
   /** Returns the bytes of a file; null if they did not arrive completely. */
   bytes(path: string): Promise<{ readonly status: number; readonly bytes: Buffer } | null>
 }
@@ -58,8 +58,8 @@ export const createOperator = (url: string, key: string, records: Records, isOve
     once,
     ask: async (method, path, body, headers) => {
       for (;;) {
-        const answer = await once(method, path, body, headers)
-        if (answer !== null) return answer
+        const response = await once(method, path, body, headers)
+        if (response !== null) return response
         if (isOver()) throw new GivenUp(`${method} ${path}`)
         await wait(300)
       }

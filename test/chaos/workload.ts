@@ -96,9 +96,10 @@ const rollOut = async ({ operator, random, records }: Role): Promise<void> => {
   if (labels.length === 0) return
   const version = labels[Math.floor(random.uniform() * labels.length)]!
   const body = { version, rollout_percentage: 20, increment_step: 40, step_interval_minutes: 3 / 60 }
-  const answer = await operator.ask('POST', '/models/app/rollouts', body)
-  if (answer.status !== 201) return violation(records, 'rollouts start', `${answer.status}: ${answer.body.message}`)
-  records.rollouts.set(String(answer.body.rollout_id), version)
+  const response = await operator.ask('POST', '/models/app/rollouts', body)
+  if (response.status !== 201)
+    return violation(records, 'rollouts start', `${response.status}: ${response.body.message}`)
+  records.rollouts.set(String(response.body.rollout_id), version)
   count(records, 'rollouts')
 }
 
@@ -121,7 +122,7 @@ const keepTraining = async ({ operator, random, records }: Role, devices: number
 }
 
 const startPrivateRound = async ({ operator, records, federation }: Role): Promise<void> => {
-  const answer = await operator.once('POST', '/training/rounds/start', {
+  const response = await operator.once('POST', '/training/rounds/start', {
     org_id: 'closed',
     federation_id: federation,
     target_devices: PRIVATE_DEVICES / 2,
@@ -130,8 +131,8 @@ const startPrivateRound = async ({ operator, records, federation }: Role): Promi
     global_model_id: 'net',
     privacy: { noise_multiplier: 1, clip_norm: 1 },
   })
-  if (answer?.status !== 201) return
-  records.privateRounds.add(String(answer.body.id))
+  if (response?.status !== 201) return
+  records.privateRounds.add(String(response.body.id))
   count(records, 'private rounds')
 }
 
@@ -140,9 +141,9 @@ const readBack = async ({ operator, random, records }: Role): Promise<void> => {
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(random.uniform() * items.length)]
   const group = pick([...records.groups])
   if (group !== undefined) {
-    const answer = await operator.once('GET', `/device-groups/${group[1]}`)
-    if (answer !== null && answer.body.name !== group[0]) {
-      violation(records, 'no acknowledged write lost', `${group[0]}: ${answer.status}`)
+    const response = await operator.once('GET', `/device-groups/${group[1]}`)
+    if (response !== null && response.body.name !== group[0]) {
+      violation(records, 'no acknowledged write lost', `${group[0]}: ${response.status}`)
     }
   }
   const version = pick([...records.versions])

@@ -139,12 +139,12 @@ describe('the code assistant in the terminal', () => {
     const address = /at (http:\S+\d)\./.exec(said)![1]!
     expect((await fetch(`${address}/v1/models`)).status).toBe(200)
     child.kill('SIGKILL')
-    const answers = () =>
+    const responses = () =>
       fetch(`${address}/v1/models`).then(
         () => true,
         () => false,
       )
-    await expect.poll(answers).toBe(false)
+    await expect.poll(responses).toBe(false)
   })
 })
 
@@ -155,30 +155,30 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     await tab.page.goto(assistant.url)
     await tab.page.locator('#model').getByText('starter').waitFor()
     const field = tab.page.getByLabel('Your question')
-    const answers = tab.page.locator('.assistant .body')
-    return { ...tab, assistant, field, answers }
+    const responses = tab.page.locator('.assistant .body')
+    return { ...tab, assistant, field, responses: responses }
   }
 
   it('streams the answer to a question, and keeps the conversation', async () => {
-    const { page, field, answers, problems } = await open()
+    const { page, field, responses, problems } = await open()
     expect(await page.title()).toBe('Code assistant: starter')
     const hint = page.getByText('What shall we write?')
     expect(await hint.isVisible()).toBe(true)
     await field.fill(QUESTION)
     await field.press('Enter')
     await page.getByRole('status').getByText('The answer is complete.').waitFor({ state: 'attached' })
-    expect(await answers.allTextContents()).toHaveLength(1)
+    expect(await responses.allTextContents()).toHaveLength(1)
     expect(await page.locator('.user .body').textContent()).toBe(QUESTION)
-    expect(await answers.first().textContent()).not.toBe('')
+    expect(await responses.first().textContent()).not.toBe('')
     expect([await field.inputValue(), await hint.isVisible()]).toEqual(['', false])
     await page.getByRole('button', { name: 'New chat' }).click()
-    expect(await answers.count()).toBe(0)
+    expect(await responses.count()).toBe(0)
     expect(await hint.isVisible()).toBe(true)
     expect(problems).toEqual([])
   })
 
   it('shows code as code, and markup in an answer as text', async () => {
-    const { page, field, answers, problems } = await open()
+    const { page, field, responses, problems } = await open()
     const reply = [
       'Try:\n\n```js\nconst a = "<b>1</b>" // one\n```\n\n- first\n- `second`\n\n<img src=x onerror=alert(1)> **bold**',
     ]
@@ -191,19 +191,19 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     await field.fill('x')
     await field.press('Enter')
     await page.locator('pre').waitFor()
-    const answer = answers.first()
-    await expect.poll(() => answer.locator('li').allTextContents()).toEqual(['first', 'second'])
-    expect(await answer.locator('pre').textContent()).toBe('const a = "<b>1</b>" // one')
-    expect(await answer.locator('figcaption span').textContent()).toBe('js')
-    expect(await answer.locator('.keyword').allTextContents()).toEqual(['const'])
-    expect(await answer.locator('.comment').allTextContents()).toEqual(['// one'])
-    expect(await answer.locator('img, b').count()).toBe(0)
-    expect(await answer.locator('strong').textContent()).toBe('bold')
+    const response = responses.first()
+    await expect.poll(() => response.locator('li').allTextContents()).toEqual(['first', 'second'])
+    expect(await response.locator('pre').textContent()).toBe('const a = "<b>1</b>" // one')
+    expect(await response.locator('figcaption span').textContent()).toBe('js')
+    expect(await response.locator('.keyword').allTextContents()).toEqual(['const'])
+    expect(await response.locator('.comment').allTextContents()).toEqual(['// one'])
+    expect(await response.locator('img, b').count()).toBe(0)
+    expect(await response.locator('strong').textContent()).toBe('bold')
     expect(problems).toEqual([])
   })
 
   it('an answer can be stopped, and errors are shown', async () => {
-    const { page, field, answers } = await open()
+    const { page, field, responses } = await open()
     await page.route('**/v1/chat/completions', (route) =>
       route.fulfill({ status: 503, json: { error: { message: 'The queue is full.' } } }),
     )
@@ -215,7 +215,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     await field.fill('y')
     await field.press('Enter')
     await page.getByRole('button', { name: 'Stop' }).click()
-    await expect.poll(() => answers.last().textContent()).toBe('Stopped.')
+    await expect.poll(() => responses.last().textContent()).toBe('Stopped.')
     expect(await page.getByRole('button', { name: 'Send' }).isVisible()).toBe(true)
   })
 

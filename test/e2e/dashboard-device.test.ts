@@ -21,9 +21,9 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     const { key } = await world.register('d0')
     const other = await world.register('d1')
     const send = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
-      const answer = await world.request(method, `/api/v1${path}`, { key, body })
-      expect([200, 201], JSON.stringify(answer.body)).toContain(answer.status)
-      return answer.body as Answer
+      const response = await world.request(method, `/api/v1${path}`, { key, body })
+      expect([200, 201], JSON.stringify(response.body)).toContain(response.status)
+      return response.body as Answer
     }
     const model = await createModel(world, key, 'my-model', ['1.0.0', '2.0.0'])
     await send('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 100 })

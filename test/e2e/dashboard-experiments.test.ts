@@ -18,9 +18,9 @@ const startFleet = async () => {
   const { key } = devices[0]!
   await createModel(world, key, 'my-model', ['1.0.0', '2.0.0'])
   const ask = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
-    const answer = await world.request(method, `/api/v1/experiments${path}`, { key, body })
-    expect(answer.status).toBe(200)
-    return answer.body as Answer
+    const response = await world.request(method, `/api/v1/experiments${path}`, { key, body })
+    expect(response.status).toBe(200)
+    return response.body as Answer
   }
   return { world, devices, ask }
 }

@@ -26,9 +26,9 @@ const startFederation = async () => {
   }
   const { key } = devices[0]!
   const send = async <Answer>(method: string, path: string, body?: unknown, as = key): Promise<Answer> => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
-    expect([200, 201], JSON.stringify(answer.body)).toContain(answer.status)
-    return answer.body as Answer
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    expect([200, 201], JSON.stringify(response.body)).toContain(response.status)
+    return response.body as Answer
   }
   for (const [n, { deviceId, key: own }] of devices.entries()) {
     await send('PUT', `/devices/${deviceId}/heartbeat`, { metrics: { battery: n / 10 } }, own)

@@ -20,8 +20,8 @@ const start = async () => {
   const world = await startWorld({ webFolder, config: { enrollment: 'token' } })
   const invite = async (email: string, role: string) => {
     const body = { email, role, org_id: 'acme' }
-    const answer = await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
-    return (answer.body as { link: string }).link
+    const response = await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
+    return (response.body as { link: string }).link
   }
   return { world, invite }
 }

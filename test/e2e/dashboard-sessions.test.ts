@@ -49,11 +49,11 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
 
     // No tab is notified of this change.
     const ada = { email: 'ada@acme.example', password: PASSWORD }
-    const answer = await context.request.post(`${world.baseUrl}/api/v1/session`, {
+    const response = await context.request.post(`${world.baseUrl}/api/v1/session`, {
       data: ada,
       headers: { origin: world.baseUrl },
     })
-    expect(answer.status()).toBe(201)
+    expect(response.status()).toBe(201)
     await focus(page)
     await page.getByRole('heading', { name: 'Team of acme' }).waitFor()
     expect(await page.getByText('beta').count()).toBe(0)

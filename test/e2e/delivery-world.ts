@@ -32,9 +32,9 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   const fleet = await startFleet(world, 12, true)
   const { key } = fleet[0]!
   const ask: Delivered['ask'] = async (method, path, body) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    if (answer.status >= 300) throw new Error(`${method} ${path} was answered with ${answer.status}`)
-    return answer.body as Started
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    if (response.status >= 300) throw new Error(`${method} ${path} was answered with ${response.status}`)
+    return response.body as Started
   }
   const report: Delivered['report'] = async (planId, stateOf, reason) => {
     await Promise.all(

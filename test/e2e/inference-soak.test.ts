@@ -63,13 +63,13 @@ const startServer = async () => {
   return { child, port, output: () => output }
 }
 
-interface Answer {
+interface SoakResponse {
   readonly status: number
   readonly body: string
 }
 
 /** `leaveAfter`: milliseconds after which the client disconnects. */
-const post = (port: number, agent: Agent, body: string, leaveAfter: number | null): Promise<Answer | 'left'> =>
+const post = (port: number, agent: Agent, body: string, leaveAfter: number | null): Promise<SoakResponse | 'left'> =>
   new Promise((resolve, reject) => {
     const path = '/v1/chat/completions'
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
@@ -109,15 +109,15 @@ const QUESTIONS = ['What is the capital of France?', 'Count from 1 to 5.', 'hell
 
 let turnedAway = 0
 
-const isChat = (answer: Answer | 'left', check: (content: string) => void = () => {}): void => {
-  if (answer === 'left') throw new Error('Nobody hung up, but the connection ended.')
+const isChat = (response: SoakResponse | 'left', check: (content: string) => void = () => {}): void => {
+  if (response === 'left') throw new Error('Nobody hung up, but the connection ended.')
   // A full queue is a valid response, too.
-  if (answer.status === 503) {
+  if (response.status === 503) {
     turnedAway++
     return
   }
-  expect(answer.status, answer.body).toBe(200)
-  for (const { message } of JSON.parse(answer.body).choices) check(message.content)
+  expect(response.status, response.body).toBe(200)
+  for (const { message } of JSON.parse(response.body).choices) check(message.content)
 }
 
 it(`after ${REQUESTS} mixed requests, has the same memory, sockets, and free slots as before`, {
@@ -139,9 +139,9 @@ it(`after ${REQUESTS} mixed requests, has the same memory, sockets, and free slo
   const one: Readonly<Record<string, () => Promise<void>>> = {
     whole: async () => isChat(await post(port, agent, chat({ stop: ['\n', 'of'] }), null)),
     stream: async () => {
-      const answer = await post(port, agent, chat({ stream: true, stream_options: { include_usage: true } }), null)
-      if (answer === 'left' || (answer.status !== 503 && !answer.body.endsWith('data: [DONE]\n\n')))
-        throw new Error(`A stream ended with ${JSON.stringify(answer)}.`)
+      const response = await post(port, agent, chat({ stream: true, stream_options: { include_usage: true } }), null)
+      if (response === 'left' || (response.status !== 503 && !response.body.endsWith('data: [DONE]\n\n')))
+        throw new Error(`A stream ended with ${JSON.stringify(response)}.`)
     },
     several: async () => isChat(await post(port, agent, chat({ n: 1 + random(3) }), null)),
     json: async () =>
@@ -165,14 +165,19 @@ it(`after ${REQUESTS} mixed requests, has the same memory, sockets, and free slo
     'half a request': async () => void (await hangUp(port)),
     bad: async () => {
       const bodies = ['{', '[]', chat({ temperature: 9 }), chat({ model: 'none' }), chat({ messages: [] }), '\xff']
-      const answer = await post(port, agent, bodies[random(bodies.length)]!, null)
-      if (answer === 'left') throw new Error('A bad request had no answer.')
-      expect([400, 404]).toContain(answer.status)
-      expect(JSON.parse(answer.body)).toMatchObject({ error: { message: expect.any(String) } })
+      const response = await post(port, agent, bodies[random(bodies.length)]!, null)
+      if (response === 'left') throw new Error('A bad request had no answer.')
+      expect([400, 404]).toContain(response.status)
+      expect(JSON.parse(response.body)).toMatchObject({ error: { message: expect.any(String) } })
     },
     'too long': async () => {
-      const answer = await post(port, agent, chat({ messages: [{ role: 'user', content: 'word '.repeat(900) }] }), null)
-      expect(answer).toMatchObject({ body: expect.stringContaining('context_length_exceeded') })
+      const response = await post(
+        port,
+        agent,
+        chat({ messages: [{ role: 'user', content: 'word '.repeat(900) }] }),
+        null,
+      )
+      expect(response).toMatchObject({ body: expect.stringContaining('context_length_exceeded') })
     },
   }
   const kinds = Object.entries(one)

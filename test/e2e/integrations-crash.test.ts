@@ -44,14 +44,14 @@ it('a receiver is slow, responds with 429 and 500, and is down while the service
 
   // Slow: it responds only after the requests are done.
   const held = new Promise<() => void>((resolve) => {
-    receiver.answer = (_request, response) =>
+    receiver.respond = (_request, response) =>
       resolve(() => response.writeHead(429, { 'retry-after': '3' }).end('too many'))
   })
   await create('a')
   const answer = await held
   await create('b')
   await create('c')
-  receiver.answer = (_request, response) => void response.writeHead(500).end('broken')
+  receiver.respond = (_request, response) => void response.writeHead(500).end('broken')
   const requests = receiver.received.length
   const since = performance.now()
   answer()
@@ -72,7 +72,7 @@ it('a receiver is slow, responds with 429 and 500, and is down while the service
   await create('refused')
   const refused = groups.at(-1)!
   let isPicky = true
-  receiver.answer = ({ body }, response) => {
+  receiver.respond = ({ body }, response) => {
     if (isPicky && body.includes(refused)) response.writeHead(422).end('unknown group')
     else take(body, response)
   }

@@ -18,8 +18,8 @@ const start = async () => {
     return (await world.request('POST', '/api/v1/login/device', { body })).body as Record<string, string>
   }
   const poll = async ({ device_code }: Record<string, string>) => {
-    const answer = await world.request('POST', '/api/v1/login/device/token', { body: { device_code } })
-    return [answer.status, (answer.body as { error?: string }).error]
+    const response = await world.request('POST', '/api/v1/login/device/token', { body: { device_code } })
+    return [response.status, (response.body as { error?: string }).error]
   }
   /** Opens a tab at a path, optionally signed in with the key. */
   const open = async (path: string, signedIn = false) => {

@@ -21,7 +21,7 @@ export const operatorOf = async (baseUrl: () => string): Promise<Operator> => {
   let key = ''
   const ask: Operator['ask'] = async (method, path, body) => {
     const isForm = body instanceof FormData
-    const answer = await fetch(`${baseUrl()}/api/v1${path}`, {
+    const response = await fetch(`${baseUrl()}/api/v1${path}`, {
       method,
       headers: {
         ...(key !== '' && { authorization: `Bearer ${key}` }),
@@ -29,8 +29,8 @@ export const operatorOf = async (baseUrl: () => string): Promise<Operator> => {
       },
       ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${text}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`)
     return JSON.parse(text)
   }
   key = (await ask<{ api_key: string }>('POST', '/devices/register', { device_id: 'operator' })).api_key

@@ -13,15 +13,15 @@ const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/tls
 /** Starts an HTTP proxy that resolves every host to this machine, and records the requests. */
 const startProxy = async () => {
   const requests: string[] = []
-  const proxy = createServer((asked, answer) => {
+  const proxy = createServer((asked, response) => {
     const { method = '', headers } = asked
     const url = new URL(asked.url ?? '')
     requests.push(`${method} ${url.pathname} ${headers['proxy-authorization']}`)
     const onward = request(
       { host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers },
       (answered) => {
-        answer.writeHead(answered.statusCode!, answered.headers)
-        answered.pipe(answer)
+        response.writeHead(answered.statusCode!, answered.headers)
+        answered.pipe(response)
       },
     )
     asked.pipe(onward)

@@ -97,7 +97,7 @@ it("the README's first hour works when its blocks are pasted one after another o
       expect(child.exitCode, `${block}\n${output()}`).toBeNull()
     }
   }
-  const [pushed, training, delivery, , update, round, answer, chat, converted] = outputs
+  const [pushed, training, delivery, , update, round, response, chat, converted] = outputs
   expect(pushed).toContain('Version:   1.0.0')
   expect(JSON.parse(update!.trim())).toMatchObject({ num_samples: 120 })
   expect(JSON.parse(round!.trim())).toMatchObject({
@@ -106,7 +106,7 @@ it("the README's first hour works when its blocks are pasted one after another o
   })
   expect(training).toContain('Completed: All 3 requested rounds are completed.')
   expect(delivery).toMatch(/completed +100% .*active 1|completed at 100%; devices: active 1/)
-  expect(answer).toContain('A rollout brings a new model version to devices in steps.')
+  expect(response).toContain('A rollout brings a new model version to devices in steps.')
   expect(chat).toContain('The capital of Japan is Tokyo.')
   expect(converted).toMatch(/tflite .*model\.tflite.*coreml .*model\.mlmodel.*pi-5 .* runs/s)
 })

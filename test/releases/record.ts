@@ -123,10 +123,10 @@ const paths = [
   `/pairings/${pairing.pairing_id ?? pairing.id}`,
   '/orgs/clinic',
 ]
-const answers: Record<string, unknown> = {}
+const responses: Record<string, unknown> = {}
 for (const path of paths)
-  answers[path] = await call('GET', path, undefined, key).catch((error: unknown) => ({ error: String(error) }))
+  responses[path] = await call('GET', path, undefined, key).catch((error: unknown) => ({ error: String(error) }))
 // The sum of these numbers overflows: version 1.0.0 stores their mean as Infinity, and cannot list its models afterwards.
 if (process.env.OVERFLOW !== undefined) await runRound({}, [0.5, 1.7e308, 1.7e308])
-await writeFile(target, `${JSON.stringify({ key, device_key: devices[1]!.api_key, answers }, null, 1)}\n`)
+await writeFile(target, `${JSON.stringify({ key, device_key: devices[1]!.api_key, responses: responses }, null, 1)}\n`)
 console.log(`${paths.length} answers in ${target}`)

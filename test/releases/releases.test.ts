@@ -12,7 +12,7 @@ import { emptyFolder, freshPostgresUrl, hasPostgres } from '../databases.ts'
 interface Recorded {
   readonly key: string
   readonly device_key: string
-  readonly answers: Readonly<Record<string, unknown>>
+  readonly responses: Readonly<Record<string, unknown>>
 }
 
 const fixture = (release: string, name: string) =>
@@ -29,8 +29,8 @@ const withoutNewScopes = (name: string, value: unknown): unknown =>
   name === 'scopes' && Array.isArray(value) ? value.filter((scope) => scope !== 'metrics:read') : value
 
 /** The time of the recording: at a later time, due work would change the data. */
-const timeOf = ({ answers }: Recorded): Date => {
-  const times = JSON.stringify(answers).match(/"(last_seen_at|created_at)":"[^"]+/g) ?? []
+const timeOf = ({ responses }: Recorded): Date => {
+  const times = JSON.stringify(responses).match(/"(last_seen_at|created_at)":"[^"]+/g) ?? []
   return new Date(
     times
       .map((text) => text.split('":"')[1]!)
@@ -58,13 +58,13 @@ const expectEverything = async (
   const service = await createControlPlane(config, { now: () => timeOf(was) })
   onTestFinished(() => service.close())
   const get = async (path: string, key: string) => {
-    const answer = await service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
-    return { path, status: answer.statusCode, body: JSON.parse(answer.body, withoutNewScopes) }
+    const response = await service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
+    return { path, status: response.statusCode, body: JSON.parse(response.body, withoutNewScopes) }
   }
-  const model = Object.keys(was.answers).find(isOfModel)!
+  const model = Object.keys(was.responses).find(isOfModel)!
   const { model_hash, versions } = (await get(model, was.key)).body
   expect(model_hash).toBe(versions.at(-1).model_hash)
-  for (const [path, body] of Object.entries(was.answers)) {
+  for (const [path, body] of Object.entries(was.responses)) {
     if (path === '/models' || path === '/training/rounds') continue
     expect(await get(path, was.key)).toMatchObject({
       path,
@@ -73,7 +73,7 @@ const expectEverything = async (
     })
   }
   // After these responses, a round was added with a loss that version 1.0.0 stored as Infinity and could not list.
-  const known = was.answers['/models'] as { models: { id: string }[]; total: number }
+  const known = was.responses['/models'] as { models: { id: string }[]; total: number }
   const { status, body } = await get('/models?limit=100', was.key)
   expect(status).toBe(200)
   expect(body.total).toBe(known.total + 1)

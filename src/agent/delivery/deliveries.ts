@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Assignment } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
-import type { HeartbeatAnswer } from '../../sdk/wire.ts'
+import type { HeartbeatResponse } from '../../sdk/wire.ts'
 import type { Measure } from './activation.ts'
 import type { ModelHook } from './model-hook.ts'
 import { folderOf } from './model-state.ts'
@@ -16,7 +16,7 @@ export interface Deliveries {
   /** Returns the tag of the known assignments; empty before the first ones. */
   known(): string
   /** Takes the assignments in a heartbeat's response, and works on them in the background. Returns true if they changed. */
-  take(answer: Pick<HeartbeatAnswer, 'assignments' | 'assignmentsTag'>): boolean
+  take(response: Pick<HeartbeatResponse, 'assignments' | 'assignmentsTag'>): boolean
   /** Resolves when everything has stopped after the signal. */
   readonly ended: Promise<unknown>
 }

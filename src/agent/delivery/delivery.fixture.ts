@@ -19,8 +19,8 @@ export const emptyFolder = async (): Promise<string> => {
 /** Polls until the result is not null. The test's time limit ends the polling. */
 export const eventually = async <T>(ask: () => Promise<T | null> | T | null): Promise<T> => {
   for (;;) {
-    const answer = await ask()
-    if (answer !== null) return answer
+    const response = await ask()
+    if (response !== null) return response
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -31,10 +31,10 @@ export const post = async (
   path: string,
   body: unknown,
 ): Promise<Record<string, unknown>> => {
-  const answer = await world.request('POST', `/api/v1${path}`, { key, body })
-  if (answer.status >= 300)
-    throw new Error(`${path} was answered with ${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer.body as Record<string, unknown>
+  const response = await world.request('POST', `/api/v1${path}`, { key, body })
+  if (response.status >= 300)
+    throw new Error(`${path} was answered with ${response.status}: ${JSON.stringify(response.body)}`)
+  return response.body as Record<string, unknown>
 }
 
 export interface Unit {
@@ -92,9 +92,9 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
         return client.downloadVersion(assignment, ...rest)
       },
       reportAssignment: async (planId, report, ...rest) => {
-        const answer = await client.reportAssignment(planId, report, ...rest)
+        const response = await client.reportAssignment(planId, report, ...rest)
         reports.push({ planId, ...report })
-        return answer
+        return response
       },
     },
     signal: stop.signal,

@@ -52,17 +52,17 @@ export const startProxy = async (target: string): Promise<Proxy> => {
       return
     }
     const { hostname, port } = new URL(proxy.target)
-    const passOn = async (answer: IncomingMessage): Promise<void> => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+    const passOn = async (response: IncomingMessage): Promise<void> => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers)
       outgoing.flushHeaders()
       let at = from
-      for await (const chunk of answer as AsyncIterable<Buffer>) {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
         const changed = proxy.onBody !== null && isDownload(path) ? await proxy.onBody(chunk, at, path) : chunk
         at += chunk.length
         if (changed === null) {
           // Delayed so that earlier data still arrives, which an immediate cut would discard.
           setTimeout(() => outgoing.destroy(), 20)
-          answer.destroy()
+          response.destroy()
           return
         }
         if (!outgoing.write(changed)) await new Promise((resolve) => outgoing.once('drain', resolve))
@@ -70,8 +70,8 @@ export const startProxy = async (target: string): Promise<Proxy> => {
       outgoing.end()
     }
     const { method, headers } = incoming
-    const sent = request({ hostname, port, method: method ?? 'GET', path, headers, agent: false }, (answer) => {
-      passOn(answer).catch(() => outgoing.destroy())
+    const sent = request({ hostname, port, method: method ?? 'GET', path, headers, agent: false }, (response) => {
+      passOn(response).catch(() => outgoing.destroy())
     })
     sent.on('error', () => outgoing.destroy())
     outgoing.on('close', () => sent.destroy())

@@ -7,15 +7,15 @@ import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { emptyFolder } from './delivery.fixture.ts'
 import { openOutbox } from './report-outbox.ts'
 
-/** An outbox whose service answers with `answer`. It sends until the test ends. */
-const start = async (path: string, answer: (report: DeliveryReport) => void = () => undefined) => {
+/** An outbox whose service answers with `onReport`. It sends until the test ends. */
+const start = async (path: string, onReport: (report: DeliveryReport) => void = () => undefined) => {
   const sent: string[] = []
   const lines: string[] = []
   const stop = new AbortController()
   const outbox = await openOutbox({
     path,
     send: async (planId, report) => {
-      answer(report)
+      onReport(report)
       sent.push(`${planId} ${report.state} ${report.version} ${JSON.stringify(report.metrics ?? null)}`)
     },
     log: (message) => lines.push(message),

@@ -111,15 +111,15 @@ it('resumes after a lost connection; refuses wrong bytes and keeps none of them'
     const onward = httpRequest(
       `${world.baseUrl}${incoming.url}`,
       { method: incoming.method, headers: incoming.headers },
-      (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers)
+      (response) => {
+        outgoing.writeHead(response.statusCode!, response.headers)
         const isWhole = incoming.url!.endsWith('/download') && incoming.headers.range !== 'bytes=0-0'
         if (isWhole) ranges.push(incoming.headers.range)
         if (isWhole && spoil)
-          answer.on('data', (piece: Buffer) => outgoing.write(piece.fill(0))).on('end', () => outgoing.end())
+          response.on('data', (piece: Buffer) => outgoing.write(piece.fill(0))).on('end', () => outgoing.end())
         else if (isWhole && ranges.length === 1)
-          answer.once('data', (piece: Buffer) => outgoing.write(piece, () => outgoing.destroy()))
-        else answer.pipe(outgoing)
+          response.once('data', (piece: Buffer) => outgoing.write(piece, () => outgoing.destroy()))
+        else response.pipe(outgoing)
       },
     )
     incoming.pipe(onward)

@@ -263,10 +263,10 @@ const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'b
     const onward = httpRequest(
       `${world.baseUrl}${incoming.url}`,
       { method: incoming.method, headers: incoming.headers },
-      (answer) => {
+      (response) => {
         if (trouble === 'lose-answer') return outgoing.destroy()
-        outgoing.writeHead(answer.statusCode!, answer.headers)
-        answer.pipe(outgoing)
+        outgoing.writeHead(response.statusCode!, response.headers)
+        response.pipe(outgoing)
       },
     )
     incoming.pipe(onward)

@@ -100,8 +100,8 @@ it('--allow-unknown deploys the name unchanged, with a warning', async () => {
 
 it('deploys to the whole fleet only after confirmation, at the terminal or with --yes', async () => {
   const { env, get } = await startFleet(2)
-  const deploy = (answer: string | null, ...argv: string[]) => {
-    const stdin = Object.assign(Readable.from(answer === null ? [] : [`${answer}\n`]), { isTTY: answer !== null })
+  const deploy = (input: string | null, ...argv: string[]) => {
+    const stdin = Object.assign(Readable.from(input === null ? [] : [`${input}\n`]), { isTTY: input !== null })
     return runInProcess(['deploy', 'm', ...argv], { env, stdin: stdin as unknown as NodeJS.ReadableStream })
   }
   const question = "Deploying 'm' to the whole fleet (active devices now: 2)"
@@ -186,11 +186,11 @@ it('invalid arguments are wrong usage, and the error names the option', async ()
     [['m', '--phone', '--devices', 'd0'], '--phone'],
     [['m', '--phone', '--rollout', '10'], '--phone'],
   ]
-  for (const [argv, response] of cases) {
+  for (const [argv, input] of cases) {
     expect(await svc('deploy', ...argv), argv.join(' ')).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: expect.stringContaining(response),
+      stderr: expect.stringContaining(input),
     })
   }
   expect(await get('/models/m/rollouts')).toMatchObject({ total: 0 })

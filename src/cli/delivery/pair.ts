@@ -55,10 +55,10 @@ const receive = async (
     device: {
       downloadVersion: device.downloadVersion,
       reportAssignment: async (plan, report, options) => {
-        const answer = await device.reportAssignment(plan, report, options)
+        const response = await device.reportAssignment(plan, report, options)
         if (plan === planId) last = report
         if (plan === planId && (report.state === 'active' || report.state === 'failed')) done.abort(new Error('done'))
-        return answer
+        return response
       },
     },
   })

@@ -66,8 +66,8 @@ it('reports an unknown model or version and changes nothing', async () => {
 
 it('asks for confirmation only at a terminal, unless --yes is given', async () => {
   const { svc, env, given } = await startFleet(1, ['1.0.0', '2.0.0'])
-  const rollback = (answer: string, ...argv: string[]) => {
-    const stdin = Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }) as unknown as NodeJS.ReadableStream
+  const rollback = (input: string, ...argv: string[]) => {
+    const stdin = Object.assign(Readable.from([`${input}\n`]), { isTTY: true }) as unknown as NodeJS.ReadableStream
     return runInProcess(['rollback', 'm', ...argv], { env, stdin })
   }
   await svc('deploy', 'm', '-v', '2.0.0', '--yes')

@@ -44,10 +44,10 @@ const passOn = (target: URL, key: string | null, incoming: IncomingMessage, outg
     ...(length && { 'content-length': length }),
     ...(key !== null && { authorization: `Bearer ${key}` }),
   }
-  const onward = send(target, { method: incoming.method, headers }, (answer) => {
-    const { 'content-type': answerType = 'application/json', 'retry-after': retry } = answer.headers
-    outgoing.writeHead(answer.statusCode!, { 'content-type': answerType, ...(retry && { 'retry-after': retry }) })
-    pipeline(answer, outgoing, () => undefined)
+  const onward = send(target, { method: incoming.method, headers }, (response) => {
+    const { 'content-type': contentType = 'application/json', 'retry-after': retry } = response.headers
+    outgoing.writeHead(response.statusCode!, { 'content-type': contentType, ...(retry && { 'retry-after': retry }) })
+    pipeline(response, outgoing, () => undefined)
   })
   onward.once('error', (error) => {
     if (outgoing.headersSent) return void outgoing.destroy()

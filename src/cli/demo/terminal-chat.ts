@@ -26,7 +26,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
   let messages = begin
   let requested = 0
 
-  const answer = async (question: string): Promise<void> => {
+  const reply = async (question: string): Promise<void> => {
     messages = [...messages, { role: 'user', content: question }]
     let text = ''
     try {
@@ -57,7 +57,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
     if (question === '/exit') break
     requested++
     if (question === '/new') messages = begin
-    else if (question !== '') await answer(question)
+    else if (question !== '') await reply(question)
     if (signal.aborted) break
     prompt()
   }

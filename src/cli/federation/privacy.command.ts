@@ -34,13 +34,13 @@ export const define = (command: Command, session: Session): void => {
       const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
       const path = { federation_id: (await federationNamed(connection, name)).id }
       if (noise === undefined || sampleRate === undefined) {
-        const answer = await connection.ask((client) =>
+        const response = await connection.ask((client) =>
           client.GET('/api/v1/federations/{federation_id}/privacy/history', { params: { path } }),
         )
-        if (json) return session.out.json(answer)
+        if (json) return session.out.json(response)
         session.out.table(
           ['ROUND', 'STATUS', 'NOISE', 'SAMPLE RATE', 'CLIP', 'COST', 'EPSILON SO FAR'],
-          answer.history.map((one) => [
+          response.history.map((one) => [
             one.round_id,
             one.status,
             short(one.noise_multiplier),

@@ -65,20 +65,20 @@ const answersOf = async (
   try {
     // Warm-up, not counted: the first answer waits until the file is read.
     await generate(engine, prompts[0]!.messages, 1, signal)
-    const answers: Generated[] = []
-    for (const { messages } of prompts) answers.push(await generate(engine, messages, maxTokens, signal))
-    return answers
+    const responses: Generated[] = []
+    for (const { messages } of prompts) responses.push(await generate(engine, messages, maxTokens, signal))
+    return responses
   } finally {
     await engine.close()
   }
 }
 
-const trialsOf = (prompts: readonly PromptLine[], answers: readonly (readonly Generated[])[]): readonly Trial[] =>
+const trialsOf = (prompts: readonly PromptLine[], responses: readonly (readonly Generated[])[]): readonly Trial[] =>
   prompts.map(({ messages, expected }, index) => {
-    const right = expected ?? answers.at(-1)![index]!.text
+    const right = expected ?? responses.at(-1)![index]!.text
     return {
       score: complexity({ messages, responseFormat: { type: 'text' } }).score,
-      outcomes: answers.map((all) => {
+      outcomes: responses.map((all) => {
         const { text, totalMs, completionTokens } = all[index]!
         return { quality: agreement(text, right), milliseconds: totalMs, tokens: completionTokens }
       }),
@@ -127,12 +127,12 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   const prompts = await readPrompts(options.prompts, io.cwd)
   const models = await inOrder(session, options)
   const names = models.map(({ file }) => file.name)
-  const answers: (readonly Generated[])[] = []
+  const responses: (readonly Generated[])[] = []
   for (const chosen of models) {
     out.note(`${chosen.file.name}: ${prompts.length} prompts.`)
-    answers.push(await answersOf(session, chosen, prompts, options))
+    responses.push(await answersOf(session, chosen, prompts, options))
   }
-  const trials = trialsOf(prompts, answers)
+  const trials = trialsOf(prompts, responses)
   const all = policies(trials)
   const alone = all[0]!
   const chosen = choose(all, options.keep)

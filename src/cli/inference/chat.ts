@@ -7,7 +7,7 @@ import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
-import { answer } from './answer.ts'
+import { generateReply } from './generate-reply.ts'
 
 export interface ChatOptions {
   readonly maxTokens: number
@@ -94,7 +94,7 @@ const converse = async (
     conversation.messages = [...conversation.messages, { role: 'assistant', content: text }]
   }
   try {
-    const { result } = await answer(engine, request, signal, (piece) => {
+    const { result } = await generateReply(engine, request, signal, (piece) => {
       text += piece
       io.stdout.write(harmless(piece))
     })

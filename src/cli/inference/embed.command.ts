@@ -38,8 +38,8 @@ const embed = async (session: Session, model: string, text: string, options: Emb
     if (engine.embed === undefined)
       throw new Failure(`The model '${model}' does not compute embeddings.`, { advice: ADVICE })
     const { vectors, tokens } = await engine.embed([text], signal)
-    const answer = presented(engine, vectors[0]!, tokens)
-    await deliver(session, JSON.stringify(answer, null, options.output === undefined ? 2 : 0), options.output)
+    const response = presented(engine, vectors[0]!, tokens)
+    await deliver(session, JSON.stringify(response, null, options.output === undefined ? 2 : 0), options.output)
   } finally {
     await engine.close()
   }

@@ -5,7 +5,7 @@ import { wrongUsage } from '../failure.ts'
 import { jsonOption } from '../options.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
-import { answer } from './answer.ts'
+import { generateReply } from './generate-reply.ts'
 import {
   engineOption,
   loraOption,
@@ -65,7 +65,7 @@ const run = async (session: Session, model: string, prompt: string, options: Run
       ended = text.endsWith('\n')
       io.stdout.write(harmless(text))
     }
-    const given = await answer(engine, request, signal, options.json ? () => undefined : show).finally(() => {
+    const given = await generateReply(engine, request, signal, options.json ? () => undefined : show).finally(() => {
       if (!ended) io.stdout.write('\n')
     })
     const { text, promptTokens, result } = given

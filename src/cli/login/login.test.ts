@@ -37,12 +37,12 @@ const startLogin = async (
 
 /** Approves the login as the page's script does, and returns the address that the browser is sent to. */
 const approve = async (world: World, page: URL, key?: string): Promise<URL> => {
-  const answer = await world.request('POST', '/api/v1/login/authorize', {
+  const response = await world.request('POST', '/api/v1/login/authorize', {
     key,
     body: Object.fromEntries(page.searchParams),
   })
-  expect(answer.status).toBe(200)
-  return new URL((answer.body as { redirect_to: string }).redirect_to)
+  expect(response.status).toBe(200)
+  return new URL((response.body as { redirect_to: string }).redirect_to)
 }
 
 it('signs in through the browser and stores a working key', async () => {

@@ -176,8 +176,8 @@ describe('with a third-party server', () => {
     expect(other.asked.length).toBe(19)
     // Another server's model of the same name.
     const second = await startOther()
-    const answers = await run(argv.map((argument) => (argument === other.url ? second.url : argument)))
-    expect(answers).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('were read from') })
+    const responses = await run(argv.map((argument) => (argument === other.url ? second.url : argument)))
+    expect(responses).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('were read from') })
     expect(second.asked.length).toBe(12)
   })
 

@@ -161,13 +161,13 @@ const evaluateLine = async (
   { messages, expected }: PromptLine,
   { server, similarity, options }: Evaluation,
 ): Promise<Omit<LineResult, 'line' | 'model' | 'key'>> => {
-  const answer = await server.chat(model, messages, options.maxTokens)
-  const output = 'text' in answer ? answer.text : null
+  const response = await server.chat(model, messages, options.maxTokens)
+  const output = 'text' in response ? response.text : null
   const isAsked = options.metrics.includes('exact_match') && expected !== null
   return {
     output,
-    error: 'refused' in answer ? answer.refused : null,
-    latency_ms: Number(answer.milliseconds.toFixed(3)),
+    error: 'refused' in response ? response.refused : null,
+    latency_ms: Number(response.milliseconds.toFixed(3)),
     similarity:
       similarity === null || expected === null ? null : output === null ? 0 : await similarity.of(output, expected),
     exact_match: isAsked ? output !== null && isExactMatch(output, expected) : null,

@@ -10,12 +10,12 @@ export interface ModelServer {
   readonly url: string
   readonly models: readonly string[]
   /** Returns the answer at temperature 0 and its duration, or the error message if the server refuses the request. */
-  chat(model: string, messages: readonly ChatMessage[], maxTokens: number): Promise<Answer>
+  chat(model: string, messages: readonly ChatMessage[], maxTokens: number): Promise<ChatResult>
   /** Returns one vector per text; null if the model does not compute embeddings. */
   embed(model: string, texts: readonly string[]): Promise<readonly (readonly number[])[] | null>
 }
 
-export type Answer =
+export type ChatResult =
   | { readonly text: string; readonly milliseconds: number }
   | { readonly refused: string; readonly milliseconds: number }
 

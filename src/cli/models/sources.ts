@@ -82,10 +82,10 @@ export const askSources = async (session: Session, source: SourceName, apiBase?:
     ...(all || source === 'ollama' ? [['Ollama', ollama(session)] as const] : []),
     ...(all || source === 'registry' ? [['The registry', registry(session, apiBase)] as const] : []),
   ]
-  const answers = await Promise.all(
-    requested.map(async ([name, answer]): Promise<Request> => {
+  const responses = await Promise.all(
+    requested.map(async ([name, response]): Promise<Request> => {
       try {
-        return await answer
+        return await response
       } catch (error) {
         session.io.signal?.throwIfAborted()
         const message = `${name} cannot be listed: ${(error as Error).message.replace(/\.$/, '')}.`
@@ -94,5 +94,5 @@ export const askSources = async (session: Session, source: SourceName, apiBase?:
       }
     }),
   )
-  return { models: answers.flatMap(({ models }) => models), notes: answers.flatMap(({ notes }) => notes) }
+  return { models: responses.flatMap(({ models }) => models), notes: responses.flatMap(({ notes }) => notes) }
 }

@@ -137,14 +137,14 @@ const withMeant = async (
     : error
 }
 
-const show = async (action: Action, answer: Row, context: FindContext, { body }: Parts): Promise<void> => {
+const show = async (action: Action, response: Row, context: FindContext, { body }: Parts): Promise<void> => {
   const { out, now } = context.session
-  if (action.done !== undefined) out.line(fillIn(action.done, answer))
-  else if (action.fields === undefined) showRecord(out, action.shown?.(answer) ?? answer)
-  else out.fields(action.fields.map((field) => [field[0], cellOf(answer, field, now())]))
-  for (const warning of (answer.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
-  if (action.hint !== undefined) out.note(fillIn(action.hint, answer))
-  for (const note of (await action.notes?.(answer, context, body ?? {})) ?? []) out.note(note)
+  if (action.done !== undefined) out.line(fillIn(action.done, response))
+  else if (action.fields === undefined) showRecord(out, action.shown?.(response) ?? response)
+  else out.fields(action.fields.map((field) => [field[0], cellOf(response, field, now())]))
+  for (const warning of (response.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
+  if (action.hint !== undefined) out.note(fillIn(action.hint, response))
+  for (const note of (await action.notes?.(response, context, body ?? {})) ?? []) out.note(note)
 }
 
 const execute = async (action: Action, words: readonly unknown[], values: Values, session: Session): Promise<void> => {
@@ -164,11 +164,11 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
         json,
         limit: values.limit ?? (isWhole(action) ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT),
       })
-    const answer = await send(connection, parts)
-    if (json) out.json(answer)
-    const unchanged = action.unchanged?.(answer) ?? null
+    const response = await send(connection, parts)
+    if (json) out.json(response)
+    const unchanged = action.unchanged?.(response) ?? null
     if (unchanged !== null) throw new Failure(unchanged)
-    if (!json) await show(action, answer, context, parts)
+    if (!json) await show(action, response, context, parts)
   } catch (error) {
     throw await withMeant(error, action, words, context)
   }

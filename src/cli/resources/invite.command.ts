@@ -30,10 +30,10 @@ const addressForOthers = async (baseUrl: string): Promise<string | null> => {
     if (internal || family !== 'IPv4') continue
     const url = new URL(baseUrl)
     url.hostname = address
-    const answer = await fetch(`${url.origin}/api/v1/health`, { signal: AbortSignal.timeout(PROBE_MS) }).catch(
+    const response = await fetch(`${url.origin}/api/v1/health`, { signal: AbortSignal.timeout(PROBE_MS) }).catch(
       () => null,
     )
-    if (answer?.ok) return url.origin
+    if (response?.ok) return url.origin
   }
   return null
 }

@@ -19,12 +19,12 @@ type AnyRequest = (method: string, path: string, init: object) => Promise<{ data
  */
 export const send = async (connection: Connection, { request, path, query, body }: Parts): Promise<Row> => {
   const [method, address] = request.split(' ') as [string, string]
-  const answer: Row | undefined = await connection.ask((client) => {
+  const response: Row | undefined = await connection.ask((client) => {
     const call = client.request as unknown as AnyRequest
     return call(method.toLowerCase(), address, { params: { path, query }, ...(body !== null && { body }) })
   })
   // A success may have no body (204).
-  return answer ?? {}
+  return response ?? {}
 }
 
 /** The service's maximum page size. */

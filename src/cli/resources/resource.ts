@@ -111,11 +111,11 @@ export interface Action {
   /** For a response that is shown: its fields; all if omitted. */
   readonly fields?: readonly Column[]
   /** Selects what to show of the response. */
-  readonly shown?: (answer: Row) => Row
+  readonly shown?: (response: Row) => Row
   /** Notes to print at the end, given the response and the body that was sent. */
-  readonly notes?: (answer: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
+  readonly notes?: (response: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
   /** Returns why nothing was changed, and the command fails; null if something was. */
-  readonly unchanged?: (answer: Row) => string | null
+  readonly unchanged?: (response: Row) => string | null
   /** A confirmation to ask for, with the command's arguments in braces. */
   readonly confirm?: string
   /** Sends the organization in the query or the body. */
@@ -170,8 +170,8 @@ export const action = (
 export const ofSeveral = (field: string, nothing: string, why: string): Pick<Action, 'unchanged' | 'notes'> => {
   const skippedIn = ({ skipped }: Row): string => `Skipped: ${(skipped as readonly string[]).join(', ')} (${why}).`
   return {
-    unchanged: (answer) =>
-      (answer[field] as readonly string[]).length > 0 ? null : `${nothing}. ${skippedIn(answer)}`,
-    notes: async (answer) => ((answer.skipped as readonly string[]).length === 0 ? [] : [skippedIn(answer)]),
+    unchanged: (response) =>
+      (response[field] as readonly string[]).length > 0 ? null : `${nothing}. ${skippedIn(response)}`,
+    notes: async (response) => ((response.skipped as readonly string[]).length === 0 ? [] : [skippedIn(response)]),
   }
 }

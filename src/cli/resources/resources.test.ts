@@ -65,8 +65,8 @@ it.each(actions.map(({ resource, action }) => [`svc ${resource} ${action.name}`,
     expect(sent.filter((field) => !taken.includes(field))).toEqual([])
     expect(required.filter((field) => !sent.includes(field) && body === undefined)).toEqual([])
     if (rows === undefined) return
-    const [, answer] = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))!
-    const listed = pointed(pointed(pointed(answer).content!['application/json']!.schema).properties?.[rows])?.items
+    const [, response] = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))!
+    const listed = pointed(pointed(pointed(response).content!['application/json']!.schema).properties?.[rows])?.items
     const fields = Object.keys(pointed(listed)?.properties ?? {})
     expect(fields).not.toEqual([])
     const shown = columns.flatMap(([, value]) => (typeof value === 'string' ? [value] : []))

@@ -7,12 +7,12 @@ import { runServiceProgram, targetFrom } from './service-program.ts'
 
 const ofService = async (session: Session, { apiBase, json }: DataOptions): Promise<void> => {
   const connection = await session.signedIn({ apiBase })
-  const answer = await connection.ask((client) => client.GET('/api/v1/backups'))
-  if (json) return session.out.json(answer)
-  if (answer.backups.length === 0) return session.out.note('No backups. Make one with: svc backup <folder>')
+  const response = await connection.ask((client) => client.GET('/api/v1/backups'))
+  if (json) return session.out.json(response)
+  if (response.backups.length === 0) return session.out.note('No backups. Make one with: svc backup <folder>')
   await session.out.list(
     ['NAME', 'STATUS', 'AT', 'FILES', 'SIZE', 'NEW', 'VERIFIED', 'TARGET', 'REASON'],
-    answer.backups.map((backup) => [
+    response.backups.map((backup) => [
       backup.name,
       backup.status,
       timeWords(backup.created_at),

@@ -110,11 +110,11 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
   const found = await session.apiKey(baseUrl)
   if (found === null) return warn('Key', `not signed in to ${baseUrl}`, 'Sign in with: svc login')
   const { client } = connect({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
-  const answer = await client.GET('/api/v1/keys/self').catch(() => null)
-  if (answer === null) return warn('Key', 'not checked: the service does not answer', START)
-  if (answer.data === undefined)
+  const response = await client.GET('/api/v1/keys/self').catch(() => null)
+  if (response === null) return warn('Key', 'not checked: the service does not answer', START)
+  if (response.data === undefined)
     return fail('Key', `the key in ${found.source} is not valid`, 'Sign in again: svc login')
-  const { name, scopes, org_id, expires_at } = answer.data
+  const { name, scopes, org_id, expires_at } = response.data
   const words = `${name}: ${scopes.join(', ')}${org_id === null ? '' : `; organization ${org_id}`}`
   if (expires_at === null) return ok('Key', words)
   const left = Date.parse(expires_at) - session.now().getTime()

@@ -23,8 +23,11 @@ it('replays a completed round: exits with 0 if the bytes are equal, and with 1 i
   const paths: string[] = []
   for (const [index, device] of devices.entries()) {
     const body = formOf(new Uint8Array(Float32Array.of(index, 1, 2).buffer), { num_samples: 1 })
-    const answer = await world.request('POST', `/api/v1/training/rounds/${roundId}/updates`, { key: device.key, body })
-    paths.push((answer.body as { model_path: string }).model_path)
+    const response = await world.request('POST', `/api/v1/training/rounds/${roundId}/updates`, {
+      key: device.key,
+      body,
+    })
+    paths.push((response.body as { model_path: string }).model_path)
   }
   await world.service.runDueTasks()
   const { body: receipt } = await world.request('GET', `/api/v1/training/rounds/${roundId}/receipt`, { key })

@@ -17,7 +17,7 @@ import {
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 import { RESUMABLE_FROM, uploadRest } from './resumable-upload.ts'
-import { type Answer, uploadOnce } from './upload.ts'
+import { type UploadResponse, uploadOnce } from './upload.ts'
 import type { Pushed } from './what-to-push.ts'
 
 export interface PushOptions {
@@ -119,7 +119,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
     arrived = Math.max(arrived, offset)
   }
 
-  const send = async (): Promise<Answer> => {
+  const send = async (): Promise<UploadResponse> => {
     const bar = showProgress(io, `Pushing ${pushed.fileName}`)
     const upload = {
       url: new URL(`${connection.baseUrl}/api/v1/models/${model.id}/versions/upload`),
@@ -142,7 +142,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
     }
   }
 
-  const sendUntilAnswered = async (): Promise<Outcome> => {
+  const sendUntilAccepted = async (): Promise<Outcome> => {
     for (let busy = 0; ; ) {
       tries++
       let failure: Failure
@@ -194,7 +194,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
     return found
   }
 
-  const done = before === null ? await sendUntilAnswered() : outcome(before, true)
+  const done = before === null ? await sendUntilAccepted() : outcome(before, true)
   if (pushed.isOurs) await rm(dirname(pushed.path), { recursive: true, force: true })
   return done
 }

@@ -1,4 +1,4 @@
-import { type Answer, type Line, sendForm, sendOnce, type Upload, uploadOnce } from './upload.ts'
+import { type Line, sendForm, sendOnce, type Upload, type UploadResponse, uploadOnce } from './upload.ts'
 
 /** Smaller files are sent again from the start after a lost connection. */
 export const RESUMABLE_FROM = 8 * 1024 * 1024
@@ -16,7 +16,7 @@ export interface ResumableUpload extends Upload {
  * status 409 with Retry-After, call it again: it starts with a new request.
  * @throws Interruption when a connection breaks
  */
-export const uploadRest = async (upload: ResumableUpload, line: Line): Promise<Answer> => {
+export const uploadRest = async (upload: ResumableUpload, line: Line): Promise<UploadResponse> => {
   const { sha256, path, bytes, progress } = upload
   const url = new URL(`${upload.baseUrl}/api/v1/uploads/${sha256}`)
   const requested = await sendOnce({ method: 'HEAD', url: new URL(`?size=${bytes}`, url), headers: {} }, line)

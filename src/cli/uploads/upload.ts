@@ -30,7 +30,7 @@ export interface Sending {
   readonly after?: Buffer
 }
 
-export interface Answer {
+export interface UploadResponse {
   readonly status: number
   readonly retryAfterMs: number | null
   /** The number of bytes that the service has of an upload. */
@@ -63,7 +63,7 @@ const quoted = (name: string): string => `"${name.replace(/[\r\n"\\]/g, '_')}"`
  * Sends a request once and streams its file, because fetch does not report upload progress.
  * @throws Interruption when the connection breaks before there is a response; the file system's own errors
  */
-export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line): Promise<Answer> => {
+export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line): Promise<UploadResponse> => {
   const { method, url, headers, before = NOTHING, file, after = NOTHING } = sending
   signal.throwIfAborted()
   const route = await routeTo(url, AbortSignal.any([signal, AbortSignal.timeout(stallMs)])).catch((error: unknown) => {
@@ -84,7 +84,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
     },
   })
   request.setTimeout(stallMs, () => request.destroy(new Error(`no progress for ${stallMs / 1000} s`)))
-  const answered = new Promise<Answer>((resolve, reject) => {
+  const answered = new Promise<UploadResponse>((resolve, reject) => {
     request.on('error', reject)
     request.on('response', (response) => {
       let text = ''
@@ -165,9 +165,12 @@ export interface Upload {
 }
 
 /** Uploads a file and its fields in one form. */
-export const uploadOnce = ({ url, fields, fileName, path, bytes, progress }: Upload, line: Line): Promise<Answer> =>
+export const uploadOnce = (
+  { url, fields, fileName, path, bytes, progress }: Upload,
+  line: Line,
+): Promise<UploadResponse> =>
   sendOnce({ method: 'POST', url, ...formOf(fields, fileName), file: { path, from: 0, bytes, progress } }, line)
 
 /** Sends text fields in a form without a file. */
-export const sendForm = (url: URL, fields: Readonly<Record<string, string>>, line: Line): Promise<Answer> =>
+export const sendForm = (url: URL, fields: Readonly<Record<string, string>>, line: Line): Promise<UploadResponse> =>
   sendOnce({ method: 'POST', url, ...formOf(fields, null) }, line)

@@ -3,7 +3,7 @@ import type { AnovaResult, ChiSquareResult, DescriptiveResult, TTestResult } fro
 import type { StoredQuery } from './analytics.service.ts'
 
 /** Returns the heading of a query and the fields of its result. */
-export const answer = <
+export const toResponse = <
   Schema extends typeof DescriptiveResult | typeof TTestResult | typeof AnovaResult | typeof ChiSquareResult,
 >(
   query: StoredQuery,

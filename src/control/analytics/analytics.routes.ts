@@ -2,7 +2,7 @@ import { callerOf } from '../../platform/http/access.ts'
 import type { App } from '../../platform/http/app.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
 import type { FederationsService } from '../federations/federations.service.ts'
-import { answer, present } from './analytics.present.ts'
+import { present, toResponse } from './analytics.present.ts'
 import {
   AnalyticsParams,
   DescriptiveBody,
@@ -52,7 +52,7 @@ export const analyticsRoutes = (
         includePercentiles: body.include_percentiles ?? true,
         conditions: conditionsOf(body.filters),
       })
-      return answer<typeof DescriptiveResult>(query)
+      return toResponse<typeof DescriptiveResult>(query)
     },
   )
 

@@ -355,9 +355,9 @@ describe('statistics over reported data', () => {
     await group('same', 'beta', [])
     await group('foreign', 'stranger', [])
     const message = async (kind: string, body: object) => {
-      const answer = await ask(kind, body)
-      expect(answer.status).toBe(400)
-      return answer.body.message
+      const response = await ask(kind, body)
+      expect(response.status).toBe(400)
+      return response.body.message
     }
     const test = { variable: 'x', group_a: a }
     expect(await message('t-test', { ...test, group_b: a })).toBe('group_a and group_b are the same group.')

@@ -6,8 +6,8 @@ export const openClinic = async () => {
   const world = await startWorld()
   const { key } = await world.register('operator')
   const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   const made = await send('POST', '/federations', { name: 'clinic', org_id: 'acme' })
   const id = made.body.id as string

@@ -1,7 +1,7 @@
 import { callerOf } from '../../platform/http/access.ts'
 import type { App } from '../../platform/http/app.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
-import { answer } from './analytics.present.ts'
+import { toResponse } from './analytics.present.ts'
 import {
   AnalyticsParams,
   AnovaBody,
@@ -40,7 +40,7 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
         level: body.confidence_level ?? LEVEL,
         conditions: conditionsOf(body.filters),
       })
-      return answer<typeof TTestResult>(query)
+      return toResponse<typeof TTestResult>(query)
     },
   )
 
@@ -67,7 +67,7 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
         postHoc: body.post_hoc ?? true,
         conditions: conditionsOf(body.filters),
       })
-      return answer<typeof AnovaResult>(query)
+      return toResponse<typeof AnovaResult>(query)
     },
   )
 
@@ -91,7 +91,7 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
         level: body.confidence_level ?? LEVEL,
         conditions: conditionsOf(body.filters),
       })
-      return answer<typeof ChiSquareResult>(query)
+      return toResponse<typeof ChiSquareResult>(query)
     },
   )
 }

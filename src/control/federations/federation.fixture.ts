@@ -8,8 +8,8 @@ export const openLeague = async (options: WorldOptions = {}) => {
   const world = await startWorld({ ...options, config: { enrollment: 'token', ...options.config } })
   const admin = world.service.firstAdminKey!
   const send = async (key: string, method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
 
   /** Creates a key that is bound to the organization. */

@@ -64,8 +64,8 @@ describe('a federation', () => {
       [{ name: 'x' }, 'org_id'],
       [{ name: 'x', org_id: 'acme', description: 'x'.repeat(513) }, 'description'],
     ] as const) {
-      const answer = await send(acme, 'POST', '/federations', body)
-      expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(field) } })
+      const response = await send(acme, 'POST', '/federations', body)
+      expect(response).toMatchObject({ status: 400, body: { message: expect.stringContaining(field) } })
     }
   })
 

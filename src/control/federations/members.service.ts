@@ -106,8 +106,8 @@ export const createMembersService = (parts: {
     },
 
     /** Training calls this when it is created, to provide the contributions of members. */
-    countContributions(answer: ContributionsTo): void {
-      contributionsTo = answer
+    countContributions(response: ContributionsTo): void {
+      contributionsTo = response
     },
 
     async list(caller: Caller, id: string, page: Page): Promise<{ members: Member[]; total: number }> {

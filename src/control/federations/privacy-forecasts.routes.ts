@@ -4,7 +4,7 @@ import { warn } from '../../platform/http/warnings.ts'
 import { FederationParams } from './federations.schema.ts'
 import type { Checks } from './members.routes.ts'
 import { askingCaller, finite } from './privacy.routes.ts'
-import { Estimate, EstimateQuery, NoiseAnswer, NoiseQuery, RoundsLeft, RoundsLeftQuery } from './privacy.schema.ts'
+import { Estimate, EstimateQuery, NoiseQuery, NoiseResponse, RoundsLeft, RoundsLeftQuery } from './privacy.schema.ts'
 import type { PrivacyForecasts } from './privacy-forecasts.service.ts'
 
 export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { visible }: Checks): void => {
@@ -57,7 +57,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
           'The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 without target_epsilon and budget.',
         params: FederationParams,
         querystring: NoiseQuery,
-        response: { 200: NoiseAnswer },
+        response: { 200: NoiseResponse },
       },
       config: plans,
     },

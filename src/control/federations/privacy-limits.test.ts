@@ -105,16 +105,16 @@ it('any finite numbers get a finite answer or a reason, and the service keeps an
   ]
   for (let n = 0; n < 18; n++) {
     const body = { total_epsilon_budget: any(), total_delta_budget: upTo(1) }
-    const [health, ...answers] = await Promise.all([
+    const [health, ...responses] = await Promise.all([
       send(admin, 'GET', '/health'),
       ask(admin, questions[n % questions.length]!()),
       ...(n % 6 === 0 ? [send(admin, 'PUT', `/federations/${id}/privacy/budget`, body)] : []),
     ])
     expect(health).toMatchObject({ status: 200 })
-    for (const answer of answers) {
-      expect([200, 400]).toContain(answer.status)
-      expect(numbersOf(answer.body).every(Number.isFinite)).toBe(true)
-      expect(answer.status === 200 || String(answer.body.message).length > 20).toBe(true)
+    for (const response of responses) {
+      expect([200, 400]).toContain(response.status)
+      expect(numbersOf(response.body).every(Number.isFinite)).toBe(true)
+      expect(response.status === 200 || String(response.body.message).length > 20).toBe(true)
     }
   }
 })
@@ -127,14 +127,14 @@ it('sixty questions from one organization leave another organization its turn', 
   // Starts both threads before the measurement.
   await Promise.all([ask(acme, query(98)), ask(beta, query(99))])
   const many = Array.from({ length: 60 }, (_, n) =>
-    ask(acme, query(n)).then((answer) => {
+    ask(acme, query(n)).then((response) => {
       order.push('acme')
-      return answer
+      return response
     }),
   )
-  const one = ask(beta, query(61)).then((answer) => {
+  const one = ask(beta, query(61)).then((response) => {
     order.push('beta')
-    return answer
+    return response
   })
   expect(await one).toMatchObject({ status: 200 })
   const statuses = (await Promise.all(many)).map(({ status }) => status)

@@ -127,7 +127,7 @@ export const NoiseQuery = Type.Object({
   target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "Default: the budget's" })),
   target_delta,
 })
-export const NoiseAnswer = Body(
+export const NoiseResponse = Body(
   'NoiseForEpsilon',
   'The lowest noise multiplier for an epsilon',
   examples.noiseForEpsilon,

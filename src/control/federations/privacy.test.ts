@@ -59,8 +59,8 @@ describe('a privacy budget over HTTP', () => {
       [{ total_epsilon_budget: 1, total_delta_budget: 0 }, 'total_delta_budget'],
       [{ total_epsilon_budget: 1, total_delta_budget: 1 }, 'total_delta_budget'],
     ] as const) {
-      const answer = await send(admin, 'PUT', `/federations/${id}/privacy/budget`, body)
-      expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(field) } })
+      const response = await send(admin, 'PUT', `/federations/${id}/privacy/budget`, body)
+      expect(response).toMatchObject({ status: 400, body: { message: expect.stringContaining(field) } })
     }
   })
 
@@ -111,8 +111,8 @@ describe('a privacy budget over HTTP', () => {
       ['noise_multiplier=1&sample_rate=1&target_delta=0', 'target_delta'],
       ['noise_multiplier=1&sample_rate=1&target_delta=1', 'target_delta'],
     ] as const) {
-      const answer = await send(admin, 'GET', `/federations/${id}/privacy/estimate?${query}`)
-      expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(field) } })
+      const response = await send(admin, 'GET', `/federations/${id}/privacy/estimate?${query}`)
+      expect(response).toMatchObject({ status: 400, body: { message: expect.stringContaining(field) } })
     }
   })
 

@@ -14,8 +14,8 @@ const open = async () => {
     devices.push(await world.register(`d${at}`, { org_id }))
   const { key } = devices[0]!
   const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   const id = (await send('POST', '/federations', { name: 'league', org_id: 'acme' })).body.id as string
   await send('POST', `/federations/${id}/join`, { org_id: 'beta' })

@@ -1,6 +1,6 @@
 const model = 'starter'
 const question = 'What is the capital of France?'
-const answer = 'The capital of France is Paris.'
+const response = 'The capital of France is Paris.'
 const created = 1_769_860_800
 
 export const examples = {
@@ -11,7 +11,7 @@ export const examples = {
     object: 'chat.completion',
     created,
     model,
-    choices: [{ index: 0, message: { role: 'assistant', content: answer }, finish_reason: 'stop' }],
+    choices: [{ index: 0, message: { role: 'assistant', content: response }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 14, completion_tokens: 8, total_tokens: 22 },
   },
   embed: { model: 'my-embedder', input: ['A cat sleeps.', 'A dog barks.'] },

@@ -83,6 +83,6 @@ export const EmbeddingList = Body('EmbeddingList', 'A vector for each text', exa
   usage: Type.Optional(Part('EmbeddingsUsage', 'The number of tokens used', Usage)),
 })
 
-export type ChatOrder = Static<typeof ChatBody>
-export type EmbeddingsOrder = Static<typeof EmbeddingsBody>
+export type ChatCompletionRequest = Static<typeof ChatBody>
+export type EmbeddingsRequest = Static<typeof EmbeddingsBody>
 export type ServedModel = Static<typeof Served>

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Caller, EnrollmentMode } from '../../domain/access.ts'
 import { conflict, forbidden, ServiceError } from '../../domain/errors.ts'
-import { ChatBody, type ChatOrder, EmbeddingsBody, type EmbeddingsOrder, type ServedModel } from './inference.schema.ts'
+import {
+  ChatBody,
+  type ChatCompletionRequest,
+  EmbeddingsBody,
+  type EmbeddingsRequest,
+  type ServedModel,
+} from './inference.schema.ts'
 import { askUpstream, brokenOff, readWhole, type UpstreamRequest } from './upstream.ts'
 
 /** Limits on concurrent requests at the server: of one key or one browser, and of all. */
@@ -37,23 +43,23 @@ const frame = (event: string | null, data: object): Buffer =>
  * Yields the body of a response. A stream that breaks off ends with an error in OpenAI's format. The server's trailers, which
  * web pages cannot read, follow as a separate event after the last chunk, when OpenAI's clients have stopped reading.
  */
-async function* bytesOf(answer: IncomingMessage, streams: boolean): AsyncGenerator<Buffer> {
+async function* bytesOf(response: IncomingMessage, streams: boolean): AsyncGenerator<Buffer> {
   let size = 0
   try {
-    for await (const piece of answer as AsyncIterable<Buffer>) {
+    for await (const piece of response as AsyncIterable<Buffer>) {
       size += piece.length
       if (size > MAX_ANSWER_BYTES)
         throw new ServiceError('upstream_failed', 'The response of the inference server is too large.')
       yield piece
     }
-    const trailers = ownOf(answer.trailers)
+    const trailers = ownOf(response.trailers)
     if (streams && Object.keys(trailers).length > 0) yield frame('trailers', trailers)
   } catch (error) {
     if (!streams) throw error
     const { message, code } = brokenOff(error)
     yield frame(null, { error: { message, type: 'server_error', param: null, code } })
   } finally {
-    answer.destroy()
+    response.destroy()
   }
 }
 
@@ -121,14 +127,14 @@ export const createInferenceService = (settings: {
     const leave = enter(caller)
     try {
       const signal = AbortSignal.any([question.signal, AbortSignal.timeout(MAX_MS)])
-      const answer = await askUpstream(url, { ...question, key, signal })
-      const type = TYPES.find((known) => answer.headers['content-type']?.startsWith(known))
+      const response = await askUpstream(url, { ...question, key, signal })
+      const type = TYPES.find((known) => response.headers['content-type']?.startsWith(known))
       if (type === undefined) {
-        answer.destroy()
+        response.destroy()
         throw new ServiceError('upstream_failed', NO_SERVER)
       }
-      answer.once('close', leave)
-      return { type, headers: ownOf(answer.headers), body: bytesOf(answer, type === 'text/event-stream') }
+      response.once('close', leave)
+      return { type, headers: ownOf(response.headers), body: bytesOf(response, type === 'text/event-stream') }
     } catch (error) {
       leave()
       throw error
@@ -143,11 +149,11 @@ export const createInferenceService = (settings: {
     },
 
     /** @throws ServiceError; an error that ends a stream is its last event */
-    chat: (caller: Caller, order: ChatOrder, signal: AbortSignal): Promise<Relayed> =>
-      relay(caller, { method: 'POST', path: '/v1/chat/completions', body: only(ChatBody, order), signal }),
+    chat: (caller: Caller, request: ChatCompletionRequest, signal: AbortSignal): Promise<Relayed> =>
+      relay(caller, { method: 'POST', path: '/v1/chat/completions', body: only(ChatBody, request), signal }),
 
-    embed: (caller: Caller, order: EmbeddingsOrder, signal: AbortSignal): Promise<Relayed> =>
-      relay(caller, { method: 'POST', path: '/v1/embeddings', body: only(EmbeddingsBody, order), signal }),
+    embed: (caller: Caller, request: EmbeddingsRequest, signal: AbortSignal): Promise<Relayed> =>
+      relay(caller, { method: 'POST', path: '/v1/embeddings', body: only(EmbeddingsBody, request), signal }),
   }
 }
 

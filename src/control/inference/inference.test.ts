@@ -30,8 +30,8 @@ const start = async (inferenceUrl: string | null, config: WorldOptions['config']
 }
 
 /** Starts a server that is not an inference server of ours. */
-const startOther = async (answer: RequestListener): Promise<{ url: string; other: Server }> => {
-  const other = createServer(answer)
+const startOther = async (response: RequestListener): Promise<{ url: string; other: Server }> => {
+  const other = createServer(response)
   await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
   onTestFinished(() => {
     other.closeAllConnections()

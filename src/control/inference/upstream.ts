@@ -44,11 +44,11 @@ export interface UpstreamRequest {
 }
 
 /** Reads a response that should be small. @throws ServiceError if it is too large or breaks off */
-export const readWhole = async (answer: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> => {
+export const readWhole = async (response: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> => {
   const pieces: Buffer[] = []
   let size = 0
   try {
-    for await (const piece of answer) {
+    for await (const piece of response) {
       size += piece.length
       if (size > maxBytes) throw failed(`The inference server answers with more than ${maxBytes} bytes.`)
       pieces.push(piece)
@@ -75,8 +75,8 @@ const secondsIn = (header: string | undefined): number => {
 }
 
 /** Translates a refusal to this API's errors: faults of the request remain so; everything else is the server's fault. */
-const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
-  const status = answer.statusCode ?? 0
+const refusalOf = async (response: IncomingMessage): Promise<ServiceError> => {
+  const status = response.statusCode ?? 0
   if (status >= 300 && status < 400) {
     return failed(
       'The inference server sends a redirect, which is not followed. Set SERVICE_INFERENCE_URL to its own address.',
@@ -87,11 +87,11 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
       'The inference server rejects the key of the service. Set SERVICE_SERVER_KEY to the key that it expects.',
     )
   }
-  const upstreamMessage = messageIn((await readWhole(answer, MAX_REFUSAL_BYTES)).toString('utf8'))
+  const upstreamMessage = messageIn((await readWhole(response, MAX_REFUSAL_BYTES)).toString('utf8'))
   const message =
     upstreamMessage ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`
   if (status === 503 || status === 429) {
-    const retryAfterSeconds = secondsIn(answer.headers['retry-after'])
+    const retryAfterSeconds = secondsIn(response.headers['retry-after'])
     return new ServiceError('upstream_busy', message, { retryAfterSeconds })
   }
   // Not 401 and 403, which concern the service's own key and not the caller's.
@@ -111,7 +111,7 @@ export const askUpstream = async (
 ): Promise<IncomingMessage> => {
   const url = new URL(`${base}${path}`)
   const content = body === undefined ? null : Buffer.from(JSON.stringify(body))
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method,
       // A new connection for each request: the server may meanwhile have closed a kept one.
@@ -132,6 +132,6 @@ export const askUpstream = async (
     })
     request.end(content)
   })
-  if (answer.statusCode !== 200) throw await refusalOf(answer)
-  return answer
+  if (response.statusCode !== 200) throw await refusalOf(response)
+  return response
 }

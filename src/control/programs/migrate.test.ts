@@ -74,7 +74,7 @@ it.skipIf(!hasPostgres())(
   async () => {
     const dataDir = `${await emptyFolder()}/data`
     await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
-    const { key, answers } = JSON.parse(await readFile(new URL('data-folder.json', RELEASE), 'utf8')) as {
+    const { key, answers: responses } = JSON.parse(await readFile(new URL('data-folder.json', RELEASE), 'utf8')) as {
       key: string
       answers: Record<string, unknown>
     }
@@ -85,7 +85,7 @@ it.skipIf(!hasPostgres())(
     expect((await group('delivered')).status).toBe(201)
     expect((await old.request('POST', '/integrations', key, logs)).status).toBe(201)
     expect((await group('pending')).status).toBe(201)
-    const paths = [...Object.keys(answers), '/integrations'].filter((path) => path !== '/keys')
+    const paths = [...Object.keys(responses), '/integrations'].filter((path) => path !== '/keys')
     const before = []
     for (const path of paths) before.push(await old.request('GET', path, key))
     await old.close()

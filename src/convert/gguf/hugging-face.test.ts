@@ -30,9 +30,9 @@ interface LoraContext {
   init(): Promise<boolean>
   setLoras(adapters: readonly object[], scales: readonly number[]): void
   initBatch(size: number): void
-  addToBatch(sequence: number, position: number, tokens: Uint32Array, answers: Uint32Array): Uint32Array
+  addToBatch(sequence: number, position: number, tokens: Uint32Array, outputs: Uint32Array): Uint32Array
   decodeBatch(): Promise<void>
-  sampleToken(answer: number, sampler: object): Promise<number>
+  sampleToken(output: number, sampler: object): Promise<number>
   dispose(): Promise<void>
 }
 
@@ -62,10 +62,10 @@ const run = async (path: string, prompt: string, adapter: string | null = null) 
   const generated: number[] = []
   for (let rest = tokens, position = 0; generated.length < 16; ) {
     context.initBatch(rest.length)
-    const [answer] = context.addToBatch(0, position, Uint32Array.from(rest), Uint32Array.from([rest.length - 1]))
+    const [output] = context.addToBatch(0, position, Uint32Array.from(rest), Uint32Array.from([rest.length - 1]))
     await context.decodeBatch()
     position += rest.length
-    const token = await context.sampleToken(answer!, sampler)
+    const token = await context.sampleToken(output!, sampler)
     generated.push(token)
     rest = [token]
   }

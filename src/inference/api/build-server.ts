@@ -5,7 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } f
 import type { App } from '../../platform/http/app.ts'
 import { closeGracefully } from '../../platform/http/connections.ts'
 import { refuseForeignHosts } from '../../platform/http/host-guard.ts'
-import { answerMalformed, refuseEncodedBodies, refuseExpectations } from '../../platform/http/malformed-request.ts'
+import { refuseEncodedBodies, refuseExpectations, respondToMalformed } from '../../platform/http/malformed-request.ts'
 import { createMetrics } from '../../platform/http/metrics.ts'
 import { createLogger, type LogOptions } from '../../platform/http/request-log.ts'
 import { createTraffic, requestId, type StallLimits } from '../../platform/http/traffic.ts'
@@ -17,7 +17,7 @@ import type { AvailableModels, Compress, Route } from './available-models.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
-import { answerErrors, sendUnroutable } from './error-answers.ts'
+import { handleErrors, sendUnroutable } from './error-responses.ts'
 import type { FormDeadline } from './form-deadline.ts'
 import { messagesRoutes } from './messages.routes.ts'
 import { modelRoutes } from './models.routes.ts'
@@ -86,7 +86,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
     routerOptions: { maxParamLength: 4096 },
     clientErrorHandler: (error, socket) =>
-      answerMalformed(error, socket, {
+      respondToMalformed(error, socket, {
         isAnswering: traffic.isAnswering(socket),
         bodyOf: (message) => invalid(message).toJSON(),
       }),
@@ -95,7 +95,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
 
   app.server.maxConnections = 4096
   refuseExpectations(app.server, (message) => new InferenceError('expectation_failed', message).toJSON())
-  answerErrors(app)
+  handleErrors(app)
   // The thread that computes may share a core with this one.
   const metrics = createMetrics({ monitors: false })
   traffic.watch(app, { metrics, stallLimits: options.stallLimits ?? STALL_LIMITS })

@@ -3,7 +3,7 @@ import type { Engine } from '../engines/engine.ts'
 import { createAdmissions } from '../runtime/queue/admission.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
 import { singleModel } from './available-models.ts'
-import type { ChatOrder } from './chat.schema.ts'
+import type { ChatCompletionRequest } from './chat.schema.ts'
 import { type ChatRun, runChat } from './chat-run.ts'
 import { openStarter } from './test-inference.fixture.ts'
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => engine.close())
 
-const order = (content: string): ChatOrder => ({
+const request = (content: string): ChatCompletionRequest => ({
   model: 'starter',
   stream: false,
   includeUsage: false,
@@ -39,7 +39,7 @@ const runBesideAnother = async (content: string, use: (run: ChatRun) => Promise<
   const { signal } = new AbortController()
   const [other] = await Promise.all(admission.enter(1, signal))
   const deps = { models: singleModel(engine, 0), route: null, compress: null, admissions, schemas }
-  const failure = await runChat(deps, order(content), signal, use).catch((error: Error) => error.message)
+  const failure = await runChat(deps, request(content), signal, use).catch((error: Error) => error.message)
   const left = [admission.busy(), admission.waiting()]
   other!.release()
   return { failure, left, after: admission.busy() }

@@ -3,10 +3,10 @@ import type { ChatEvent, ChatMessage, ChatRequest, Engine, ToolUse } from '../en
 import { InferenceError } from '../errors.ts'
 import type { Admissions, Slot } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
-import type { ToolOrder } from '../structured-output/tool-grammar.ts'
+import type { ToolGrammarRequest } from '../structured-output/tool-grammar.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 import type { AvailableModels, Compress, Lease, Route } from './available-models.ts'
-import type { ChatOrder } from './chat.schema.ts'
+import type { ChatCompletionRequest } from './chat.schema.ts'
 import { isFarTooLong } from './prompt-size.ts'
 
 export interface ChoiceEvent {
@@ -97,15 +97,15 @@ export const seedOf = (base: number, choice: number): number => {
 }
 
 const requestsOf = (
-  order: ChatOrder,
+  request: ChatCompletionRequest,
   constraint: Pick<ChatRequest, 'responseFormat' | 'toolUse'>,
   messages: readonly ChatMessage[],
   engine: Engine,
 ): ChatRequest[] => {
-  const { maxTokens, temperature, topP, stop } = order
+  const { maxTokens, temperature, topP, stop } = request
   const { contextTokens } = engine.model
-  const base = order.seed ?? randomInt(MAX_SEED)
-  return Array.from({ length: order.choices }, (_, choice) => ({
+  const base = request.seed ?? randomInt(MAX_SEED)
+  return Array.from({ length: request.choices }, (_, choice) => ({
     messages,
     maxTokens: maxTokens === null || contextTokens === 0 ? maxTokens : Math.min(maxTokens, contextTokens),
     temperature,
@@ -116,7 +116,7 @@ const requestsOf = (
   }))
 }
 
-const assertAble = (engine: Engine, { toolUse, messages }: ChatOrder): void => {
+const assertAble = (engine: Engine, { toolUse, messages }: ChatCompletionRequest): void => {
   const { name } = engine.model
   if (engine.chat === undefined)
     throw new InferenceError('unsupported', `The model '${name}' is not a chat model.`, { param: 'model' })
@@ -130,7 +130,7 @@ const assertAble = (engine: Engine, { toolUse, messages }: ChatOrder): void => {
   )
 }
 
-const assertMayFit = ({ messages, toolUse }: ChatOrder, engine: Engine): void => {
+const assertMayFit = ({ messages, toolUse }: ChatCompletionRequest, engine: Engine): void => {
   const characters = messages.reduce(
     (sum, { content, toolCalls }) =>
       sum + content.length + (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
@@ -147,7 +147,7 @@ const assertMayFit = ({ messages, toolUse }: ChatOrder, engine: Engine): void =>
 /** Compiles the schemas before the request waits for a slot, so that an unsupported schema is refused at once. */
 const compileSchemas = async (
   { schemas }: ChatDeps,
-  { responseFormat, toolUse }: ChatOrder,
+  { responseFormat, toolUse }: ChatCompletionRequest,
   { followsGrammars = false, tools: syntax }: Engine,
 ): Promise<Pick<ChatRequest, 'responseFormat' | 'toolUse'>> => ({
   responseFormat:
@@ -160,7 +160,7 @@ const compileSchemas = async (
   },
 })
 
-const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): ToolOrder => ({
+const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): ToolGrammarRequest => ({
   syntax,
   tools: tools
     .filter(({ name }) => typeof choice === 'string' || name === choice.name)
@@ -172,18 +172,22 @@ const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): Tool
 /** Opens the named model, or the one that routing chooses for `auto`. */
 export const openModel = async (
   { models, route }: Pick<ChatDeps, 'models' | 'route'>,
-  order: Pick<ChatOrder, 'model' | 'messages' | 'responseFormat'>,
+  request: Pick<ChatCompletionRequest, 'model' | 'messages' | 'responseFormat'>,
   signal: AbortSignal,
 ) => {
-  if (order.model !== AUTO || route === null) {
-    return { lease: await models.open(order.model, signal), routed: null }
+  if (request.model !== AUTO || route === null) {
+    return { lease: await models.open(request.model, signal), routed: null }
   }
-  const { model, reason } = route({ messages: order.messages, responseFormat: order.responseFormat })
+  const { model, reason } = route({ messages: request.messages, responseFormat: request.responseFormat })
   return { lease: await models.open(model, signal), routed: reason }
 }
 
 /** Leaves chats with functions unchanged, because calls and their results belong together. */
-const compressed = async (compress: Compress | null, { messages, toolUse }: ChatOrder, { engine }: Lease) => {
+const compressed = async (
+  compress: Compress | null,
+  { messages, toolUse }: ChatCompletionRequest,
+  { engine }: Lease,
+) => {
   const calls = toolUse !== null || messages.some(({ role }) => role === 'tool')
   if (compress === null || engine.countTokens === undefined || calls) return { messages, removedTokens: null }
   return (await compress(messages, engine.countTokens)) ?? { messages, removedTokens: null }
@@ -196,18 +200,18 @@ const compressed = async (compress: Compress | null, { messages, toolUse }: Chat
  */
 export const runChat = async <T>(
   deps: ChatDeps,
-  order: ChatOrder,
+  request: ChatCompletionRequest,
   signal: AbortSignal,
   use: (run: ChatRun) => Promise<T>,
 ): Promise<T> => {
-  const { lease, routed } = await openModel(deps, order, signal)
+  const { lease, routed } = await openModel(deps, request, signal)
   try {
     const { engine } = lease
-    assertAble(engine, order)
-    assertMayFit(order, engine)
-    const constraint = await compileSchemas(deps, order, engine)
-    const { messages, removedTokens } = await compressed(deps.compress, order, lease)
-    const requests = requestsOf(order, constraint, messages, engine)
+    assertAble(engine, request)
+    assertMayFit(request, engine)
+    const constraint = await compileSchemas(deps, request, engine)
+    const { messages, removedTokens } = await compressed(deps.compress, request, lease)
+    const requests = requestsOf(request, constraint, messages, engine)
     const ending = new AbortController()
     const end = AbortSignal.any([signal, ending.signal])
     const slots = deps.admissions.of(engine).enter(requests.length, end)

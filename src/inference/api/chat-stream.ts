@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { InferenceError } from '../errors.ts'
 import type { ChatMeter } from './chat-metrics.ts'
 import type { ChoiceEvent } from './chat-run.ts'
-import { logFailure, toClientError } from './error-answers.ts'
+import { logFailure, toClientError } from './error-responses.ts'
 import { accelerationHeaders, addEvent, NOTHING, type Tally } from './replies.ts'
 
 /** A response of server-sent events. Its headers are sent with the first frame, so that earlier failures still get a status. */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished, RequestedFormat } from '../engines/engine.ts'
-import { type ChatOrder, readChatOrder } from './chat.schema.ts'
+import { type ChatCompletionRequest, readChatRequest } from './chat.schema.ts'
 import type { ChatMetrics } from './chat-metrics.ts'
 import { type ChatDeps, type ChatRun, runChat } from './chat-run.ts'
 import { type Frames, streamChat } from './chat-stream.ts'
@@ -25,7 +25,7 @@ export interface ReplyStyle {
 
 /** A parsed request of one API, and the presentation of its reply. */
 export interface ReadChat {
-  readonly order: ChatOrder
+  readonly request: ChatCompletionRequest
   /** `model` is the model that answers; `created` is in seconds since the epoch. */
   readonly style: (model: string, created: number) => ReplyStyle
 }
@@ -43,14 +43,14 @@ const logChoice = (request: FastifyRequest, { model, routed }: ChatRun): void =>
 }
 
 /** Adds a route that answers with a chat. */
-export const answerWithChat = (
+export const handleChat = (
   app: App,
   path: string,
   { metrics, now, ...deps }: Omit<ChatRoutes, 'defaultFormat'>,
   read: (body: unknown) => ReadChat,
 ): void => {
-  const answer = (request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Promise<FastifyReply> => {
-    const { order, style } = read(request.body)
+  const handle = (request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Promise<FastifyReply> => {
+    const { request: order, style } = read(request.body)
     const created = Math.floor(now() / 1000)
     const requested = performance.now()
     let begun = false
@@ -82,7 +82,7 @@ export const answerWithChat = (
       throw error
     })
   }
-  app.post(path, (request, reply) => whilePresent(request, reply, (signal) => answer(request, reply, signal)))
+  app.post(path, (request, reply) => whilePresent(request, reply, (signal) => handle(request, reply, signal)))
 }
 
 interface ChatIdentity {
@@ -178,15 +178,15 @@ const presentChat = ({ id, created, model }: ChatIdentity, replies: readonly Rep
 
 /** POST /v1/chat/completions */
 export const chatRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): void =>
-  answerWithChat(app, '/v1/chat/completions', deps, (body) => {
-    const order = readChatOrder(body, defaultFormat)
+  handleChat(app, '/v1/chat/completions', deps, (body) => {
+    const request = readChatRequest(body, defaultFormat)
     return {
-      order,
+      request: request,
       style: (model, created) => {
         const identity = { id: newId('chatcmpl-'), created, model }
         return {
           whole: (replies, tally) => presentChat(identity, replies, tally),
-          frames: () => chatFrames(identity, order),
+          frames: () => chatFrames(identity, request),
         }
       },
     }

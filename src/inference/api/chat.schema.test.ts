@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { InferenceError } from '../errors.ts'
-import { readChatOrder } from './chat.schema.ts'
+import { readChatRequest } from './chat.schema.ts'
 import { parseJson } from './request-body.ts'
 
 const TEXT = { type: 'text' } as const
 const messages = [{ role: 'user', content: 'Hi' }]
-const read = (fields: object) => readChatOrder({ model: 'starter', messages, ...fields }, TEXT)
+const read = (fields: object) => readChatRequest({ model: 'starter', messages, ...fields }, TEXT)
 
 const fault = (act: () => unknown): unknown => {
   try {
@@ -18,7 +18,7 @@ const fault = (act: () => unknown): unknown => {
 }
 
 test('absent and null fields get the defaults of the API', () => {
-  const order = {
+  const request = {
     model: 'starter',
     messages,
     stream: false,
@@ -32,10 +32,10 @@ test('absent and null fields get the defaults of the API', () => {
     choices: 1,
     seed: null,
   }
-  expect(read({})).toEqual(order)
+  expect(read({})).toEqual(request)
   const absent = { temperature: null, top_p: null, max_tokens: null, stop: null, n: null, seed: null, stream: null }
-  expect(read({ ...absent, response_format: null, stream_options: null, tools: null })).toEqual(order)
-  expect(readChatOrder({ model: 'm', messages }, { type: 'json_object' }).responseFormat).toEqual({
+  expect(read({ ...absent, response_format: null, stream_options: null, tools: null })).toEqual(request)
+  expect(readChatRequest({ model: 'm', messages }, { type: 'json_object' }).responseFormat).toEqual({
     type: 'json_object',
   })
 })
@@ -216,11 +216,11 @@ test.each([
 
 test('a body that is not an object is refused', () => {
   const form = ['invalid_request', null]
-  expect(fault(() => readChatOrder(undefined, TEXT))).toEqual([
+  expect(fault(() => readChatRequest(undefined, TEXT))).toEqual([
     ...form,
     'A JSON body is required, with the header Content-Type: application/json.',
   ])
-  expect(fault(() => readChatOrder([], TEXT))).toEqual([
+  expect(fault(() => readChatRequest([], TEXT))).toEqual([
     ...form,
     'The JSON body must be an object, got an array of 0 items.',
   ])

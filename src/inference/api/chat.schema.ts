@@ -31,7 +31,7 @@ const ChatBody = Type.Object({
 })
 
 /** A chat request with every default filled in. */
-export interface ChatOrder {
+export interface ChatCompletionRequest {
   /** The client's name for the model; `auto` leaves the choice to the server. */
   readonly model: string
   readonly messages: readonly ChatMessage[]
@@ -102,7 +102,7 @@ export const formatBeside = (
  * Reads a chat request. A field that would change the answer is either understood or refused by name, never ignored.
  * @throws InferenceError invalid_request or unsupported, with the field as `param`
  */
-export const readChatOrder = (body: unknown, defaultFormat: RequestedFormat): ChatOrder => {
+export const readChatRequest = (body: unknown, defaultFormat: RequestedFormat): ChatCompletionRequest => {
   const read = readBody(body)
   refuseForeign(read, KNOWN)
   const toolUse = readToolUse(read)

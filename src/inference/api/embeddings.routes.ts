@@ -33,7 +33,7 @@ const checkItems = (input: readonly unknown[]): void => {
 }
 
 /** @throws InferenceError invalid_request or unsupported, with the field as `param` */
-export const readEmbeddingsOrder = (body: unknown): Order => {
+export const readEmbeddingsRequest = (body: unknown): Order => {
   const { input, dimensions } = (body ?? {}) as { readonly input?: unknown; readonly dimensions?: unknown }
   const [first] = Array.isArray(input) ? input.flat() : []
   if (typeof first === 'number') throw unsupported('input as tokens is not supported: send the text.', 'input')
@@ -41,9 +41,9 @@ export const readEmbeddingsOrder = (body: unknown): Order => {
     throw unsupported('dimensions is not supported: vectors have the length that the model gives them.', 'dimensions')
   }
   if (Array.isArray(input)) checkItems(input)
-  const order = readBody(body)
-  refuseForeign(order, KNOWN)
-  return order
+  const request = readBody(body)
+  refuseForeign(request, KNOWN)
+  return request
 }
 
 const assertMayFit = (inputs: readonly string[], engine: Engine): void => {
@@ -83,13 +83,13 @@ export const presentEmbeddings = (
 export const embeddingRoutes = (app: App, deps: ModelDeps): void => {
   app.post('/v1/embeddings', (request, reply) =>
     whilePresent(request, reply, async (signal) => {
-      const { model: name, input, encoding_format: format } = readEmbeddingsOrder(request.body)
+      const { model: name, input, encoding_format: format } = readEmbeddingsRequest(request.body)
       const inputs = [input].flat()
-      const answer = await withModel(deps, { name, ability: 'embed', signal }, async (engine) => {
+      const response = await withModel(deps, { name, ability: 'embed', signal }, async (engine) => {
         assertMayFit(inputs, engine)
         return presentEmbeddings(await engine.embed(inputs, signal), engine.model.name, format)
       })
-      return reply.send(answer)
+      return reply.send(response)
     }),
   )
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { InferenceError } from '../errors.ts'
-import { presentEmbeddings, readEmbeddingsOrder } from './embeddings.routes.ts'
+import { presentEmbeddings, readEmbeddingsRequest } from './embeddings.routes.ts'
 
 const fault = (body: unknown): unknown => {
   try {
-    return readEmbeddingsOrder(body)
+    return readEmbeddingsRequest(body)
   } catch (error) {
     if (error instanceof InferenceError) return [error.code, error.param]
     throw error
@@ -40,7 +40,7 @@ test.each([
 })
 
 test('an error about an input item that is not a string names the item and shows its value', () => {
-  const reading = (input: readonly unknown[]) => () => readEmbeddingsOrder({ model: 'm', input })
+  const reading = (input: readonly unknown[]) => () => readEmbeddingsRequest({ model: 'm', input })
   expect(reading(['a', 1])).toThrow('input[1] must be a non-empty string, got 1.')
   expect(reading([''])).toThrow('input[0] must be a non-empty string, got "".')
 })

@@ -68,16 +68,16 @@ test('trailers follow only in HTTP/1.1; an HTTP/1.0 stream ends with its connect
     },
     { trailers: ['X-Count'] },
   )
-  const answerTo = async (request: string): Promise<string> => {
+  const responseTo = async (request: string): Promise<string> => {
     const client = await openRaw(port)
     client.socket.write(request)
-    const answer = await client.until('data: 1\n\n')
+    const response = await client.until('data: 1\n\n')
     client.socket.destroy()
-    return answer
+    return response
   }
-  const modern = await answerTo(REQUEST)
+  const modern = await responseTo(REQUEST)
   expect(modern).toContain('trailer: X-Count\r\n')
-  const old = await answerTo(REQUEST.replace('HTTP/1.1', 'HTTP/1.0'))
+  const old = await responseTo(REQUEST.replace('HTTP/1.1', 'HTTP/1.0'))
   expect(old).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   expect(old.split('\r\n\r\n')[1]).toBe('data: 1\n\n')
   expect(old.toLowerCase()).not.toContain('trailer')

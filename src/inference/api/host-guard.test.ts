@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => engine.close())
 
-const answerTo = async (port: number, host: string, more = ''): Promise<{ status: number; body: unknown }> => {
+const responseTo = async (port: number, host: string, more = ''): Promise<{ status: number; body: unknown }> => {
   const client = await openRaw(port)
   client.socket.write(`GET /v1/models HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${more}\r\n`)
   const text = await client.until('}')
@@ -38,10 +38,10 @@ test.each(['127.0.0.1', '0.0.0.0'])(
       },
     }
     try {
-      expect(await answerTo(server.port, `rebound.example:${server.port}`)).toEqual(refused)
-      expect(await answerTo(server.port, 'Rebound.Example.', 'Origin: http://rebound.example\r\n')).toEqual(refused)
+      expect(await responseTo(server.port, `rebound.example:${server.port}`)).toEqual(refused)
+      expect(await responseTo(server.port, 'Rebound.Example.', 'Origin: http://rebound.example\r\n')).toEqual(refused)
       for (const host of [`localhost:${server.port}`, `127.0.0.1:${server.port}`, '[::1]:80', ''])
-        expect((await answerTo(server.port, host)).status).toBe(200)
+        expect((await responseTo(server.port, host)).status).toBe(200)
     } finally {
       await server.close()
     }
@@ -52,12 +52,12 @@ test('a server that requires a key answers any host and pages of any origin, bec
   const server = await serveForTest(engine, { apiKey: 'mine' })
   try {
     const [host, page] = ['rebound.example', 'Origin: http://evil.example\r\n']
-    expect(await answerTo(server.port, host, page)).toMatchObject({
+    expect(await responseTo(server.port, host, page)).toMatchObject({
       status: 401,
       body: { error: { code: 'invalid_api_key' } },
     })
     const withKey = `${page}Authorization: Bearer mine\r\n`
-    expect((await answerTo(server.port, host, withKey)).status).toBe(200)
+    expect((await responseTo(server.port, host, withKey)).status).toBe(200)
   } finally {
     await server.close()
   }
@@ -71,7 +71,7 @@ test('a server answers to its public address, to pages served there, and to page
   })
   try {
     const statusFor = async (host: string, origin: string) =>
-      (await answerTo(server.port, host, `Origin: ${origin}\r\n`)).status
+      (await responseTo(server.port, host, `Origin: ${origin}\r\n`)).status
     expect(await statusFor('models.example', 'https://models.example')).toBe(200)
     expect(await statusFor('localhost', 'https://app.example')).toBe(200)
     expect(await statusFor('localhost', 'https://evil.example')).toBe(403)

@@ -53,8 +53,8 @@ describe.skipIf(testEngines === null)('over HTTP with onnxruntime (svc engines i
 
   test.each(['wav', 'mp3'])('a recording in %s format is transcribed', async (ending) => {
     const file = await toFile(await recording(ending), 'recording')
-    const answer = await whisper.client.audio.transcriptions.create({ model: 'tiny-whisper', file })
-    expect(answer).toEqual({ text: 'one two three' })
+    const response = await whisper.client.audio.transcriptions.create({ model: 'tiny-whisper', file })
+    expect(response).toEqual({ text: 'one two three' })
   })
 
   test('verbose_json contains the language, duration, and segments', async () => {

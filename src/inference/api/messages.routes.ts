@@ -3,11 +3,11 @@ import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
+import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
 import { openModel } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
-import { presentAnthropicError } from './error-answers.ts'
-import { readCountOrder, readMessagesOrder } from './messages.schema.ts'
+import { presentAnthropicError } from './error-responses.ts'
+import { readCountRequest, readMessagesRequest } from './messages.schema.ts'
 import type { Reply, Tally } from './replies.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -119,8 +119,8 @@ const messageFrames = (model: string): Frames => {
 
 /** POST /v1/messages and /v1/messages/count_tokens */
 export const messagesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void => {
-  answerWithChat(app, '/v1/messages', deps, (body) => ({
-    order: readMessagesOrder(body),
+  handleChat(app, '/v1/messages', deps, (body) => ({
+    request: readMessagesRequest(body),
     style: (model): ReplyStyle => ({
       whole: (replies, tally) => present(model, replies[0]!, tally),
       frames: () => messageFrames(model),
@@ -128,13 +128,13 @@ export const messagesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>
   }))
 
   const count = async (body: unknown, signal: AbortSignal, reply: FastifyReply): Promise<FastifyReply> => {
-    const order = readCountOrder(body)
-    const { lease } = await openModel(deps, order, signal)
+    const request = readCountRequest(body)
+    const { lease } = await openModel(deps, request, signal)
     try {
       const { engine } = lease
       if (engine.countTokens === undefined)
         throw new InferenceError('unsupported', `${engine.name} cannot count tokens.`, { param: 'model' })
-      return reply.send({ input_tokens: await engine.countTokens(order.messages, order.toolUse?.tools) })
+      return reply.send({ input_tokens: await engine.countTokens(request.messages, request.toolUse?.tools) })
     } finally {
       lease.release()
     }

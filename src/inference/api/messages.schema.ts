@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, ToolCall, ToolUse } from '../engines/engine.ts'
-import { type ChatOrder, formatBeside, readFormatAt } from './chat.schema.ts'
+import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readTexts, withOneSystem } from './chat-messages.ts'
 import {
   anything,
@@ -160,7 +160,9 @@ const readFormat = ({ output_config: config }: CountBody) => {
 }
 
 /** Reads the prompt of a request to Anthropic's API. @throws InferenceError with the field as `param` */
-export const readCountOrder = (body: unknown): Pick<ChatOrder, 'model' | 'messages' | 'toolUse' | 'responseFormat'> => {
+export const readCountRequest = (
+  body: unknown,
+): Pick<ChatCompletionRequest, 'model' | 'messages' | 'toolUse' | 'responseFormat'> => {
   const read = readCountBody(body)
   refuseForeign(read, new Set(Object.keys(MessagesBody.properties)), FOREIGN)
   const toolUse = readToolUse(read)
@@ -169,10 +171,10 @@ export const readCountOrder = (body: unknown): Pick<ChatOrder, 'model' | 'messag
 }
 
 /** Reads a request to Anthropic's Messages API. @throws InferenceError with the field as `param` */
-export const readMessagesOrder = (body: unknown): ChatOrder => {
+export const readMessagesRequest = (body: unknown): ChatCompletionRequest => {
   const read = readMessagesBody(body)
   return {
-    ...readCountOrder(read),
+    ...readCountRequest(read),
     stream: read.stream ?? false,
     includeUsage: true,
     temperature: read.temperature ?? 0.7,

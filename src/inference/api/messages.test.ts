@@ -61,7 +61,7 @@ test('a stream sends the events of the API in order', async () => {
     for await (const { type } of await client.messages.create({ ...body, stream: true })) types.push(type)
     return types.filter((type, index) => type !== types[index - 1])
   }
-  const order = [
+  const request = [
     'message_start',
     'content_block_start',
     'content_block_delta',
@@ -69,7 +69,7 @@ test('a stream sends the events of the API in order', async () => {
     'message_delta',
     'message_stop',
   ]
-  expect([await typesOf(asked), await typesOf(forced)]).toEqual([order, order])
+  expect([await typesOf(asked), await typesOf(forced)]).toEqual([request, request])
   const final = await client.messages.stream(asked).finalMessage()
   expect(final).toMatchObject({ content: [{ type: 'text', text: ANSWER }], stop_reason: 'end_turn' })
 })

@@ -1,9 +1,9 @@
 import type { App } from '../../platform/http/app.ts'
 import type { Finished } from '../engines/engine.ts'
-import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
+import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
 import type { Frames } from './chat-stream.ts'
 import type { Reply, Tally } from './replies.ts'
-import { type QualifiedName, type ResponsesBody, readResponsesOrder } from './responses.schema.ts'
+import { type QualifiedName, type ResponsesBody, readResponsesRequest } from './responses.schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'
@@ -215,10 +215,10 @@ const responseFrames = (identity: Identity): Frames => {
 
 /** POST /v1/responses */
 export const responsesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void =>
-  answerWithChat(app, '/v1/responses', deps, (given) => {
-    const { order, body, namespaces } = readResponsesOrder(given)
+  handleChat(app, '/v1/responses', deps, (given) => {
+    const { request, body, namespaces } = readResponsesRequest(given)
     return {
-      order,
+      request: request,
       style: (model, created): ReplyStyle => {
         const identity = { id: newId('resp_'), created, model, body, namespaces }
         return {

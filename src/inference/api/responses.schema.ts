@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, Tool, ToolCall } from '../engines/engine.ts'
-import { type ChatOrder, formatBeside, readFormatAt } from './chat.schema.ts'
+import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readArguments, readTexts, withOneSystem } from './chat-messages.ts'
 import {
   anything,
@@ -177,12 +177,12 @@ const readFormat = ({ text }: ResponsesBody) => {
 }
 
 export interface ResponsesRequest extends Pick<ReadTools, 'namespaces'> {
-  readonly order: ChatOrder
+  readonly request: ChatCompletionRequest
   readonly body: ResponsesBody
 }
 
 /** Reads a request to the Responses API. @throws InferenceError with the field as `param` */
-export const readResponsesOrder = (body: unknown): ResponsesRequest => {
+export const readResponsesRequest = (body: unknown): ResponsesRequest => {
   const read = readBody(body)
   refuseForeign(read, KNOWN, FOREIGN)
   const { tools, namespaces } = readTools(read.tools)
@@ -190,7 +190,7 @@ export const readResponsesOrder = (body: unknown): ResponsesRequest => {
   return {
     body: read,
     namespaces,
-    order: {
+    request: {
       model: read.model,
       messages: readMessages(read),
       stream: read.stream ?? false,

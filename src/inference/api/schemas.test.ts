@@ -137,11 +137,11 @@ test('a schema is compiled once for all requests, and a refusal is remembered', 
   const [compiled, cached] = (await counted()) as [number, number]
   const schema = object({ a: { type: 'integer' }, b: { type: 'boolean' } })
   const refused = { type: 'string', pattern: '(' }
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...many(4, () => ask(schema, { max_tokens: 40, n: 2 })),
     ...many(3, () => ask(refused)),
   ])
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 400, 400, 400])
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 400, 400, 400])
   expect(await counted()).toEqual([compiled + 2, cached + 5])
 })
 

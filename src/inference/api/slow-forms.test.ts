@@ -41,8 +41,11 @@ test('slow forms time out and do not block other transcriptions', async () => {
   const form = new FormData()
   form.append('model', 'starter')
   form.append('file', new Blob(['RIFF']), 'a.wav')
-  const answer = await fetch(`${server.url}/v1/audio/transcriptions`, { method: 'POST', body: form })
-  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'unsupported', param: 'model' } }])
+  const response = await fetch(`${server.url}/v1/audio/transcriptions`, { method: 'POST', body: form })
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { error: { code: 'unsupported', param: 'model' } },
+  ])
   for (const client of dripping) {
     const text = await client.until('}}')
     expect(text).toMatch(/^HTTP\/1.1 408 /)

@@ -20,8 +20,8 @@ const post = async (fields: Readonly<Record<string, string>>, file: BlobPart | n
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   if (file !== null) form.append('file', new Blob([file]), 'a.wav')
-  const answer = await fetch(`${server.url}/v1/audio/transcriptions`, { method: 'POST', body: form })
-  return { status: answer.status, ...((await answer.json()) as { error: unknown }) }
+  const response = await fetch(`${server.url}/v1/audio/transcriptions`, { method: 'POST', body: form })
+  return { status: response.status, ...((await response.json()) as { error: unknown }) }
 }
 
 const fault = (code: string, param: string | null, message: unknown, status = 400) => ({
@@ -60,8 +60,8 @@ test('an invalid form is refused, and the error names the field', async () => {
 test('a broken form and another content type are refused', async () => {
   const send = async (type: string, body: string) => {
     const headers = { 'content-type': type }
-    const answer = await fetch(`${server.url}/v1/audio/transcriptions`, { method: 'POST', headers, body })
-    return { status: answer.status, ...((await answer.json()) as object) }
+    const response = await fetch(`${server.url}/v1/audio/transcriptions`, { method: 'POST', headers, body })
+    return { status: response.status, ...((await response.json()) as object) }
   }
   expect(await send('application/json', '{}')).toEqual(
     fault('invalid_request', 'file', expect.stringContaining('must be multipart/form-data')),

@@ -1,20 +1,20 @@
 import { startThread } from '../../platform/threads/start-thread.ts'
 import { type Environment, findProgram } from '../find-program.ts'
 import { recognize } from './container.ts'
-import type { DecodeAnswer, DecodeOrder } from './decode.worker.ts'
+import type { DecodeRequest, DecodeResult } from './decode.worker.ts'
 import { decodeWithFfmpeg } from './ffmpeg.ts'
 import { invalidAudio } from './sound.ts'
 
-const inThread = (order: DecodeOrder, signal: AbortSignal): Promise<Float32Array> =>
+const inThread = (request: DecodeRequest, signal: AbortSignal): Promise<Float32Array> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    const thread = startThread(import.meta.url, 'decode.worker', { workerData: order })
+    const thread = startThread(import.meta.url, 'decode.worker', { workerData: request })
     const stop = (): void => {
       reject(signal.reason)
       void thread.terminate()
     }
     signal.addEventListener('abort', stop, { once: true })
-    thread.once('message', (answer: DecodeAnswer) =>
+    thread.once('message', (answer: DecodeResult) =>
       'samples' in answer ? resolve(answer.samples) : reject(invalidAudio(answer.fault)),
     )
     thread.once('error', reject)

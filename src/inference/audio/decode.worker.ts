@@ -36,19 +36,19 @@ async function* readMp3(bytes: Uint8Array): AsyncGenerator<Block> {
 
 // Runs in a worker thread because decoding can take seconds of CPU time.
 
-export interface DecodeOrder {
+export interface DecodeRequest {
   readonly format: OwnFormat
   readonly bytes: Uint8Array
 }
 
-export type DecodeAnswer = { readonly samples: Float32Array } | { readonly fault: string }
+export type DecodeResult = { readonly samples: Float32Array } | { readonly fault: string }
 
 const READERS: Readonly<Record<OwnFormat, (bytes: Uint8Array) => Iterable<Block> | AsyncIterable<Block>>> = {
   WAV: readWav,
   MP3: readMp3,
 }
 
-const decode = async ({ format, bytes }: DecodeOrder): Promise<Float32Array> => {
+const decode = async ({ format, bytes }: DecodeRequest): Promise<Float32Array> => {
   const parts: Float32Array[] = []
   let length = 0
   const take = (samples: Float32Array): void => {
@@ -71,10 +71,10 @@ const decode = async ({ format, bytes }: DecodeOrder): Promise<Float32Array> => 
   return joined(parts)
 }
 
-decode(workerData as DecodeOrder).then(
-  (samples) => parentPort!.postMessage({ samples } satisfies DecodeAnswer, [samples.buffer as ArrayBuffer]),
+decode(workerData as DecodeRequest).then(
+  (samples) => parentPort!.postMessage({ samples } satisfies DecodeResult, [samples.buffer as ArrayBuffer]),
   (error: unknown) => {
     if (!(error instanceof InferenceError)) throw error
-    parentPort!.postMessage({ fault: error.message } satisfies DecodeAnswer)
+    parentPort!.postMessage({ fault: error.message } satisfies DecodeResult)
   },
 )

@@ -12,14 +12,14 @@ export interface Seen {
   readonly ifRange: string | undefined
 }
 
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 export const gitBlobOf = (bytes: Uint8Array): string =>
   createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 
 /** Starts a local server that is closed when the test ends. */
-const serve = async (host: Seen['host'], seen: Seen[], answer: Answer): Promise<string> => {
+const serve = async (host: Seen['host'], seen: Seen[], answer: Handler): Promise<string> => {
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request
     const { authorization, range } = headers

@@ -5,7 +5,7 @@ import { anyObject, JSON_RULES } from './json-nodes.ts'
 import type { Schema } from './schema-fault.ts'
 import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
 import { type Costs, shortestCosts } from './shortest.ts'
-import { type ToolOrder, toolGrammar } from './tool-grammar.ts'
+import { type ToolGrammarRequest, toolGrammar } from './tool-grammar.ts'
 import { endingCost, Walk } from './walk.ts'
 
 /** What an engine needs to enforce a schema, as strings that can be sent between threads and processes. */
@@ -24,7 +24,8 @@ export interface CompiledSchema {
 export const compileSchema = (schema: Schema, key: string): CompiledSchema => compileGrammar(schemaGrammar(schema), key)
 
 /** Like compileSchema, but for replies that call functions. */
-export const compileTools = (order: ToolOrder, key: string): CompiledSchema => compileGrammar(toolGrammar(order), key)
+export const compileTools = (request: ToolGrammarRequest, key: string): CompiledSchema =>
+  compileGrammar(toolGrammar(request), key)
 
 const compileGrammar = (grammar: SchemaGrammar, key: string): CompiledSchema => {
   const { root, rules } = grammar

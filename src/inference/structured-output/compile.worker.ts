@@ -11,11 +11,11 @@ export interface CompileRequest {
   readonly source: string
 }
 
-export type CompileAnswer =
+export type CompileResult =
   | { readonly compiled: CompiledSchema }
   | { readonly fault: string; readonly param: string | null }
 
-const answer = ({ key, kind, source }: CompileRequest): CompileAnswer => {
+const answer = ({ key, kind, source }: CompileRequest): CompileResult => {
   try {
     const compile = kind === 'schema' ? compileSchema : compileTools
     return { compiled: compile(JSON.parse(source), key) }
@@ -25,4 +25,4 @@ const answer = ({ key, kind, source }: CompileRequest): CompileAnswer => {
   }
 }
 
-parentPort!.on('message', (order: CompileRequest) => parentPort!.postMessage(answer(order)))
+parentPort!.on('message', (request: CompileRequest) => parentPort!.postMessage(answer(request)))

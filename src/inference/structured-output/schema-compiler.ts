@@ -3,18 +3,18 @@ import { LRUCache } from 'lru-cache'
 import { JobThread } from '../../platform/threads/job-thread.ts'
 import { startThread } from '../../platform/threads/start-thread.ts'
 import { InferenceError } from '../errors.ts'
-import type { CompileAnswer, CompileRequest } from './compile.worker.ts'
+import type { CompileRequest, CompileResult } from './compile.worker.ts'
 import type { CompiledSchema } from './compile-schema.ts'
 import { checkBudget } from './schema-budget.ts'
 import type { Schema } from './schema-fault.ts'
-import type { ToolOrder } from './tool-grammar.ts'
+import type { ToolGrammarRequest } from './tool-grammar.ts'
 
 /** Compiles each schema once, in a worker thread. */
 export interface SchemaCompiler {
   /** @throws InferenceError unsupported for a schema that cannot be enforced or takes too long, queue_full if too many wait */
   compile(schema: Schema): Promise<CompiledSchema>
   /** Like compile, but for replies that call functions. Errors name the function. */
-  compileTools(order: ToolOrder): Promise<CompiledSchema>
+  compileTools(request: ToolGrammarRequest): Promise<CompiledSchema>
   /** Counts schemas sent to the worker and schemas found in the cache. */
   readonly counts: { readonly compiled: number; readonly cached: number }
   close(): Promise<void>
@@ -38,53 +38,53 @@ const PARAMS = { schema: 'response_format', tools: 'tools' } as const
 const tooComplex = (why: string, kind: CompileRequest['kind'] = 'schema'): InferenceError =>
   new InferenceError('unsupported', `The JSON schema is too complex: ${why}. Make it simpler.`, { param: PARAMS[kind] })
 
-const sizeOf = (answer: CompileAnswer): number =>
-  'compiled' in answer ? answer.compiled.gbnf.length + answer.compiled.grammar.length : 1
+const sizeOf = (result: CompileResult): number =>
+  'compiled' in result ? result.compiled.gbnf.length + result.compiled.grammar.length : 1
 
 export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): SchemaCompiler => {
   const { deadlineMs = DEADLINE_MS, cacheEntries = CACHE_ENTRIES, maxWaiting = MAX_WAITING } = options
   const counts = { compiled: 0, cached: 0 }
   /** Includes refusals, so that a refused schema needs no work again. */
-  const known = new LRUCache<string, CompileAnswer>({
+  const known = new LRUCache<string, CompileResult>({
     max: cacheEntries,
     maxSize: CACHE_CHARACTERS,
     sizeCalculation: sizeOf,
   })
-  const compiling = new Map<string, Promise<CompileAnswer>>()
+  const compiling = new Map<string, Promise<CompileResult>>()
   let last: Promise<unknown> = Promise.resolve()
-  const thread = new JobThread<CompileRequest, CompileAnswer>(() =>
+  const thread = new JobThread<CompileRequest, CompileResult>(() =>
     startThread(import.meta.url, 'compile.worker', { resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } }),
   )
 
-  const run = async (order: CompileRequest): Promise<CompileAnswer> => {
+  const run = async (request: CompileRequest): Promise<CompileResult> => {
     counts.compiled += 1
-    const tooLong = tooComplex(`compiling it took longer than ${deadlineMs} ms`, order.kind)
-    const answered = thread.run(order)
+    const tooLong = tooComplex(`compiling it took longer than ${deadlineMs} ms`, request.kind)
+    const answered = thread.run(request)
     const timer = setTimeout(() => void thread.stop(tooLong), deadlineMs)
     try {
-      const answer = await answered
-      known.set(order.key, answer)
-      return answer
+      const result = await answered
+      known.set(request.key, result)
+      return result
     } catch (error) {
       // Not cached, because it may be fast enough the next time on a busy machine.
-      throw error === tooLong ? error : tooComplex('compiling it takes more memory than it may have', order.kind)
+      throw error === tooLong ? error : tooComplex('compiling it takes more memory than it may have', request.kind)
     } finally {
       clearTimeout(timer)
-      compiling.delete(order.key)
+      compiling.delete(request.key)
     }
   }
 
-  const enqueue = (order: CompileRequest): Promise<CompileAnswer> => {
+  const enqueue = (request: CompileRequest): Promise<CompileResult> => {
     if (compiling.size >= maxWaiting)
       throw new InferenceError(
         'queue_full',
         `${compiling.size} JSON schemas are already waiting to be compiled. Try again later.`,
         { retryAfterSeconds: 1 },
       )
-    const answer = last.then(() => run(order))
-    last = answer.catch(() => undefined)
-    compiling.set(order.key, answer)
-    return answer
+    const result = last.then(() => run(request))
+    last = result.catch(() => undefined)
+    compiling.set(request.key, result)
+    return result
   }
 
   const compiled = async (kind: CompileRequest['kind'], value: object): Promise<CompiledSchema> => {
@@ -92,10 +92,10 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
     const key = createHash('sha256').update(`${kind} ${source}`).digest('hex')
     const found = known.get(key) ?? compiling.get(key)
     if (found !== undefined) counts.cached += 1
-    const answer = await (found ?? enqueue({ key, kind, source }))
-    if ('compiled' in answer) return answer.compiled
-    throw new InferenceError('unsupported', answer.fault, {
-      param: kind === 'tools' && answer.param?.startsWith('tools') ? answer.param : PARAMS[kind],
+    const result = await (found ?? enqueue({ key, kind, source }))
+    if ('compiled' in result) return result.compiled
+    throw new InferenceError('unsupported', result.fault, {
+      param: kind === 'tools' && result.param?.startsWith('tools') ? result.param : PARAMS[kind],
     })
   }
 
@@ -105,7 +105,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
       checkBudget(schema)
       return compiled('schema', schema)
     },
-    compileTools: (order) => compiled('tools', order),
+    compileTools: (request) => compiled('tools', request),
     close: () => thread.close(tooComplex('the server is shutting down')),
   }
 }

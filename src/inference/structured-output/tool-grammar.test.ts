@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { compileTools, schemaResponse } from './compile-schema.ts'
 import { readGrammar } from './grammar.ts'
-import type { ToolOrder } from './tool-grammar.ts'
+import type { ToolGrammarRequest } from './tool-grammar.ts'
 import { createToolReader, type ReplyPart } from './tool-reader.ts'
 import { type ToolSyntax, templateTools } from './tool-syntax.ts'
 import { Walk } from './walk.ts'
@@ -18,7 +18,7 @@ const tools = [
   },
   { name: 'get_all', strict: true, parameters: { type: 'object', properties: {} } },
 ]
-const order = (syntax: ToolSyntax, more: Partial<ToolOrder> = {}): ToolOrder => ({
+const request = (syntax: ToolSyntax, more: Partial<ToolGrammarRequest> = {}): ToolGrammarRequest => ({
   syntax,
   tools,
   required: false,
@@ -27,7 +27,7 @@ const order = (syntax: ToolSyntax, more: Partial<ToolOrder> = {}): ToolOrder => 
 })
 
 /** True if a text is complete under the grammar. */
-const isWhole = (text: string, given: ToolOrder): boolean => {
+const isWhole = (text: string, given: ToolGrammarRequest): boolean => {
   const { grammar, costs } = readGrammar(compileTools(given, '').grammar)
   const walk = new Walk(grammar, costs)
   return walk.after(walk.start, text).has(null)
@@ -75,7 +75,7 @@ const REPLIES: readonly (readonly [ToolSyntax, string, readonly ReplyPart[]])[] 
 
 it("the grammar allows texts and calls in each template's syntax, and they are read from pieces of any size", () => {
   for (const [syntax, text, parts] of REPLIES) {
-    expect([text, isWhole(text, order(syntax))]).toEqual([text, true])
+    expect([text, isWhole(text, request(syntax))]).toEqual([text, true])
     for (const size of [1, 2, 3, 7, 1000]) expect(read(syntax, text, size)).toEqual(parts)
   }
 })
@@ -83,17 +83,17 @@ it("the grammar allows texts and calls in each template's syntax, and they are r
 it('a call is complete, has valid arguments, and is the only one if only one is allowed', () => {
   const two = REPLIES[1]![1]
   expect([
-    isWhole(two, order(HERMES, { parallel: false })),
-    isWhole('Hello.', order(HERMES, { required: true })),
-    isWhole('<tool_call>\n{"name": "get", "arguments": {"n": "1"}}\n</tool_call>', order(HERMES)),
-    isWhole('<tool_call>\n{"name": "other", "arguments": {}}\n</tool_call>', order(HERMES)),
-    isWhole('say <tool_call>', order(HERMES)),
-    isWhole('{"name": "get"', order(LLAMA)),
+    isWhole(two, request(HERMES, { parallel: false })),
+    isWhole('Hello.', request(HERMES, { required: true })),
+    isWhole('<tool_call>\n{"name": "get", "arguments": {"n": "1"}}\n</tool_call>', request(HERMES)),
+    isWhole('<tool_call>\n{"name": "other", "arguments": {}}\n</tool_call>', request(HERMES)),
+    isWhole('say <tool_call>', request(HERMES)),
+    isWhole('{"name": "get"', request(LLAMA)),
   ]).toEqual([false, false, false, false, false, false])
 })
 
 it('a call that is cut is completed with the shortest valid text', () => {
-  const following = schemaResponse(compileTools(order(HERMES), '')).follow()
+  const following = schemaResponse(compileTools(request(HERMES), '')).follow()
   expect(following.take('Well, <tool_call>\n{"name": "get"')).toBe(true)
   expect(following.ending()).toBe(', "arguments": {"n":0}}\n</tool_call>')
 })
@@ -101,17 +101,17 @@ it('a call that is cut is completed with the shortest valid text', () => {
 it('an unsupported strict schema is refused with the function and the reason; a non-strict one takes any object', () => {
   const parameters = { type: 'object', properties: { a: { not: {} } } }
   const strange = { name: 'strange', parameters, strict: true }
-  expect(() => compileTools(order(HERMES, { tools: [...tools, strange] }), '')).toThrow(
+  expect(() => compileTools(request(HERMES, { tools: [...tools, strange] }), '')).toThrow(
     "The function 'strange' is strict, and the JSON schema cannot be used: at '#/properties/a/not'",
   )
-  const lax = order(HERMES, { tools: [{ ...strange, strict: false }] })
+  const lax = request(HERMES, { tools: [{ ...strange, strict: false }] })
   expect(isWhole('<tool_call>\n{"name": "strange", "arguments": {"b": [1]}}\n</tool_call>', lax)).toBe(true)
 })
 
 it('arguments may be one of several objects, and nothing else', () => {
   const kind = (k: string) => ({ type: 'object', properties: { k: { const: k } }, required: ['k'] })
   const choosing = (anyOf: readonly object[]) =>
-    order(HERMES, { required: true, tools: [{ name: 'f', strict: true, parameters: { anyOf } }] })
+    request(HERMES, { required: true, tools: [{ name: 'f', strict: true, parameters: { anyOf } }] })
   const called = (given: string) => `<tool_call>\n{"name": "f", "arguments": ${given}}\n</tool_call>`
   const two = choosing([kind('a'), kind('b')])
   expect([isWhole(called('{"k": "b"}'), two), isWhole(called('{"k": "c"}'), two)]).toEqual([true, false])

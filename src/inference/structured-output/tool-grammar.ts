@@ -16,7 +16,7 @@ export interface GrammarTool {
 }
 
 /** The allowed replies of a request with functions. */
-export interface ToolOrder {
+export interface ToolGrammarRequest {
   readonly syntax: ToolSyntax
   readonly tools: readonly GrammarTool[]
   /** A reply has at least one call; otherwise it may also be text. */
@@ -29,7 +29,7 @@ export interface ToolOrder {
 const MAX_CALLS = 32
 
 /** Creates the grammar of replies, including arguments. @throws InferenceError unsupported that names the function */
-export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): SchemaGrammar => {
+export const toolGrammar = ({ syntax, tools, required, parallel }: ToolGrammarRequest): SchemaGrammar => {
   const rules = new Map(JSON_RULES)
   const places = new Map<string, string>()
   const calls = tools.map((tool, index) => {

@@ -5,7 +5,7 @@ export interface FetchRequest {
   readonly url: string
   /** The file must not exist yet. */
   readonly path: string
-  readonly answer: MessagePort
+  readonly reply: MessagePort
 }
 
 export interface FetchedFile {
@@ -41,7 +41,7 @@ export const createFileFetcher = (): ((url: string, path: string) => Promise<Fet
       port1.once('message', resolve)
       port1.once('close', () => reject(new Error('The thread that fetches files has ended.')))
       thread ??= opened()
-      const order: FetchRequest = { url, path, answer: port2 }
-      thread.postMessage(order, [port2])
+      const request: FetchRequest = { url, path, reply: port2 }
+      thread.postMessage(request, [port2])
     })
 }

@@ -73,9 +73,9 @@ const replyTo = async ({ url, path }: FetchRequest): Promise<FetchReply> => {
   }
 }
 
-parentPort?.on('message', (order: FetchRequest) => {
-  void replyTo(order).then((reply) => {
-    order.answer.postMessage(reply)
-    order.answer.close()
+parentPort?.on('message', (request: FetchRequest) => {
+  void replyTo(request).then((reply) => {
+    request.reply.postMessage(reply)
+    request.reply.close()
   })
 })

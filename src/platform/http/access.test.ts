@@ -38,18 +38,18 @@ test.each([
 ])('a request with %s is answered with 401, saying what to send', async (_name, authorization, message) => {
   const { app } = await start()
   const headers = authorization === undefined ? {} : { authorization }
-  const answer = await app.inject({ url: '/any', headers })
-  expect(answer.statusCode).toBe(401)
-  expect(answer.json()).toEqual({ error: 'unauthorized', message, status_code: 401 })
-  expect(answer.headers['www-authenticate']).toBe('Bearer realm="api"')
+  const response = await app.inject({ url: '/any', headers })
+  expect(response.statusCode).toBe(401)
+  expect(response.json()).toEqual({ error: 'unauthorized', message, status_code: 401 })
+  expect(response.headers['www-authenticate']).toBe('Bearer realm="api"')
 })
 
 test('a valid key reaches the route, whatever the case of the scheme, and the route knows its caller', async () => {
   const { app } = await start()
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-    const answer = await app.inject({ url: '/any', headers: { authorization: `${scheme} ${KEYS.device}` } })
-    expect(answer.statusCode).toBe(200)
-    expect(answer.json()).toEqual({
+    const response = await app.inject({ url: '/any', headers: { authorization: `${scheme} ${KEYS.device}` } })
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toEqual({
       keyId: 'device',
       orgId: null,
       deviceId: 'device-1',
@@ -81,9 +81,9 @@ test.each([
   ],
 ] as const)('the key of the %s gets for %s %s the status %i', async (who, method, url, status, message) => {
   const { app } = await start()
-  const answer = await app.inject({ method, url, headers: bearer(who) })
-  expect(answer.statusCode).toBe(status)
-  expect(answer.json()).toEqual(message === null ? {} : { error: 'forbidden', message, status_code: 403 })
+  const response = await app.inject({ method, url, headers: bearer(who) })
+  expect(response.statusCode).toBe(status)
+  expect(response.json()).toEqual(message === null ? {} : { error: 'forbidden', message, status_code: 403 })
 })
 
 test('a public route needs no key, knows the caller of a valid one, and rejects an invalid one if it checks the caller', async () => {

@@ -26,13 +26,13 @@ const ask = (port: number) =>
   new Promise<{ name: string; body: string; protocol: string }>((resolve, reject) => {
     const asked = request(
       { port, host: '127.0.0.1', path: '/protocol', rejectUnauthorized: false, agent: false },
-      (answer) => {
-        const name = String((answer.socket as TLSSocket).getPeerCertificate().subject.CN)
+      (response) => {
+        const name = String((response.socket as TLSSocket).getPeerCertificate().subject.CN)
         let body = ''
-        answer.on('data', (chunk) => {
+        response.on('data', (chunk) => {
           body += chunk
         })
-        answer.on('end', () => resolve({ name, body, protocol: JSON.parse(body).protocol }))
+        response.on('end', () => resolve({ name, body, protocol: JSON.parse(body).protocol }))
       },
     )
     asked.on('error', reject)

@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest } from '../../domain/errors.ts'
 
 /** Aborts when the client disconnects. The request's own 'close' event fires as soon as its body is read. */
-export const abortOnDisconnect = (answer: ServerResponse): AbortSignal => {
+export const abortOnDisconnect = (response: ServerResponse): AbortSignal => {
   const gone = new AbortController()
-  answer.once('close', () => {
-    if (!answer.writableFinished) gone.abort(badRequest('The connection was closed before the response was ready.'))
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(badRequest('The connection was closed before the response was ready.'))
   })
   return gone.signal
 }

@@ -15,12 +15,12 @@ test('connections above the threshold end with their responses, and a limited nu
   })
   const connections: (string | undefined)[] = []
   for (const agent of agents) {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+    const response = await new Promise<IncomingMessage>((resolve, reject) =>
       get({ port, host: '127.0.0.1', agent }, resolve).once('error', reject),
     )
-    answer.resume()
-    await new Promise((resolve) => answer.once('end', resolve))
-    connections.push(answer.headers.connection)
+    response.resume()
+    await new Promise((resolve) => response.once('end', resolve))
+    connections.push(response.headers.connection)
   }
   expect(connections.slice(0, 8)).toEqual(Array(8).fill('keep-alive'))
   expect(connections.slice(8)).toEqual(Array(22).fill('close'))

@@ -18,8 +18,8 @@ it.skipIf(process.platform !== 'linux')(
         return {}
       })
     })
-    const answer = await app.inject({ method: 'PUT', url: '/thing' })
-    expect([answer.statusCode, answer.json()]).toEqual([507, FULL])
+    const response = await app.inject({ method: 'PUT', url: '/thing' })
+    expect([response.statusCode, response.json()]).toEqual([507, FULL])
     await app.close()
   },
 )

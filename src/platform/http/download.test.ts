@@ -62,15 +62,15 @@ const HASH = createHash('sha256').update(CONTENT).digest('hex')
 
 const get = async (headers: Record<string, string> = {}, method = 'GET') => {
   opened = 0
-  const answer = await fetch(`${url}/files/${HASH}/10`, { method, headers })
-  const body = await answer.text()
+  const response = await fetch(`${url}/files/${HASH}/10`, { method, headers })
+  const body = await response.text()
   const picked = ['content-length', 'content-range', 'etag', 'x-model-hash', 'content-type', 'content-disposition']
   return {
-    status: answer.status,
+    status: response.status,
     body,
     opened,
     headers: Object.fromEntries(
-      picked.flatMap((name) => (answer.headers.has(name) ? [[name, answer.headers.get(name)]] : [])),
+      picked.flatMap((name) => (response.headers.has(name) ? [[name, response.headers.get(name)]] : [])),
     ),
   }
 }
@@ -115,10 +115,10 @@ test.each([
 })
 
 test('a range outside the file is 416 with its size and the error body', async () => {
-  const answer = await get({ range: 'bytes=10-' })
-  expect(answer).toMatchObject({ status: 416, opened: 0 })
-  expect(answer.headers['content-range']).toBe('bytes */10')
-  expect(JSON.parse(answer.body)).toEqual({
+  const response = await get({ range: 'bytes=10-' })
+  expect(response).toMatchObject({ status: 416, opened: 0 })
+  expect(response.headers['content-range']).toBe('bytes */10')
+  expect(JSON.parse(response.body)).toEqual({
     error: 'bad_request',
     message: "The Range 'bytes=10-' lies outside the file, which has 10 bytes.",
     status_code: 416,
@@ -143,25 +143,25 @@ test.each([`"${HASH}"`, `W/"${HASH}"`, `"x", "${HASH}"`, '*'])(
   'If-None-Match %s is 304 without opening the file, for GET and HEAD',
   async (tag) => {
     for (const method of ['GET', 'HEAD']) {
-      const answer = await get({ 'if-none-match': tag }, method)
-      expect(answer).toMatchObject({ status: 304, body: '', opened: 0, headers: { etag: `"${HASH}"` } })
+      const response = await get({ 'if-none-match': tag }, method)
+      expect(response).toMatchObject({ status: 304, body: '', opened: 0, headers: { etag: `"${HASH}"` } })
     }
   },
 )
 
 test('an empty file is sent', async () => {
-  const answer = await fetch(`${url}/files/${await keep('')}/0`)
-  expect([answer.status, answer.headers.get('content-length'), await answer.text()]).toEqual([200, '0', ''])
+  const response = await fetch(`${url}/files/${await keep('')}/0`)
+  expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([200, '0', ''])
 })
 
 test('a file that no longer exists is a plain 404', async () => {
-  const answer = await fetch(`${url}/files/${'0'.repeat(64)}/10`)
-  expect([answer.status, answer.headers.get('etag'), answer.headers.get('content-disposition')]).toEqual([
+  const response = await fetch(`${url}/files/${'0'.repeat(64)}/10`)
+  expect([response.status, response.headers.get('etag'), response.headers.get('content-disposition')]).toEqual([
     404,
     null,
     null,
   ])
-  expect(await answer.json()).toEqual({
+  expect(await response.json()).toEqual({
     error: 'not_found',
     message: `The file sha256:${'0'.repeat(64)} is no longer in storage.`,
     status_code: 404,
@@ -203,7 +203,8 @@ test.runIf(process.platform === 'linux')('a client that disconnects closes the f
 /** Returns the body of the `index`-th of several responses on one connection. */
 const bodyOf = (text: string, index: number, size: number): Buffer => {
   let at = 0
-  for (let answer = 0; answer <= index; answer++) at = text.indexOf('\r\n\r\n', at) + 4 + (answer < index ? size : 0)
+  for (let response = 0; response <= index; response++)
+    at = text.indexOf('\r\n\r\n', at) + 4 + (response < index ? size : 0)
   return Buffer.from(text.slice(at, at + size), 'latin1')
 }
 
@@ -231,9 +232,11 @@ test('a range in the middle of a large file has the right bytes', async () => {
   const bytes = randomBytes(2 * 1024 * 1024 + 77)
   const sha256 = await keep(bytes)
   const [start, end] = [262_143, 1_600_001]
-  const answer = await fetch(`${url}/files/${sha256}/${bytes.length}`, { headers: { range: `bytes=${start}-${end}` } })
-  expect(answer.status).toBe(206)
-  expect(Buffer.from(await answer.arrayBuffer()).equals(bytes.subarray(start, end + 1))).toBe(true)
+  const response = await fetch(`${url}/files/${sha256}/${bytes.length}`, {
+    headers: { range: `bytes=${start}-${end}` },
+  })
+  expect(response.status).toBe(206)
+  expect(Buffer.from(await response.arrayBuffer()).equals(bytes.subarray(start, end + 1))).toBe(true)
 })
 
 test('64 MiB are sent without being held in memory', async () => {
@@ -242,8 +245,8 @@ test('64 MiB are sent without being held in memory', async () => {
   const sha256 = await keep(bytes)
   const memory = watchHeldMemory()
   const hash = createHash('sha256')
-  const answer = await fetch(`${url}/files/${sha256}/${size}`)
-  for await (const chunk of answer.body!) {
+  const response = await fetch(`${url}/files/${sha256}/${size}`)
+  for await (const chunk of response.body!) {
     hash.update(chunk)
     memory.passed(chunk.length)
   }

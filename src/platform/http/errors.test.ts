@@ -71,17 +71,17 @@ test.each([
 ] as const)('%s is answered with the error body', async (_name, method, url, body) => {
   const { app } = await start()
   const { port } = await listen(app)
-  const answer = await fetch(`http://127.0.0.1:${port}${url}`, { method })
-  expect(answer.status).toBe(body.status_code)
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-  expect(answer.headers.get('x-request-id')).not.toBeNull()
-  expect(await answer.json()).toEqual(body)
+  const response = await fetch(`http://127.0.0.1:${port}${url}`, { method })
+  expect(response.status).toBe(body.status_code)
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(response.headers.get('x-request-id')).not.toBeNull()
+  expect(await response.json()).toEqual(body)
 })
 
 test('an unsupported method is answered with an Allow header', async () => {
   const { app } = await start()
-  const answer = await app.inject({ method: 'PATCH', url: '/things/7' })
-  expect(answer.headers.allow).toBe('DELETE, GET, HEAD')
+  const response = await app.inject({ method: 'PATCH', url: '/things/7' })
+  expect(response.headers.allow).toBe('DELETE, GET, HEAD')
 })
 
 const REQUIRED = 'A JSON body is required, with the header Content-Type: application/json.'
@@ -114,13 +114,13 @@ test.each([
   ['a text for a number', JSON_TYPE, '{"min_devices":"5"}', "min_devices must be an integer of at least 1, got '5'."],
 ] as const)('a POST with %s is 400 with the reason', async (_name, headers, payload, message) => {
   const { app } = await start()
-  const answer = await app.inject({
+  const response = await app.inject({
     method: 'POST',
     url: '/things',
     headers,
     ...(payload !== undefined && { payload }),
   })
-  expect([answer.statusCode, answer.json()]).toEqual([400, bad(message)])
+  expect([response.statusCode, response.json()]).toEqual([400, bad(message)])
 })
 
 test('a body without a Content-Type is 400', async () => {
@@ -138,8 +138,8 @@ test('a body over the limit is 400, and the client can read the response', async
   const { app } = await start()
   const { url } = await listen(app)
   const body = JSON.stringify({ min_devices: 1, padding: 'x'.repeat(4 << 20) })
-  const answer = await fetch(`${url}/things`, { method: 'POST', headers: JSON_TYPE, body })
-  expect([answer.status, await answer.json()]).toEqual([
+  const response = await fetch(`${url}/things`, { method: 'POST', headers: JSON_TYPE, body })
+  expect([response.status, await response.json()]).toEqual([
     400,
     bad('The body is larger than the limit of 1048576 bytes.'),
   ])
@@ -158,13 +158,13 @@ test('an optional body may be absent, or empty despite a JSON content type, but 
 test('a missing resource is 404 before its body is validated', async () => {
   const { app } = await start()
   const put = async (id: string, payload: string, type = 'application/json') => {
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'PUT',
       url: `/checked/${id}`,
       payload,
       headers: { 'content-type': type },
     })
-    return answer.json()
+    return response.json()
   }
   const gone = missing("Thing 'lost' does not exist, or this key may not see it.")
   expect(await put('lost', '{}')).toEqual(gone)
@@ -193,8 +193,8 @@ test.each(['/database', '/database-reset', '/database-locked'])(
   '%s, which does not respond, is 503 with a time to wait, and is logged',
   async (url) => {
     const { app, lines } = await start()
-    const answer = await app.inject({ url })
-    expect([answer.statusCode, answer.headers['retry-after'], answer.json()]).toEqual([
+    const response = await app.inject({ url })
+    expect([response.statusCode, response.headers['retry-after'], response.json()]).toEqual([
       503,
       '2',
       {
@@ -209,8 +209,8 @@ test.each(['/database', '/database-reset', '/database-locked'])(
 
 test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, reveals nothing, and is logged', async (url) => {
   const { app, lines } = await start()
-  const answer = await app.inject({ url, headers: { 'x-request-id': 'case-17' } })
-  expect([answer.statusCode, answer.json()]).toEqual([
+  const response = await app.inject({ url, headers: { 'x-request-id': 'case-17' } })
+  expect([response.statusCode, response.json()]).toEqual([
     500,
     {
       error: 'internal_error',
@@ -234,9 +234,9 @@ test.each([
   const { port } = await listen(app)
   const client = await openRaw(port)
   client.socket.write(text)
-  const answer = await client.closed
-  expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
-  expect(answer.endsWith(`\r\n\r\n${JSON.stringify(bad(message))}`)).toBe(true)
+  const response = await client.closed
+  expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+  expect(response.endsWith(`\r\n\r\n${JSON.stringify(bad(message))}`)).toBe(true)
 })
 
 test('garbage instead of a chunked body gets a response and is disconnected', async () => {

@@ -5,7 +5,7 @@ import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
 import { routeConfigOf } from './route-config.ts'
 import { InvalidRequest } from './validation.ts'
-import type { AnswerPage } from './web-app.ts'
+import type { PageResponder } from './web-app.ts'
 
 const EXPECTED_BODY = { true: 'multipart/form-data or application/json', false: 'application/json' } as const
 
@@ -98,7 +98,7 @@ const fits = ({ segments }: KnownRoute, path: readonly string[]): boolean =>
     : segments.length === path.length && segments.every((segment, i) => segment.startsWith(':') || segment === path[i])
 
 /** Every error is sent as {error, message, status_code}, without internal details. */
-export const answerErrors = (app: App, answerPage: AnswerPage): void => {
+export const handleErrors = (app: App, respondWithPage: PageResponder): void => {
   const routes = new Map<string, KnownRoute>()
 
   app.addHook('onRoute', ({ url, method }) => {
@@ -121,7 +121,7 @@ export const answerErrors = (app: App, answerPage: AnswerPage): void => {
   })
 
   app.setNotFoundHandler((request, reply) => {
-    const page = answerPage(request, reply as FastifyReply)
+    const page = respondWithPage(request, reply as FastifyReply)
     if (page !== null) return page
     const path = request.url.split('?', 1)[0]!
     const parts = path.split('/')

@@ -21,7 +21,7 @@ const register = ({ baseUrl }: World, { host, origin }: Sent): Promise<{ status:
           ...(origin !== undefined && { origin }),
         },
       },
-      async (answer) => resolve({ status: answer.statusCode ?? 0, body: await json(answer) }),
+      async (response) => resolve({ status: response.statusCode ?? 0, body: await json(response) }),
     )
     requested.on('error', reject)
     requested.end(JSON.stringify({ device_id: `${host} ${origin}` }))

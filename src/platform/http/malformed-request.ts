@@ -8,7 +8,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   HPE_INVALID_TRANSFER_ENCODING: 'The Transfer-Encoding is not valid.',
 }
 
-interface Answering {
+interface Connection {
   /** Whether a response to an earlier request is being written to this socket; if so, nothing else may be written. */
   readonly isAnswering: boolean
   /** The response body, in this server's error format. */
@@ -16,10 +16,10 @@ interface Answering {
 }
 
 /** Invalid HTTP requests have no route and no reply object, so the response is written to the socket. */
-export const answerMalformed = (
+export const respondToMalformed = (
   error: NodeJS.ErrnoException,
   socket: Socket,
-  { isAnswering, bodyOf }: Answering,
+  { isAnswering, bodyOf }: Connection,
 ): void => {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
     socket.destroy()

@@ -115,15 +115,15 @@ const requestBodyOf = (schema: FastifySchema, config: RouteConfig, components: C
 
 /** A successful response; its type is null if it has only headers. */
 const responseOf = (
-  [status, answer]: [string, TSchema],
+  [status, response]: [string, TSchema],
   produces: readonly string[] | undefined,
   components: Components,
 ): object => {
-  const { type, description = 'Success', headers } = answer as Readonly<Record<string, unknown>>
+  const { type, description = 'Success', headers } = response as Readonly<Record<string, unknown>>
   return {
     description,
     ...(headers !== undefined && { headers }),
-    ...(type !== 'null' && status !== '204' && { content: contentOf(produces, components.schema(answer)) }),
+    ...(type !== 'null' && status !== '204' && { content: contentOf(produces, components.schema(response)) }),
   }
 }
 
@@ -144,7 +144,7 @@ export const operationOf = (
     ...parametersOf('query', schema.querystring, components, known?.[operationId ?? '']),
     ...parametersOf('header', schema.headers, components),
   ]
-  const answers = Object.entries((schema.response ?? {}) as Readonly<Record<string, TSchema>>)
+  const responses = Object.entries((schema.response ?? {}) as Readonly<Record<string, TSchema>>)
   return {
     ...{ operationId, summary, description, tags },
     ...(known !== undefined && known[operationId ?? ''] === undefined && EXTENSION),
@@ -152,7 +152,9 @@ export const operationOf = (
     ...(parameters.length > 0 && { parameters }),
     ...requestBodyOf(schema, route, components),
     responses: {
-      ...Object.fromEntries(answers.map((answer) => [answer[0], responseOf(answer, schema.produces, components)])),
+      ...Object.fromEntries(
+        responses.map((response) => [response[0], responseOf(response, schema.produces, components)]),
+      ),
       ...Object.fromEntries(errorsOf(options, route).map((code) => [STATUS_OF[code], errorResponse(code, components)])),
     },
   }

@@ -148,13 +148,13 @@ describe('several processes', () => {
 
   test('count requests that arrive during an exchange only once', async () => {
     const sync = sharedCounts()
-    let answer = (): void => undefined
+    let respond = (): void => undefined
     const limiter = limiterAt({ now: START }, 100, {
       sync: {
         async exchange(deltas: ReadonlyMap<string, number>) {
           const totals = await sync.exchange(deltas)
           await new Promise<void>((resolve) => {
-            answer = resolve
+            respond = resolve
           })
           return totals
         },
@@ -164,7 +164,7 @@ describe('several processes', () => {
     const first = limiter.exchange()
     take(limiter, 'a', 10)
     await new Promise((resolve) => setImmediate(resolve))
-    answer()
+    respond()
     await first
     expect(limiter.take('a').remaining).toBe(39)
   })

@@ -7,10 +7,10 @@ import { type Authenticate, guardAccess, knownCallerOf, type SessionRules } from
 import type { App } from './app.ts'
 import { type CertificateFiles, readCertificate, renewCertificate } from './certificate.ts'
 import { closeGracefully, limitConnections } from './connections.ts'
-import { answerErrors, sendUnroutable } from './errors.ts'
+import { handleErrors, sendUnroutable } from './errors.ts'
 import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
-import { answerMalformed, refuseExpectations } from './malformed-request.ts'
+import { refuseExpectations, respondToMalformed } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { type Contract, serveDocumentation, type Tag } from './openapi.ts'
 import { limitRates, type RateLimits } from './rate-limit.ts'
@@ -21,7 +21,7 @@ import { createTraffic, requestId, STALL_LIMITS, type StallLimits } from './traf
 import { checkFieldNames } from './unknown-fields.ts'
 import { compileValidator } from './validation.ts'
 import { sendWarnings, WARNING_HEADER } from './warnings.ts'
-import { type AnswerPage, serveWebApp } from './web-app.ts'
+import { type PageResponder, serveWebApp } from './web-app.ts'
 
 const JSON_LIMIT = 1024 * 1024
 const MAX_CONNECTIONS = 10_000
@@ -98,7 +98,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     clientErrorHandler: (error, socket) =>
-      answerMalformed(error, socket, {
+      respondToMalformed(error, socket, {
         isAnswering: traffic.isAnswering(socket),
         bodyOf: (message) => badRequest(message).toJSON(),
       }),
@@ -113,8 +113,8 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   refuseExpectations(app.server, (message) => new ServiceError('expectation_failed', message).toJSON())
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
-  let answerPage: AnswerPage = () => null
-  answerErrors(app, (request, reply) => answerPage(request, reply))
+  let respondWithPage: PageResponder = () => null
+  handleErrors(app, (request, reply) => respondWithPage(request, reply))
   sendWarnings(app)
   traffic.watch(app, {
     metrics: options.metrics,
@@ -137,7 +137,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   guardAccess(app, { authenticate, sessions, ...limitRates(app, options.rateLimit, options.now) })
   const { version, tags = [], contract } = options
   serveDocumentation(app, { version, tags, contract, access: options.closed ? 'any-key' : 'public' })
-  answerPage = await serveWebApp(app, options.webFolder ?? null)
+  respondWithPage = await serveWebApp(app, options.webFolder ?? null)
   serveReadiness(app, options.readiness, options.isStopping ?? (() => false))
   serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')
   return app

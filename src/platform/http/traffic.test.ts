@@ -38,11 +38,11 @@ afterEach(() => server.app.close())
 
 test('a valid X-Request-Id is kept, echoed and logged', async () => {
   const { app, requestLines } = await start()
-  const answer = await app.inject({
+  const response = await app.inject({
     url: '/devices/7',
     headers: { ...bearer('reader'), 'x-request-id': 'trace-1.b_2' },
   })
-  expect(answer.headers['x-request-id']).toBe('trace-1.b_2')
+  expect(response.headers['x-request-id']).toBe('trace-1.b_2')
   expect(requestLines()).toMatchObject([{ reqId: 'trace-1.b_2' }])
 })
 
@@ -50,8 +50,8 @@ test.each(['', 'a b', 'x'.repeat(129), 'a"b', 'ü'])(
   'the X-Request-Id %j is replaced by a generated one',
   async (given) => {
     const { app } = await start()
-    const answer = await app.inject({ url: '/nowhere', headers: { 'x-request-id': given } })
-    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    const response = await app.inject({ url: '/nowhere', headers: { 'x-request-id': given } })
+    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   },
 )
 
@@ -59,8 +59,8 @@ test('responses forbid content sniffing and caching by default, and pages cannot
   const { app } = await start()
   const names = ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cache-control']
   const headers = async (url: string) => {
-    const answer = await app.inject(url)
-    return names.map((name) => answer.headers[name])
+    const response = await app.inject(url)
+    return names.map((name) => response.headers[name])
   }
   expect(await headers('/api/v1/nowhere')).toEqual(['nosniff', undefined, undefined, 'no-store'])
   expect(await headers('/docs')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
@@ -155,15 +155,15 @@ test('/metrics counts requests by route pattern, never by path, and includes met
   const { Gauge } = await import('prom-client')
   new Gauge({ name: 'active_devices', help: 'x', registers: [metrics.registry] }).set(17)
 
-  const answer = await app.inject('/metrics')
-  expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
-  const lines = answer.body.split('\n')
+  const response = await app.inject('/metrics')
+  expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const lines = response.body.split('\n')
   expect(lines).toContain('http_requests_total{method="GET",route="/devices/:id",status="200"} 3')
   expect(lines).toContain('http_requests_total{method="GET",route="unmatched",status="404"} 2')
   expect(lines).toContain('http_request_duration_seconds_count{method="GET",route="/devices/:id",status="200"} 3')
   expect(lines).toContain('# TYPE http_request_duration_seconds histogram')
   expect(lines).toContain('active_devices 17')
-  expect(answer.body).toContain('process_resident_memory_bytes')
+  expect(response.body).toContain('process_resident_memory_bytes')
 })
 
 test('/ready is 200 while every check passes, otherwise 503 naming the failed check without details', async () => {

@@ -55,9 +55,9 @@ const start = async (): Promise<App> => {
 
 const post = async (body: unknown, query = '') => {
   const app = await start()
-  const answer = await app.inject({ method: 'POST', url: `/jobs${query}`, payload: body as object })
-  const { message } = answer.json<{ message?: string }>()
-  return message ?? answer.headers['x-service-warning'] ?? 'accepted'
+  const response = await app.inject({ method: 'POST', url: `/jobs${query}`, payload: body as object })
+  const { message } = response.json<{ message?: string }>()
+  return message ?? response.headers['x-service-warning'] ?? 'accepted'
 }
 
 const meant = (unknown: string, known: string): string => `unknown field \`${unknown}\`; did you mean \`${known}\`?`
@@ -101,8 +101,8 @@ test.each([
 test('queries are checked too, even for routes that take none', async () => {
   expect(await post({}, '?limits=5')).toBe('unknown query parameter `limits`; did you mean `limit`?')
   expect(await post({}, '?limit=5&page=2')).toBe('unknown query parameter `page` was ignored')
-  const answer = await server.app.inject('/things?page=2')
-  expect([answer.statusCode, answer.headers['x-service-warning']]).toEqual([
+  const response = await server.app.inject('/things?page=2')
+  expect([response.statusCode, response.headers['x-service-warning']]).toEqual([
     200,
     'unknown query parameter `page` was ignored',
   ])

@@ -61,15 +61,17 @@ const field = (name: string, value: string): string =>
 const form = (...parts: string[]): string => `${parts.join('')}--b--\r\n`
 
 const post = async (body: string, path = '/upload', type = 'multipart/form-data; boundary=b') => {
-  const answer = await fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body })
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
 const bad = (message: string) => ({ status: 400, body: { error: 'bad_request', message, status_code: 400 } })
 
 test('a file is received with its name and with the fields before and after it', async () => {
-  const answer = await post(form(field('num_samples', '120'), file('the weights'), field('description', 'größer, 2×')))
-  expect(answer).toEqual({
+  const response = await post(
+    form(field('num_samples', '120'), file('the weights'), field('description', 'größer, 2×')),
+  )
+  expect(response).toEqual({
     status: 201,
     body: {
       sha256: sha256('the weights'),
@@ -87,8 +89,8 @@ test('forms from browsers and fetch are accepted', async () => {
   const data = new FormData()
   data.set('file', new Blob(['from a form']), 'näme.pt')
   data.set('format', 'pytorch')
-  const answer = await fetch(`${url}/upload`, { method: 'POST', body: data })
-  expect(await answer.json()).toEqual({
+  const response = await fetch(`${url}/upload`, { method: 'POST', body: data })
+  expect(await response.json()).toEqual({
     sha256: sha256('from a form'),
     size: 11,
     fileName: 'näme.pt',
@@ -159,8 +161,8 @@ test.each([
 })
 
 test('a form without a boundary is 400', async () => {
-  const answer = await post(form(file('a')), '/upload', 'multipart/form-data')
-  expect(answer).toEqual(bad('The form is not valid multipart/form-data: Multipart: Boundary not found.'))
+  const response = await post(form(file('a')), '/upload', 'multipart/form-data')
+  expect(response).toEqual(bad('The form is not valid multipart/form-data: Multipart: Boundary not found.'))
 })
 
 test('JSON instead of a form is 400', async () => {

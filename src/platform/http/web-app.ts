@@ -25,13 +25,13 @@ const isNavigation = (request: FastifyRequest): boolean =>
   request.headers.accept?.includes('text/html') === true
 
 /** Responds to a request for a page of the web app, whatever its path; null for other requests. */
-export type AnswerPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null
+export type PageResponder = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null
 
 /**
  * Serves the web app in `folder`: its page at `/`, and under `assets/` files whose names change with their content. Without it
  * (a service that runs from unbuilt sources), `/` and `/docs` redirect to /openapi.json.
  */
-export const serveWebApp = async (app: App, folder: string | null): Promise<AnswerPage> => {
+export const serveWebApp = async (app: App, folder: string | null): Promise<PageResponder> => {
   const config: RouteConfig = { access: 'public', rateLimit: false }
   const hidden = { schema: { hide: true }, config }
   if (folder === null || !existsSync(join(folder, 'index.html'))) {

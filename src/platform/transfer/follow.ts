@@ -16,7 +16,7 @@ export interface Request {
   readonly signal: AbortSignal
 }
 
-export interface Answered {
+export interface FollowedResponse {
   readonly response: Response
   /** The headers of the first host's last response, which describe a file that another host serves. */
   readonly about: Headers
@@ -55,7 +55,7 @@ const waitAskedFor = (response: Response): number | null => {
  * Sends a request and follows redirects, at most five, never from https to http.
  * @throws Interruption if there is no response, or it is 408, 429 or 5xx; TransferError for invalid redirects
  */
-export const follow = async (start: URL, requested: Request): Promise<Answered> => {
+export const follow = async (start: URL, requested: Request): Promise<FollowedResponse> => {
   const { headers = {}, ownHeaders = {}, leaveHost = true } = requested
   let url = start
   let about: Headers | null = null

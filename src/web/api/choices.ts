@@ -4,7 +4,7 @@ import { plural } from '../text/format.ts'
 import { api, queries, refetchEvery } from './client.ts'
 import { MODEL_CHOICES } from './query-keys.ts'
 import { useSession } from './session.ts'
-import { type AnswerOf, read, useApi } from './use-api.ts'
+import { type ResponseOf, read, useApi } from './use-api.ts'
 
 const MODELS_PER_PAGE = 100
 const MAX_MODELS = 1000
@@ -36,7 +36,7 @@ export const useDeviceCount = (groupIds: readonly string[]): number | null => {
   return found === undefined ? null : found.reduce((sum, { device_count }) => sum + device_count, 0)
 }
 
-type NamedModel = AnswerOf<'/api/v1/models'>['models'][number]
+type NamedModel = ResponseOf<'/api/v1/models'>['models'][number]
 
 interface Models {
   readonly models: readonly NamedModel[]

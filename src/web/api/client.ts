@@ -90,13 +90,13 @@ api.use({
 const WRITE_MS = 60_000
 
 /** @throws Unreachable if there is no response in time */
-const answered = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+const answered = async <Answer>(response: Promise<Answer>): Promise<Answer> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timeout')), WRITE_MS)
   })
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([response, late])
   } catch (error) {
     throw error instanceof Unreachable ? error : new Unreachable('write', error)
   } finally {
@@ -109,10 +109,10 @@ const answered = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
  * current page's object no longer exists. @throws ApiError with the service's message, Unreachable
  */
 export const write = async <Data>(
-  answer: Parameters<typeof unwrap<Data>>[0],
+  response: Parameters<typeof unwrap<Data>>[0],
   leave?: () => void,
 ): Promise<NonNullable<Data>> => {
-  const body = await unwrap<Data>(await answered(Promise.resolve(answer)))
+  const body = await unwrap<Data>(await answered(Promise.resolve(response)))
   // The page being left stays mounted for a moment and must not fetch. The next page fetches when it is shown.
   leave?.()
   await queries.invalidateQueries(leave === undefined ? {} : { refetchType: 'none' })
@@ -120,10 +120,10 @@ export const write = async <Data>(
 }
 
 /** Like `write`, for responses without a body (204). @throws ApiError with the service's message, Unreachable */
-export const writeWithoutAnswer = async (
-  answer: Promise<{ readonly error?: unknown; readonly response: Response }>,
+export const writeWithoutBody = async (
+  received: Promise<{ readonly error?: unknown; readonly response: Response }>,
 ): Promise<void> => {
-  const { response, error } = await answered(answer)
+  const { response, error } = await answered(received)
   if (!response.ok) throw new ApiError(response.status, error)
   await queries.invalidateQueries()
 }

@@ -5,9 +5,9 @@ import type { Scope } from '../../domain/access.ts'
 import { api, checkSession, queries, refetchEvery } from './client.ts'
 import { SESSION_PATH } from './query-keys.ts'
 import { sessionLock } from './session-lock.ts'
-import type { AnswerOf } from './use-api.ts'
+import type { ResponseOf } from './use-api.ts'
 
-export type Session = AnswerOf<'/api/v1/session'>
+export type Session = ResponseOf<'/api/v1/session'>
 
 const KEY = [SESSION_PATH, {}]
 const SIGN_OUT_MS = 15_000
@@ -23,7 +23,7 @@ export type Credentials =
 /** A sign-in that still needs a second factor. */
 export type SecondFactorStep = components['schemas']['SignInStep']
 
-const isStep = (answer: Session | SecondFactorStep): answer is SecondFactorStep => 'next' in answer
+const isStep = (response: Session | SecondFactorStep): response is SecondFactorStep => 'next' in response
 
 const open = async (body: Credentials | Record<string, never> = {}): Promise<Session | SecondFactorStep> =>
   unwrap(await api.POST('/api/v1/session', { body }))
@@ -149,9 +149,9 @@ export const mayNow = (): ((scope: Scope) => boolean) | null => {
 
 /** Returns null if the browser is now signed in, otherwise the next step. @throws ApiError if the credentials are not valid */
 export const signIn = async (by: Credentials): Promise<SecondFactorStep | null> => {
-  const answer = await open(by)
-  if (isStep(answer)) return answer
-  await keep(answer)
+  const response = await open(by)
+  if (isStep(response)) return response
+  await keep(response)
   return null
 }
 
@@ -169,9 +169,9 @@ export const leaveForProvider = async (orgId: string): Promise<void> => {
 
 /** Completes a sign-in with the identity provider's response; returns the same as `signIn`. */
 export const finishProviderSignIn = async (query: string): Promise<SecondFactorStep | null> => {
-  const answer = await unwrap(await api.POST('/api/v1/session/oidc/callback', { body: { query } }))
-  if (isStep(answer)) return answer
-  await keep(answer)
+  const response = await unwrap(await api.POST('/api/v1/session/oidc/callback', { body: { query } }))
+  if (isStep(response)) return response
+  await keep(response)
   return null
 }
 

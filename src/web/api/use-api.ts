@@ -28,7 +28,7 @@ type ReadPath = {
 
 type OperationOf<Path extends ReadPath> = paths[Path] extends { get: infer Operation } ? Operation : never
 
-export type AnswerOf<Path extends ReadPath> = JsonOf<OperationOf<Path>>
+export type ResponseOf<Path extends ReadPath> = JsonOf<OperationOf<Path>>
 
 type Part<Operation, Name extends 'path' | 'query'> = Operation extends { parameters: infer Parameters }
   ? Name extends keyof Parameters
@@ -63,7 +63,7 @@ export const read = async <Path extends ReadPath>(
   path: Path,
   params: ParamsOf<Path>,
   signal: AbortSignal,
-): Promise<AnswerOf<Path>> => {
+): Promise<ResponseOf<Path>> => {
   await whenUnlocked(signal)
   const late = AbortSignal.timeout(READ_MS)
   const giveUp = (error: unknown): void => {
@@ -82,7 +82,7 @@ export const read = async <Path extends ReadPath>(
     return null
   })
   noticeStatus(response.status, path)
-  return (await unwrap({ response, data: response.ok ? body : null, error: body })) as AnswerOf<Path>
+  return (await unwrap({ response, data: response.ok ? body : null, error: body })) as ResponseOf<Path>
 }
 
 interface ReadOptions {
@@ -116,39 +116,39 @@ export const useApi = <Path extends ReadPath>(
   path: Path,
   params: ParamsOf<Path>,
   { enabled = true, everyMs }: ReadOptions = {},
-): UseQueryResult<AnswerOf<Path>> =>
-  useQuery<AnswerOf<Path>>({
+): UseQueryResult<ResponseOf<Path>> =>
+  useQuery<ResponseOf<Path>>({
     queryKey: [path, params],
     queryFn: ({ signal }) => read(path, params, signal),
     enabled,
     placeholderData: keepOfSame(params) as never,
     ...(everyMs !== undefined && { refetchInterval: refetchEvery(everyMs) }),
-  }) as UseQueryResult<AnswerOf<Path>>
+  }) as UseQueryResult<ResponseOf<Path>>
 
 /** Returns the API's data for one path with each of these parameters; undefined while loading. */
 export const useApiAll = <Path extends ReadPath>(
   path: Path,
   each: readonly ParamsOf<Path>[],
-): readonly (AnswerOf<Path> | undefined)[] =>
+): readonly (ResponseOf<Path> | undefined)[] =>
   useQueries({
     queries: each.map((params) => ({
       queryKey: [path, params],
       queryFn: ({ signal }: { signal: AbortSignal }) => read(path, params, signal),
     })),
-  }).map(({ data }) => data as AnswerOf<Path> | undefined)
+  }).map(({ data }) => data as ResponseOf<Path> | undefined)
 
 interface KeysetPages {
   /** The value of `after` for the next page; null at the end. */
   readonly next: string | null
 }
 
-type KeysetPath = { [Path in ReadPath]: AnswerOf<Path> extends KeysetPages ? Path : never }[ReadPath]
+type KeysetPath = { [Path in ReadPath]: ResponseOf<Path> extends KeysetPages ? Path : never }[ReadPath]
 
 /** Loads a list page by page, each with the previous page's cursor. */
 export const useApiPages = <Path extends KeysetPath>(
   path: Path,
   params: ParamsOf<Path>,
-): UseInfiniteQueryResult<{ pages: AnswerOf<Path>[] }> =>
+): UseInfiniteQueryResult<{ pages: ResponseOf<Path>[] }> =>
   useInfiniteQuery({
     queryKey: [path, params, 'pages'],
     queryFn: ({ signal, pageParam }) => {
@@ -158,4 +158,4 @@ export const useApiPages = <Path extends KeysetPath>(
     initialPageParam: '',
     getNextPageParam: (page) => (page as KeysetPages).next,
     placeholderData: keepOfSame(params) as never,
-  }) as UseInfiniteQueryResult<{ pages: AnswerOf<Path>[] }>
+  }) as UseInfiniteQueryResult<{ pages: ResponseOf<Path>[] }>

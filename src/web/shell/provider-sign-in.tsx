@@ -22,7 +22,7 @@ export const ByProvider = ({
 }
 
 /** The return from the identity provider: signed in, or with a second factor required. */
-export const ProviderAnswer = ({
+export const ProviderCallback = ({
   query,
   onDone,
 }: {

@@ -7,7 +7,7 @@ import { Button } from '../parts/layout.tsx'
 import { ConfirmSession } from './confirm-session.tsx'
 import { Invitation } from './invitation.tsx'
 import { PasskeySetup } from './passkey-setup.tsx'
-import { ProviderAnswer } from './provider-sign-in.tsx'
+import { ProviderCallback } from './provider-sign-in.tsx'
 import styles from './shell.module.css'
 import { SignIn } from './sign-in.tsx'
 import type { SignInAddress } from './sign-in-address.ts'
@@ -64,7 +64,7 @@ export const Arrival = ({
     case 'link':
       return <SignInLink code={way.code} onDone={() => onDone({})} />
     case 'provider':
-      return <ProviderAnswer query={way.query} onDone={(step) => onDone({ step })} />
+      return <ProviderCallback query={way.query} onDone={(step) => onDone({ step })} />
   }
 }
 

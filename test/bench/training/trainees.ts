@@ -43,12 +43,12 @@ export const operate = async (port: number, org: string) => {
       const form = new FormData()
       const tensors = initialModel({ ...shape, hidden: [], seed: 0 })
       form.set('file', new Blob([encodeModel(tensors, new Map())]), 'model.safetensors')
-      const answer = await fetch(`${baseUrl}/api/v1/models/${id}/versions/upload`, {
+      const response = await fetch(`${baseUrl}/api/v1/models/${id}/versions/upload`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operator.key}` },
         body: form,
       })
-      if (!answer.ok) throw new Error(`the upload was answered with ${answer.status}: ${await answer.text()}`)
+      if (!response.ok) throw new Error(`the upload was answered with ${response.status}: ${await response.text()}`)
       return id
     },
 
@@ -60,8 +60,8 @@ export const operate = async (port: number, org: string) => {
 
     async result(job: JobDetail): Promise<Model> {
       const path = `${baseUrl}/api/v1/models/${job.latest_model_id}/versions/1/download`
-      const answer = await fetch(path, { headers: { authorization: `Bearer ${operator.key}` } })
-      return decodeModel(new Uint8Array(await answer.arrayBuffer()))
+      const response = await fetch(path, { headers: { authorization: `Bearer ${operator.key}` } })
+      return decodeModel(new Uint8Array(await response.arrayBuffer()))
     },
   }
 }

@@ -11,8 +11,8 @@ const start = async (options: Parameters<typeof startWithApprovals>[0] = {}) => 
   const started = await startWithApprovals(options)
   const { world, model } = started
   const byKeyOf = (key: string) => async (method: string, path: string, body?: object) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
-    return { status: answer.status, body: answer.body as Readonly<Record<string, unknown>> }
+    const response = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
+    return { status: response.status, body: response.body as Readonly<Record<string, unknown>> }
   }
   const alias = (name: string) => `/models/${model}/aliases/${name}`
   const move = { version: '1' }

@@ -43,9 +43,9 @@ const openWorld = async (database: 'embedded' | 'postgres' = 'embedded') => {
   const world = await startWorld({ database, config: { enrollment: 'token' } })
   const root = world.service.firstAdminKey!
   const call = async <T>(key: string, method: string, path: string, body?: unknown): Promise<T> => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    expect([path, answer.status < 300, answer.status < 300 ? null : answer.body]).toEqual([path, true, null])
-    return answer.body as T
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    expect([path, response.status < 300, response.status < 300 ? null : response.body]).toEqual([path, true, null])
+    return response.body as T
   }
   const adminOf = (org_id: string): Promise<Made> =>
     call(root, 'POST', '/keys', { name: `${org_id} admin`, org_id, scopes: ['admin', 'devices:write', 'devices:read'] })
@@ -137,7 +137,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
   it('fifty concurrent requests make one chain, and none waits forever', async () => {
     const { world, adminOf, entries, verify } = await openWorld(database)
     const acme = await adminOf('acme')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
         world.request('POST', '/api/v1/keys', {
           key: acme.api_key,
@@ -145,7 +145,7 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
         }),
       ),
     )
-    expect(answers.filter(({ status }) => status !== 201)).toEqual([])
+    expect(responses.filter(({ status }) => status !== 201)).toEqual([])
     const found = await entries(acme.api_key, '?action=createKey')
     expect(found).toHaveLength(51)
     expect(new Set(found.map(({ object_id }) => object_id)).size).toBe(51)

@@ -126,17 +126,17 @@ describe('a key created by another key', () => {
   it('does not outlive its creator, and the response warns about a shortened lifetime', async () => {
     const { world, admin } = await guarded()
     const maker = await make(world, admin, { scopes: ['admin', 'models:read'], expires_in_days: 1 })
-    const answers = []
+    const responses = []
     for (const expires_in_days of [undefined, 30, 1]) {
       const made = await world.request('POST', '/api/v1/keys', {
         key: maker.api_key,
         body: { name: 'child', scopes: ['models:read'], ...(expires_in_days && { expires_in_days }) },
       })
       const { expires_at } = made.body as { expires_at: string }
-      answers.push([made.status, expires_at, made.headers.get('x-service-warning') !== null])
+      responses.push([made.status, expires_at, made.headers.get('x-service-warning') !== null])
     }
     const end = maker.expires_at
-    expect(answers).toEqual([
+    expect(responses).toEqual([
       [201, end, true],
       [201, end, true],
       [201, end, false],
@@ -174,11 +174,11 @@ describe('a key from a login', () => {
     const maker = await make(world, admin, { scopes: ['models:read'] })
     const child = await login(world, maker.api_key)
     const grandchild = await login(world, child)
-    const answers = []
+    const responses = []
     for (const key of [maker.api_key, child, grandchild, child, maker.api_key, grandchild, child]) {
-      answers.push(await statusOf(world, key))
+      responses.push(await statusOf(world, key))
     }
-    expect(answers).toEqual([200, 200, 200, 200, 200, 429, 429])
+    expect(responses).toEqual([200, 200, 200, 200, 200, 429, 429])
   })
 
   it.each(['open', 'token'] as const)('cannot be approved by a device, under %s enrollment', async (enrollment) => {

@@ -8,9 +8,9 @@ const guarded = async (): Promise<{ world: World; admin: string }> => {
 }
 
 const make = async (world: World, key: string, body: object): Promise<{ id: string; api_key: string }> => {
-  const answer = await world.request('POST', '/api/v1/keys', { key, body })
-  expect(answer.status).toBe(201)
-  return answer.body as { id: string; api_key: string }
+  const response = await world.request('POST', '/api/v1/keys', { key, body })
+  expect(response.status).toBe(201)
+  return response.body as { id: string; api_key: string }
 }
 
 describe('keys', () => {

@@ -18,13 +18,13 @@ const start = async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const make = async (body: object, key = admin): Promise<Made> => {
-    const answer = await world.request('POST', '/api/v1/keys', { key, body })
-    expect(answer.status).toBe(201)
-    return answer.body as Made
+    const response = await world.request('POST', '/api/v1/keys', { key, body })
+    expect(response.status).toBe(201)
+    return response.body as Made
   }
   const rotate = async (key: string, id: string, body?: object) => {
-    const answer = await world.request('POST', `/api/v1/keys/${id}/rotate`, { key, ...(body && { body }) })
-    return { ...answer, body: answer.body as Made & { message: string } }
+    const response = await world.request('POST', `/api/v1/keys/${id}/rotate`, { key, ...(body && { body }) })
+    return { ...response, body: response.body as Made & { message: string } }
   }
   const works = async (key: string): Promise<boolean> =>
     (await world.request('GET', '/api/v1/keys/self', { key })).status === 200
@@ -85,8 +85,8 @@ it('grants no more scopes, organizations, or lifetime than before', async () => 
   expect(own).toMatchObject({ status: 201, body: { scopes: ['models:read'], expires_at: '2026-01-03T00:00:00.000Z' } })
   // Concurrent rotations of one key succeed only once.
   const twice = await make({ name: 'twice', scopes: ['models:read'] })
-  const answers = await Promise.all([rotate(admin, twice.id), rotate(admin, twice.id), rotate(admin, twice.id)])
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  const responses = await Promise.all([rotate(admin, twice.id), rotate(admin, twice.id), rotate(admin, twice.id)])
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409])
   // A revoked key cannot be rotated.
   await world.request('DELETE', `/api/v1/keys/${narrow.id}`, { key: admin })
   expect(await rotate(admin, narrow.id)).toMatchObject({ status: 409 })

@@ -9,8 +9,8 @@ const requested = { code_challenge: challenge, redirect_uri: 'http://127.0.0.1:4
 
 const authorize = (world: World, key?: string, body: object = requested) =>
   world.request('POST', '/api/v1/login/authorize', { key, body })
-const codeIn = (answer: { body: unknown }) =>
-  new URL((answer.body as { redirect_to: string }).redirect_to).searchParams.get('code')
+const codeIn = (response: { body: unknown }) =>
+  new URL((response.body as { redirect_to: string }).redirect_to).searchParams.get('code')
 const exchange = (world: World, code: string | null, code_verifier = verifier) =>
   world.request('POST', '/api/v1/login/token', { body: { code, code_verifier } })
 

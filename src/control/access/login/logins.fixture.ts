@@ -17,8 +17,8 @@ const exchange = async (world: World, code: string): Promise<string> => {
 /** Returns the key of a `svc login` that `key` approved. */
 export const approveLogin = async (world: World, key: string): Promise<string> => {
   const body = { code_challenge: challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state: 'x'.repeat(16) }
-  const answer = await world.request('POST', '/api/v1/login/authorize', { key, body })
-  const { redirect_to } = answer.body as { redirect_to: string }
+  const response = await world.request('POST', '/api/v1/login/authorize', { key, body })
+  const { redirect_to } = response.body as { redirect_to: string }
   return exchange(world, new URL(redirect_to).searchParams.get('code')!)
 }
 

@@ -8,7 +8,7 @@ import type { Role } from '../../../domain/roles.ts'
 const PASSWORD = 'four unrelated words here'
 
 /** The fields of the responses here; the assertions show which of them a response has. */
-interface Answer {
+interface TestResponse {
   readonly id: string
   readonly token: string
   readonly link: string
@@ -21,8 +21,8 @@ const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld({ ...options, config: { enrollment: 'token', ...options?.config } })
   const admin = world.service.firstAdminKey!
   const call = async (method: string, path: string, body?: unknown, key = admin) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Answer }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as TestResponse }
   }
   const join = async (email: string, role: Role, org_id = 'acme', password = PASSWORD) => {
     const { body } = await call('POST', '/team', { email, role, org_id })
@@ -62,8 +62,8 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
   it('has one invitation to an address, even if many invite it at once', async () => {
     const { call } = await start({ database })
     const invite = () => call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
-    const answers = await Promise.all(Array.from({ length: 12 }, invite))
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 201))
+    const responses = await Promise.all(Array.from({ length: 12 }, invite))
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 201))
     expect((await call('GET', '/team?org_id=acme')).body.members).toHaveLength(1)
   })
 

@@ -76,20 +76,20 @@ it('a session is refused without the second factor that its organization has com
   const admin = await signedIn(world, 'admin')
   const member = await signedIn(world, 'member')
   const careful = await signedIn(world, 'viewer', { mfa: true })
-  const answers = async () => {
+  const statusesOfAll = async () => {
     const statuses = []
     for (const { get } of [admin, member, careful]) statuses.push((await get('/api/v1/models')).status)
     return statuses
   }
-  expect(await answers()).toEqual([200, 200, 200])
+  expect(await statusesOfAll()).toEqual([200, 200, 200])
   await setRules(world, { require_mfa: 'admins' })
-  expect(await answers()).toEqual([403, 200, 200])
+  expect(await statusesOfAll()).toEqual([403, 200, 200])
   expect((await admin.get('/api/v1/models')).body).toMatchObject({
     error: 'forbidden',
     message: 'Your organization requires a second factor. Set one up first: a passkey, or an authenticator app.',
   })
   await setRules(world, { require_mfa: 'all' })
-  expect(await answers()).toEqual([403, 403, 200])
+  expect(await statusesOfAll()).toEqual([403, 403, 200])
   expect((await admin.get('/api/v1/session')).status).toBe(200)
 })
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, startWorld, type World } from '../../../../test/world.ts'
+import { startWorld, type TestResponse, type World } from '../../../../test/world.ts'
 
 const DAY = 24 * 60 * 60
 
 const nameOf = (world: World): string => `tributary_session_${new URL(world.baseUrl).port}`
 
-const cookieIn = (answer: Answer): string => answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+const cookieIn = (response: TestResponse): string => response.headers.get('set-cookie')?.split(';')[0] ?? ''
 
 /** A browser on a page of this origin, by default the service's own. */
 const browser = (world: World, cookie = '', origin = world.baseUrl) => {

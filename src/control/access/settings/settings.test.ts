@@ -10,8 +10,8 @@ const start = async (
   const world = await startWorld({ config: { enrollment: 'token', ...config } })
   const admin = world.service.firstAdminKey!
   const call = async (method: string, path: string, body?: unknown, key = admin) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Answer }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as TestResponse }
   }
   const found = async (compliance?: string) => {
     expect((await call('POST', '/orgs', { name: 'acme', compliance })).status).toBe(201)
@@ -21,7 +21,7 @@ const start = async (
 }
 
 /** The fields of the responses here; the assertions show which of them a response has. */
-interface Answer {
+interface TestResponse {
   readonly id: string
   readonly api_key: string
   readonly expires_at: string | null

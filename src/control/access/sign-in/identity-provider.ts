@@ -81,8 +81,8 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     return Promise.race([work, late])
   }
 
-  const claimsOf = async (config: oidc.Configuration, answer: URL, request: AuthorizationRequest) => {
-    const tokens = await oidc.authorizationCodeGrant(config, answer, {
+  const claimsOf = async (config: oidc.Configuration, response: URL, request: AuthorizationRequest) => {
+    const tokens = await oidc.authorizationCodeGrant(config, response, {
       expectedState: request.state,
       expectedNonce: request.nonce,
       pkceCodeVerifier: request.verifier,
@@ -146,10 +146,10 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
      * @throws unauthorized for a response to another request; forbidden if it refuses; upstream_failed, upstream_timeout
      */
     async finish(query: string, request: AuthorizationRequest): Promise<Vouched> {
-      const answer = new URL(request.redirectUri)
-      answer.search = query
+      const response = new URL(request.redirectUri)
+      response.search = query
       try {
-        const claims = await inTime(discover().then((config) => claimsOf(config, answer, request)))
+        const claims = await inTime(discover().then((config) => claimsOf(config, response, request)))
         const { iss, sub, email, name, amr, auth_time: at } = claims
         if (sub === '' || sub.length > MAX_SUBJECT)
           throw unauthorized(`The response of ${url.host} is not valid: sub must have 1 to ${MAX_SUBJECT} characters.`)

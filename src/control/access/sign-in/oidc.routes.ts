@@ -7,7 +7,7 @@ import type { PresentSession } from '../sessions/session-view.service.ts'
 import { Session } from '../sessions/sessions.schema.ts'
 import { browserOf, cookiesOf, presentStep, requireOwnPage } from './browser.ts'
 import type { Oidc } from './oidc.service.ts'
-import { ProviderAddress, ProviderAnswer, ProviderSignIn, SignInStep } from './sign-in.schema.ts'
+import { ProviderAddress, ProviderCallback, ProviderSignIn, SignInStep } from './sign-in.schema.ts'
 import { STEP_SECONDS } from './steps.service.ts'
 
 /** The dashboard page to which the provider redirects the browser; the provider has it registered. */
@@ -56,7 +56,7 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
         summary: 'Finish a sign-in with the identity provider',
         description:
           'Works once, within 5 minutes, in the browser that began the sign-in. Responds with 200 when a second factor is still required: nobody is signed in until then.',
-        body: ProviderAnswer,
+        body: ProviderCallback,
         response: { 201: Session, 200: SignInStep },
       },
       config: {

@@ -61,9 +61,9 @@ it('people cannot join uninvited, with an address that is not verified, or into 
   const { world, invite, signIn } = await start()
   const refusal = async (who: ProviderUser | null, body: object = {}) => {
     const browser = openBrowser(world)
-    const { status, body: answer } = await signIn(browser, who, body)
+    const { status, body: response } = await signIn(browser, who, body)
     expect(browser.token()).toBe(undefined)
-    return [status, answer.message]
+    return [status, response.message]
   }
   expect(await refusal(ADA)).toEqual([403, 'There is no invitation for ada@acme.example. Ask an admin for one.'])
   await invite(ADA.email)

@@ -19,7 +19,7 @@ import {
 } from './passkeys.schema.ts'
 import type { Passkeys, Passkey as StoredPasskey } from './passkeys.service.ts'
 import { STEP_SECONDS } from './steps.service.ts'
-import { type Answer, type RelyingParty, relyingPartyOf } from './web-authn.ts'
+import { type CredentialResponse, type RelyingParty, relyingPartyOf } from './web-authn.ts'
 
 const ENROLLING = {
   access: 'any-key',
@@ -99,7 +99,7 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
     async (request, reply) => {
       const { name, credential } = request.body
       const page = pageOf(request, publicUrl)
-      const answered = { token: challengeTokenIn(request), page, answer: credential as Answer }
+      const answered = { token: challengeTokenIn(request), page, response: credential as CredentialResponse }
       const { passkey, opened, recoveryCodes } = await passkeys.add(callerOf(request), name, answered)
       reply.header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
       return reply.code(201).send({ ...presentPasskey(passkey), recovery_codes: recoveryCodes })
@@ -179,7 +179,11 @@ export const passkeySignInRoutes = (
     async (request, reply) => {
       requireOwnPage(request)
       const page = pageOf(request, publicUrl)
-      const answered = { token: challengeTokenIn(request), page, answer: request.body.credential as Answer }
+      const answered = {
+        token: challengeTokenIn(request),
+        page,
+        response: request.body.credential as CredentialResponse,
+      }
       const outcome = await passkeys.signIn(answered, { browser: browserOf(request), waiting: stepTokenIn(request) })
       reply.header('set-cookie', cookiesOf(request, outcome))
       return reply.code(201).send(await present(outcome.opened.caller))

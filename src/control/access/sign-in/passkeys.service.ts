@@ -11,7 +11,7 @@ import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
 import type { Steps } from './steps.service.ts'
 import type { StepKind } from './steps.store.ts'
 import {
-  type Answer,
+  type CredentialResponse,
   creationOptions,
   namedIn,
   newChallenge,
@@ -35,10 +35,10 @@ const note = (
 ) => auditNote({ kind: 'passkey', id, orgId, name, before, after })
 
 /** A browser's response to a challenge; `token` identifies the challenge and is in that browser's cookie. */
-interface Answered {
+interface ChallengeResponse {
   readonly token: string | null
   readonly page: RelyingParty
-  readonly answer: Answer
+  readonly response: CredentialResponse
 }
 
 /** Options for the browser, and the token of the challenge in them. */
@@ -69,12 +69,16 @@ export const createPasskeys = (parts: {
   }
 
   /** Returns the passkey that answers the challenge, which works once, and its use counter. @throws unauthorized */
-  const verify = async ({ token, page, answer }: Answered): Promise<{ passkey: Passkey; counter: number }> => {
+  const verify = async ({
+    token,
+    page,
+    response,
+  }: ChallengeResponse): Promise<{ passkey: Passkey; counter: number }> => {
     const step = await steps.take(database.sql, token, 'passkey-sign-in')
-    const named = namedIn(answer)
+    const named = namedIn(response)
     const passkey = named && (await store.find(database.sql, named.id))
     if (step === null || passkey === null || passkey.personId !== named?.personId) throw unauthorized(WRONG)
-    const counter = await verifiedUse(answer, page, { challenge: String(step.data.challenge), passkey })
+    const counter = await verifiedUse(response, page, { challenge: String(step.data.challenge), passkey })
     if (counter === null) throw unauthorized(WRONG)
     return { passkey, counter }
   }
@@ -113,12 +117,12 @@ export const createPasskeys = (parts: {
     async add(
       caller: Caller,
       name: string,
-      { token, page, answer }: Answered,
+      { token, page, response }: ChallengeResponse,
     ): Promise<{ passkey: Passkey; opened: OpenedSession; recoveryCodes: string[] }> {
       const { account: person, session } = await account.recent(caller)
       const step = await steps.take(database.sql, token, 'passkey-enroll')
       const made =
-        step?.personId === person.id ? await verifiedCreation(answer, page, String(step.data.challenge)) : null
+        step?.personId === person.id ? await verifiedCreation(response, page, String(step.data.challenge)) : null
       if (made === null) {
         throw badRequest(
           'credential: it does not match the options from POST /account/passkeys/options in this browser. Begin again.',
@@ -170,7 +174,7 @@ export const createPasskeys = (parts: {
 
     /** Signs in with a passkey alone; `waiting` is the password sign-in that it may complete. @throws unauthorized */
     async signIn(
-      answered: Answered,
+      answered: ChallengeResponse,
       { browser, waiting }: { readonly browser: Browser; readonly waiting: string | null },
     ): Promise<Outcome & { readonly kind: 'session' }> {
       const verified = await verify(answered)
@@ -183,7 +187,7 @@ export const createPasskeys = (parts: {
     },
 
     /** Confirms the identity of a signed-in person. @throws unauthorized; forbidden for another person's passkey */
-    async confirm(caller: Caller, answered: Answered): Promise<OpenedSession> {
+    async confirm(caller: Caller, answered: ChallengeResponse): Promise<OpenedSession> {
       const { session, account: person } = await account.own(caller)
       const verified = await verify(answered)
       if (verified.passkey.personId !== person.id) throw forbidden('This passkey is not yours.')

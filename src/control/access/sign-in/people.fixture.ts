@@ -10,16 +10,16 @@ export const openBrowser = (world: World, name = 'Browser 1') => {
   const jar = new Map<string, string>()
   const call = async (method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
     const cookie = [...jar].map(([key, value]) => `${key}=${value}`).join('; ')
-    const answer = await world.request(method, `/api/v1${path}`, {
+    const response = await world.request(method, `/api/v1${path}`, {
       body,
       headers: { origin: world.baseUrl, 'user-agent': name, ...(cookie !== '' && { cookie }), ...headers },
     })
-    for (const line of answer.headers.getSetCookie()) {
+    for (const line of response.headers.getSetCookie()) {
       const [, key, value] = /^([^=]+)=([^;]*)/.exec(line)!
       if (value === '') jar.delete(key!)
       else jar.set(key!, value!)
     }
-    return { status: answer.status, body: (answer.body ?? {}) as Body, headers: answer.headers }
+    return { status: response.status, body: (response.body ?? {}) as Body, headers: response.headers }
   }
   const cookie = (part: string) => [...jar].find(([key]) => key.includes(part))
   const signIn = (email: string, more: object = {}) => call('POST', '/session', { email, password: PASSWORD, ...more })
@@ -30,8 +30,8 @@ export const startPeople = async (options: Parameters<typeof startWorld>[0] = {}
   const world = await startWorld({ ...options, config: { enrollment: 'token', ...options?.config } })
   const key = world.service.firstAdminKey!
   const byKey = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: (answer.body ?? {}) as Body }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: (response.body ?? {}) as Body }
   }
   /** Adds a member to a team by an invitation; returns their id. */
   const join = async (email: string, role: Role = 'admin', org_id = 'acme', password = PASSWORD): Promise<string> => {

@@ -70,13 +70,13 @@ export const startProvider = async () => {
     const jar = new Map<string, string>()
     for (let next = new URL(address), hops = 0; hops < 12; hops++) {
       const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-      const answer = await fetch(next, { redirect: 'manual', headers: { cookie } })
-      for (const line of answer.headers.getSetCookie()) {
+      const response = await fetch(next, { redirect: 'manual', headers: { cookie } })
+      for (const line of response.headers.getSetCookie()) {
         const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
         jar.set(name!, value!)
       }
-      const location = answer.headers.get('location')
-      if (location === null) throw new Error(`the provider answered ${answer.status}: ${await answer.text()}`)
+      const location = response.headers.get('location')
+      if (location === null) throw new Error(`the provider answered ${response.status}: ${await response.text()}`)
       next = new URL(location, next)
       if (next.origin !== issuer) return next
     }

@@ -15,7 +15,7 @@ import { pageOf } from './passkeys.routes.ts'
 import type { Passkeys } from './passkeys.service.ts'
 import { Confirmation, SecondFactor, SignInStep } from './sign-in.schema.ts'
 import type { SignIn } from './sign-in.service.ts'
-import type { Answer } from './web-authn.ts'
+import type { CredentialResponse } from './web-authn.ts'
 
 interface SignInParts {
   readonly signIn: SignIn
@@ -126,7 +126,7 @@ export const signInRoutes = (
           : await passkeys.confirm(callerOf(request), {
               token: challengeTokenIn(request),
               page: pageOf(request, publicUrl),
-              answer: credential as Answer,
+              response: credential as CredentialResponse,
             })
       reply.header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
       return present(opened.caller)

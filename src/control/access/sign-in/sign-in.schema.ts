@@ -25,13 +25,18 @@ export const ProviderSignIn = Body('ProviderSignIn', 'A sign-in with the identit
 export const ProviderAddress = Body('ProviderAddress', 'Where to send the browser', examples.providerAddress, {
   redirect_to: Type.String({ description: 'Address at the identity provider' }),
 })
-export const ProviderAnswer = Body('ProviderAnswer', 'The response of the identity provider', examples.providerAnswer, {
-  query: Type.String({
-    minLength: 1,
-    maxLength: 8192,
-    description: 'Query string of the callback address, without the question mark',
-  }),
-})
+export const ProviderCallback = Body(
+  'ProviderCallback',
+  'The response of the identity provider',
+  examples.providerAnswer,
+  {
+    query: Type.String({
+      minLength: 1,
+      maxLength: 8192,
+      description: 'Query string of the callback address, without the question mark',
+    }),
+  },
+)
 export const Confirmation = Body('Confirmation', 'Proof of identity: a password or a passkey', examples.confirmation, {
   password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max })),
   credential: Type.Optional(Credential),

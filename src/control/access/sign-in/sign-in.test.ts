@@ -29,15 +29,15 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
     await owner.signIn('ada@acme.example')
     const guess = (email: string) => openBrowser(world).signIn(email, { password: 'not the password' })
 
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['ada', 'nobody'].map(async (name) => {
         const seen = []
         for (let n = 0; n < 7; n++) seen.push(await guess(`${name}@acme.example`))
         return seen.map(({ status, body }) => [status, body])
       }),
     )
-    expect(answers[0]).toEqual(answers[1])
-    expect(answers[0]!.map(([status]) => status)).toEqual([401, 401, 401, 401, 401, 429, 429])
+    expect(responses[0]).toEqual(responses[1])
+    expect(responses[0]!.map(([status]) => status)).toEqual([401, 401, 401, 401, 401, 429, 429])
     expect((await openBrowser(world).signIn('ada@acme.example')).status).toBe(429)
     expect((await owner.signIn('ada@acme.example')).status).toBe(201)
 

@@ -13,7 +13,7 @@ export interface RelyingParty {
 }
 
 /** A browser's response, from untrusted clients: the library checks each part of it. */
-export type Answer = Readonly<Record<string, unknown>>
+export type CredentialResponse = Readonly<Record<string, unknown>>
 
 /** A stored passkey. */
 interface Kept extends Pick<WebAuthnCredential, 'id' | 'publicKey' | 'counter'> {
@@ -87,22 +87,22 @@ export const requestOptions = async ({ id }: RelyingParty, challenge: string): P
 }
 
 /** Returns the ids of the credential in the response and of the person it claims; null if either is missing. */
-export const namedIn = (answer: Answer): { readonly id: string; readonly personId: string } | null => {
-  const { userHandle } = (answer.response ?? {}) as { readonly userHandle?: unknown }
-  if (typeof answer.id !== 'string' || typeof userHandle !== 'string') return null
-  return { id: answer.id, personId: Buffer.from(userHandle, 'base64url').toString() }
+export const namedIn = (response: CredentialResponse): { readonly id: string; readonly personId: string } | null => {
+  const { userHandle } = (response.response ?? {}) as { readonly userHandle?: unknown }
+  if (typeof response.id !== 'string' || typeof userHandle !== 'string') return null
+  return { id: response.id, personId: Buffer.from(userHandle, 'base64url').toString() }
 }
 
 /** Returns the new credential; null if the response is invalid: the library throws for any error in it. */
 export const verifiedCreation = async (
-  answer: Answer,
+  response: CredentialResponse,
   { id, origin }: RelyingParty,
   challenge: string,
 ): Promise<WebAuthnCredential | null> => {
   const { verifyRegistrationResponse } = await library()
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: answer as unknown as RegistrationResponseJSON,
+      response: response as unknown as RegistrationResponseJSON,
       expectedChallenge: challenge,
       expectedOrigin: origin,
       expectedRPID: id,
@@ -116,14 +116,14 @@ export const verifiedCreation = async (
 
 /** Returns the use counter; null if the response is invalid, or the counter is not above the last one. */
 export const verifiedUse = async (
-  answer: Answer,
+  response: CredentialResponse,
   { id, origin }: RelyingParty,
   { challenge, passkey }: { readonly challenge: string; readonly passkey: Kept },
 ): Promise<number | null> => {
   const { verifyAuthenticationResponse } = await library()
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: answer as unknown as AuthenticationResponseJSON,
+      response: response as unknown as AuthenticationResponseJSON,
       expectedChallenge: challenge,
       expectedOrigin: origin,
       expectedRPID: id,

@@ -38,12 +38,12 @@ const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
 
 const inModel = (world: World, key: string, id: string) => ({
   upload: async (bytes: Uint8Array | string, name: string, fields = {}) => {
-    const answer = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
+    const response = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
       key,
       body: formOf(bytes, fields, name),
     })
-    expect(answer.status).toBe(201)
-    return answer.body
+    expect(response.status).toBe(201)
+    return response.body
   },
   download: (version: number, format: string) =>
     fetch(`${world.baseUrl}/api/v1/models/${id}/versions/${version}/download?format=${format}`, {
@@ -143,11 +143,11 @@ it('a failed conversion is 404 with the reason, until a matching architecture is
 
 it('an upload can name formats, and unknown ones are refused', async () => {
   const { world, key, id, upload, formatsOf } = await start()
-  const answer = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
+  const response = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
     key,
     body: formOf(weights(), { formats: 'onnx,jax' }, 'net.npz'),
   })
-  expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining('formats') } })
+  expect(response).toMatchObject({ status: 400, body: { message: expect.stringContaining('formats') } })
   await upload('no model at all', 'net.txt', { formats: 'tflite,onnx' })
   expect((await formatsOf(1)).map(({ format }) => format)).toEqual(['onnx', 'tflite'])
   expect(await settled(() => formatsOf(1))).toMatchObject([{ state: 'failed' }, { state: 'failed' }])

@@ -8,8 +8,8 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('author')
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body }
   }
   await ask('POST', '/models', { name: 'scorer' })
   for (const label of ['1.0.0', '1.1.0', '1.2.0']) await upload(world, key, 'scorer', label)
@@ -110,10 +110,10 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
     it('let one of many concurrent moves from the same version win', async () => {
       const { ask, promote } = await setUp({ database })
       await promote('1', 'production')
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 12 }, (_, n) => promote(String(2 + (n % 2)), 'production', { expected_version: '1' })),
       )
-      const statuses = answers.map(({ status }) => status)
+      const statuses = responses.map(({ status }) => status)
       expect(statuses.filter((status) => status === 200)).toHaveLength(1)
       expect(statuses.filter((status) => status === 409)).toHaveLength(11)
       expect(((await ask('GET', '/models/scorer/alias-history')).body as { total: number }).total).toBe(2)

@@ -71,12 +71,12 @@ export const createLineage = (parts: {
   let usesOf: UsesOf = async () => ({ devices: {}, uses: [] })
 
   return {
-    followTraining(answer: OriginOf): void {
-      originOf = answer
+    followTraining(response: OriginOf): void {
+      originOf = response
     },
 
-    followDelivery(answer: UsesOf): void {
-      usesOf = answer
+    followDelivery(response: UsesOf): void {
+      usesOf = response
     },
 
     async of(caller: Caller, modelId: string, reference: string): Promise<Lineage> {

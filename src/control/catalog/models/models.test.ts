@@ -22,12 +22,12 @@ describe('the catalog', () => {
   it('creates a model that has no weights yet', async () => {
     const world = await startWorld()
     const { key } = await world.register('author')
-    const answer = await world.request('POST', '/api/v1/models', {
+    const response = await world.request('POST', '/api/v1/models', {
       key,
       body: { name: 'digits', framework: 'sklearn', framework_version: '1.5', description: 'd', is_baseline: true },
     })
-    expect(answer).toMatchObject({ status: 201 })
-    expect(answer.body).toEqual({
+    expect(response).toMatchObject({ status: 201 })
+    expect(response.body).toEqual({
       id: uuid,
       org_id: null,
       name: 'digits',
@@ -44,7 +44,7 @@ describe('the catalog', () => {
       created_at: at,
     })
     expect((await world.request('GET', '/api/v1/models/digits', { key })).body).toEqual({
-      ...(answer.body as object),
+      ...(response.body as object),
       versions: [],
     })
     expect((await world.request('POST', '/api/v1/models', { key, body: { name: 'digits' } })).status).toBe(409)
@@ -88,8 +88,8 @@ describe('the catalog', () => {
       ['GET', '/api/v1/models/00000000-0000-4000-8000-000000000000', undefined, 404],
     ]
     for (const [method, path, body, status] of requests) {
-      const answer = await world.request(method, path, { key, body })
-      expect([method, path, body, answer.status]).toEqual([method, path, body, status])
+      const response = await world.request(method, path, { key, body })
+      expect([method, path, body, response.status]).toEqual([method, path, body, status])
     }
   })
 })
@@ -131,8 +131,8 @@ describe('versions', () => {
 
   it('get different numbers when they are uploaded at once', async () => {
     const { world, key, id } = await withModel()
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => upload(world, key, id, `weights ${n}`)))
-    expect(answers.map(({ body }) => (body as { version: number }).version).sort((a, b) => a - b)).toEqual(
+    const responses = await Promise.all(Array.from({ length: 12 }, (_, n) => upload(world, key, id, `weights ${n}`)))
+    expect(responses.map(({ body }) => (body as { version: number }).version).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 12 }, (_, n) => n + 1),
     )
   })
@@ -194,9 +194,9 @@ describe('versions', () => {
     ['too long a description', 'x', { description: 'x'.repeat(1001) }, 'description'],
   ])('with %s are refused, and the error names the field', async (_, bytes, fields, named) => {
     const { world, key, id } = await withModel()
-    const answer = await upload(world, key, id, bytes, fields)
-    expect(answer.status).toBe(400)
-    expect((answer.body as { message: string }).message).toContain(named)
+    const response = await upload(world, key, id, bytes, fields)
+    expect(response.status).toBe(400)
+    expect((response.body as { message: string }).message).toContain(named)
   })
 
   it('need a model, a file and a multipart body', async () => {

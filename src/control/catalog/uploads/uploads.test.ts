@@ -28,7 +28,7 @@ const append = async (
   place: { hash: string; offset: number | string; length: number | string },
   type = 'application/octet-stream',
 ) => {
-  const answer = await world.request('PATCH', `/api/v1/uploads/${place.hash}`, {
+  const response = await world.request('PATCH', `/api/v1/uploads/${place.hash}`, {
     key,
     body: new Blob([bytes as BlobPart]),
     headers: {
@@ -37,7 +37,7 @@ const append = async (
       'upload-length': String(place.length),
     },
   })
-  const { status, body, headers } = answer
+  const { status, body, headers } = response
   return { status, offset: headers.get('upload-offset'), retryAfter: headers.get('retry-after'), body }
 }
 
@@ -245,16 +245,16 @@ it('invalid requests are refused with the reason', async () => {
   const hash = sha256(Buffer.from('x'))
   const bytes = Buffer.from('abc')
   const model = await makeModel(world, key)
-  const response = async (answer: Promise<{ status: number; body: unknown }>) => {
-    const { status, body } = await answer
+  const resultOf = async (response: Promise<{ status: number; body: unknown }>) => {
+    const { status, body } = await response
     return [status, (body as { message: string }).message.split('. ')[0]]
   }
   expect([
-    await response(append(world, key, bytes, { hash, offset: 0, length: 1001 })),
-    await response(append(world, key, bytes, { hash, offset: 4, length: 3 })),
-    await response(append(world, key, bytes, { hash, offset: 0, length: 2 })),
-    await response(append(world, key, bytes, { hash, offset: 0, length: 3 }, 'text/plain')),
-    await response(versionOf(world, key, model, { upload: `sha256:${hash}` })),
+    await resultOf(append(world, key, bytes, { hash, offset: 0, length: 1001 })),
+    await resultOf(append(world, key, bytes, { hash, offset: 4, length: 3 })),
+    await resultOf(append(world, key, bytes, { hash, offset: 0, length: 2 })),
+    await resultOf(append(world, key, bytes, { hash, offset: 0, length: 3 }, 'text/plain')),
+    await resultOf(versionOf(world, key, model, { upload: `sha256:${hash}` })),
   ]).toEqual([
     [400, 'The upload of 1001 bytes is larger than the 1000 bytes that this server accepts'],
     [400, 'Upload-Offset 4 exceeds Upload-Length 3.'],
@@ -271,7 +271,7 @@ it('invalid requests are refused with the reason', async () => {
     expect((await append(world, key, bytes, place)).status, JSON.stringify(place)).toBe(400)
   }
   const both = formOf('weights', { upload: `sha256:${hash}`, upload_size: 3 })
-  expect(await response(world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: both }))).toEqual(
+  expect(await resultOf(world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: both }))).toEqual(
     [400, "The form has a file and the field 'upload'"],
   )
   expect((await world.request('HEAD', `/api/v1/uploads/${hash}?size=3`)).status).toBe(401)

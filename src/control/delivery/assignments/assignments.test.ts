@@ -6,9 +6,9 @@ const at = '2026-01-01T00:00:00.000Z'
 
 const rollOut = async (world: World, key: string, model: string, version: string): Promise<string> => {
   const body = { version, rollout_percentage: 100 }
-  const answer = await world.request('POST', `/api/v1/models/${model}/rollouts`, { key, body })
-  expect(answer.status).toBe(201)
-  return (answer.body as { rollout_id: string }).rollout_id
+  const response = await world.request('POST', `/api/v1/models/${model}/rollouts`, { key, body })
+  expect(response.status).toBe(201)
+  return (response.body as { rollout_id: string }).rollout_id
 }
 
 const start = async (config = {}) => {
@@ -123,11 +123,11 @@ describe('a heartbeat', () => {
     ]
     await createModel(world, key, 'other', ['1.0.0'])
     const second = await rollOut(world, key, 'm', '2.0.0')
-    const answers = await Promise.all([...waiting, beat(world, key, `?wait_seconds=50&known_assignments=${tag}`)])
-    expect(answers.map(({ assignments }) => assignments?.map(({ version }) => version))).toEqual(
+    const responses = await Promise.all([...waiting, beat(world, key, `?wait_seconds=50&known_assignments=${tag}`)])
+    expect(responses.map(({ assignments }) => assignments?.map(({ version }) => version))).toEqual(
       Array(3).fill(['2.0.0']),
     )
-    const last = beat(world, key, `?wait_seconds=50&known_assignments=${answers[0]!.assignments_tag}`)
+    const last = beat(world, key, `?wait_seconds=50&known_assignments=${responses[0]!.assignments_tag}`)
     await world.request('POST', `/api/v1/models/m/rollouts/${second}/rollback`, { key })
     expect((await last).assignments?.map(({ version }) => version)).toEqual(['1.0.0'])
   })
@@ -209,7 +209,7 @@ describe('a report', () => {
     await Promise.all(
       Array.from({ length: 120 }, (_, n) =>
         report(world, key, planId, { state: n < 80 ? 'verifying' : 'active', version: '1.0.0' }, `d${n % 40}`),
-      ).map(async (answer) => expect((await answer).status).toBe(200)),
+      ).map(async (response) => expect((await response).status).toBe(200)),
     )
     for (let n = 0; n < 40; n++) await report(world, key, planId, { state: 'ready', version: '1.0.0' }, `d${n}`)
     expect((await world.request('GET', `/api/v1/models/m/rollouts/${planId}`, { key })).body).toMatchObject({

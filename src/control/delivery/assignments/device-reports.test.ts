@@ -9,8 +9,8 @@ const setUp = async () => {
   const world = await startWorld()
   const { key, deviceId } = await world.register('d0')
   const send = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   const model = await createModel(world, key, 'my-model', ['1.0.0'])
   const other = await createModel(world, key, 'other', ['1.0.0'])

@@ -17,9 +17,9 @@ const startFleet = async (devices: number, versions = ['1.0.0', '2.0.0']) => {
 
 const AIM = { model_name: 'm', model_version: '2.0.0' }
 const execute = async (world: World, key: string, body: object = {}): Promise<string> => {
-  const answer = await world.request('POST', '/api/v1/deploy/execute', { key, body: { ...AIM, ...body } })
-  expect(answer).toMatchObject({ status: 200, body: { status: 'started' } })
-  return (answer.body as { deployment_id: string }).deployment_id
+  const response = await world.request('POST', '/api/v1/deploy/execute', { key, body: { ...AIM, ...body } })
+  expect(response).toMatchObject({ status: 200, body: { status: 'started' } })
+  return (response.body as { deployment_id: string }).deployment_id
 }
 const get = async (world: World, key: string, id: string) =>
   (await world.request('GET', `/api/v1/deployments/${id}`, { key })).body
@@ -101,8 +101,8 @@ describe('preparing a deployment', () => {
 
   it('targets the whole active fleet if nothing is named', async () => {
     const { world, key } = await startFleet(2)
-    const answer = await world.request('POST', '/api/v1/deploy/prepare', { key, body: AIM })
-    expect(answer.body).toEqual({
+    const response = await world.request('POST', '/api/v1/deploy/prepare', { key, body: AIM })
+    expect(response.body).toEqual({
       ok: true,
       target_count: 2,
       resolved_targets: ['d0', 'd1'],
@@ -119,27 +119,27 @@ describe('preparing a deployment', () => {
     [{ ...AIM, devices: ['ghost'] }, 'no device to deploy to'],
   ])('or executing one with %j is refused, naming %s', async (body, field) => {
     const { world, key } = await startFleet(1)
-    const answer = await world.request('POST', '/api/v1/deploy/execute', { key, body })
-    expect(answer.status).toBe(400)
-    expect((answer.body as { message: string }).message).toContain(field)
+    const response = await world.request('POST', '/api/v1/deploy/execute', { key, body })
+    expect(response.status).toBe(400)
+    expect((response.body as { message: string }).message).toContain(field)
   })
 })
 
 describe('a deployment', () => {
   it('activates its share of the targets, shows every device, and completes when all of them run it', async () => {
     const { world, fleet, key, modelId } = await startFleet(4)
-    const answer = await world.request('POST', '/api/v1/deploy/execute', {
+    const response = await world.request('POST', '/api/v1/deploy/execute', {
       key,
       body: { ...AIM, devices: fleet.map(({ deviceId }) => deviceId), rollout_percentage: 30 },
     })
-    expect(answer.body).toEqual({
+    expect(response.body).toEqual({
       deployment_id: uuid,
       status: 'started',
       target_count: 4,
       activated_count: 2,
       warnings: [],
     })
-    const id = (answer.body as { deployment_id: string }).deployment_id
+    const id = (response.body as { deployment_id: string }).deployment_id
     const given = await Promise.all(fleet.map((device) => assignmentsOf(world, device)))
     const activated = fleet.filter((_, n) => given[n]!.length > 0)
     expect(activated).toHaveLength(2)
@@ -198,8 +198,8 @@ describe('a deployment', () => {
     const id = await execute(world, key, { devices: ['d0'] })
     const roll = () =>
       world.request('POST', `/api/v1/deployments/${id}/rollback`, { key, body: { reason: 'complaints' } })
-    const answers = await Promise.all([roll(), roll()])
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    const responses = await Promise.all([roll(), roll()])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 409])
     expect(await get(world, key, id)).toMatchObject({ status: 'rolled_back', reason: 'complaints' })
     expect(await assignmentsOf(world, fleet[0]!)).toEqual([])
     const { body } = await world.request('GET', `/api/v1/deployments/${id}/history`, { key })

@@ -24,9 +24,9 @@ const start = async (database: 'embedded' | 'postgres', size: number) => {
   for (let n = 0; n < size; n++) fleet.push(await world.register(`d${n}`))
   await createModel(world, operator.key, 'm', ['1.0.0', '2.0.0'])
   const call = async (method: string, path: string, body?: object) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: operator.key, ...(body && { body }) })
-    expect([path, answer.status < 300 ? '' : answer.body]).toEqual([path, ''])
-    return answer.body
+    const response = await world.request(method, `/api/v1${path}`, { key: operator.key, ...(body && { body }) })
+    expect([path, response.status < 300 ? '' : response.body]).toEqual([path, ''])
+    return response.body
   }
   const given = async ({ deviceId, key }: TestDevice) => {
     const { body } = await world.request('GET', `/api/v1/devices/${deviceId}/assignments`, { key })

@@ -24,9 +24,9 @@ const startFleet = async (devices: readonly object[]) => {
 
 const callsOf = (world: World, key: string) => {
   const call = async (method: string, path: string, body?: object): Promise<Deployment> => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
-    expect(answer.status).toBe(200)
-    return answer.body as Deployment
+    const response = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
+    expect(response.status).toBe(200)
+    return response.body as Deployment
   }
   return {
     execute: (body: object) => call('POST', '/deploy/execute', { model_name: 'm', model_version: '2.0.0', ...body }),

@@ -12,8 +12,8 @@ export const startExperimentService = async (options: WorldOptions = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('operator')
   const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: answer.status, body: answer.body }
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: response.status, body: response.body }
   }
   const ask = (method: string, path: string, body?: unknown, as = key) => send(method, `/experiments${path}`, body, as)
 

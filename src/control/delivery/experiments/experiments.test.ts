@@ -397,8 +397,8 @@ describe('under token enrollment', () => {
     const reader = await keyFor('acme', ['models:read'])
     const stranger = await keyFor('acme', ['devices:read', 'devices:write'])
     const send = async (key: string, method: string, path: string, body?: unknown) => {
-      const answer = await world.request(method, `/api/v1${path}`, { key, body })
-      return { status: answer.status, body: answer.body as never }
+      const response = await world.request(method, `/api/v1${path}`, { key, body })
+      return { status: response.status, body: response.body as never }
     }
     const register = async (device_id: string): Promise<string> =>
       ((await send(acme, 'POST', '/devices/register', { device_id })).body as { api_key: string }).api_key

@@ -170,8 +170,8 @@ describe('the analytics of an experiment', () => {
     // The p-value before the shift, which costs doubles the digits after these.
     expect(far.p_value).toBeCloseTo(0.2369364622, 6)
     for (const extreme of [3.4e38, -3.4e38, 1e-300, -5e-324, 0]) {
-      const answer = await observe({ device_id: variants.control![0], metrics: { extreme } })
-      expect([extreme, answer.status]).toEqual([extreme, 200])
+      const response = await observe({ device_id: variants.control![0], metrics: { extreme } })
+      expect([extreme, response.status]).toEqual([extreme, 200])
       expect(await observe({ device_id: variants.control![1], metrics: { extreme: -extreme } })).toMatchObject({
         status: 200,
       })
@@ -291,11 +291,11 @@ describe('an observation', () => {
   it('ignores numbers that are null or out of range, with a warning', async () => {
     const { world, key, id, variants, analytics } = await openRunning(30)
     const [device] = variants.control!
-    const answer = await world.request('POST', `/api/v1/experiments/${id}/observations`, {
+    const response = await world.request('POST', `/api/v1/experiments/${id}/observations`, {
       key,
       body: { device_id: device, metrics: { accuracy: 0.5, loss: 1e39, other: null } },
     })
-    expect([answer.status, answer.body, answer.headers.get('x-service-warning')]).toEqual([
+    expect([response.status, response.body, response.headers.get('x-service-warning')]).toEqual([
       200,
       { experiment_id: id, accepted: 1, skipped: [] },
       "metrics: 'loss' became null; numbers from -3.4e38 to 3.4e38 are kept",
@@ -321,7 +321,7 @@ describe('an observation', () => {
     it.skipIf(database === 'postgres' && !hasPostgres())('is never lost', async () => {
       const { observe, variants, analytics } = await openRunning(8, { database })
       const names = [...variants.control!, ...variants.treatment!]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 24 }, (_, n) => {
           const turned = [...names.slice(n % 8), ...names.slice(0, n % 8)]
           return observe({
@@ -329,7 +329,7 @@ describe('an observation', () => {
           })
         }),
       )
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
       for (const { metrics, sample_size } of (await analytics()).variants) {
         if (sample_size === 0) continue
         const devices = sample_size

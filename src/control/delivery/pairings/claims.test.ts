@@ -15,8 +15,8 @@ const startOpen = async (options: WorldOptions = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('operator')
   const call = async (method: string, path: string, body?: object, bearer: string | null = key) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: bearer ?? undefined, body })
-    return { status: answer.status, body: answer.body as Paired }
+    const response = await world.request(method, `/api/v1${path}`, { key: bearer ?? undefined, body })
+    return { status: response.status, body: response.body as Paired }
   }
   const addModel = async (owner = key) => {
     await call('POST', '/models', { name: 'net' }, owner)

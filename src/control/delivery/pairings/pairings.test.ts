@@ -10,8 +10,8 @@ interface Paired {
 }
 
 const call = async (world: World, method: string, path: string, body?: object, key?: string) => {
-  const answer = await world.request(method, `/api/v1${path}`, { key, body })
-  return { status: answer.status, body: answer.body as Paired & { message: string } }
+  const response = await world.request(method, `/api/v1${path}`, { key, body })
+  return { status: response.status, body: response.body as Paired & { message: string } }
 }
 
 const withModel = async (world: World, key: string) => {

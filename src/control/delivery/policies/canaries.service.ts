@@ -97,8 +97,8 @@ export const createCanaries = (parts: PolicyParts) => {
     begin,
 
     /** Training, which is created later, passes its query for undecided rounds here. */
-    followRounds(answer: UndecidedRound): void {
-      undecided = answer
+    followRounds(response: UndecidedRound): void {
+      undecided = response
     },
   }
 }

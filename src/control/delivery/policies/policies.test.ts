@@ -239,9 +239,9 @@ describe('a policy', () => {
       [{ confidence_level: 1 }, 'confidence_level'],
       [{ enabled: 'yes' }, 'enabled'],
     ] as const) {
-      const answer = await world.request('PUT', '/api/v1/models/m/policy', { key, body })
-      expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request' } })
-      expect((answer.body as { message: string }).message).toContain(field)
+      const response = await world.request('PUT', '/api/v1/models/m/policy', { key, body })
+      expect(response).toMatchObject({ status: 400, body: { error: 'bad_request' } })
+      expect((response.body as { message: string }).message).toContain(field)
       expect((await world.request('PUT', '/api/v1/models/ghost/policy', { key, body })).status).toBe(404)
     }
   })

@@ -60,11 +60,11 @@ describe('an operator', () => {
 
   it('previews a rollout without creating it', async () => {
     const { world, key, modelId } = await startFleet(5)
-    const answer = await world.request('POST', '/api/v1/models/m/rollouts/dry-run', {
+    const response = await world.request('POST', '/api/v1/models/m/rollouts/dry-run', {
       key,
       body: { version: '9.0.0', rollout_percentage: 20, increment_step: 50, step_interval_minutes: 30 },
     })
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 200,
       body: {
         model_id: modelId,

@@ -27,9 +27,9 @@ export const create = (world: World, key: string, body: object) =>
     body: { version: '2.0.0', rollout_percentage: 10, ...body },
   })
 export const created = async (world: World, key: string, body: object = {}): Promise<Rollout> => {
-  const answer = await create(world, key, body)
-  expect(answer.status).toBe(201)
-  return answer.body as Rollout
+  const response = await create(world, key, body)
+  expect(response.status).toBe(201)
+  return response.body as Rollout
 }
 export const path = (rollout: Rollout, rest = '') => `/api/v1/models/m/rollouts/${rollout.rollout_id}${rest}`
 export const get = async (world: World, key: string, rollout: Rollout) =>

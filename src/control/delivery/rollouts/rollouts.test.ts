@@ -135,9 +135,9 @@ describe('creating a rollout', () => {
       [{ group: 'nobody' }, 'group'],
       [{ start_immediately: 'yes' }, 'start_immediately'],
     ] as const) {
-      const answer = await create(world, key, body)
-      expect(answer).toMatchObject({ status: 400, body: { error: 'bad_request', status_code: 400 } })
-      expect((answer.body as { message: string }).message).toContain(field)
+      const response = await create(world, key, body)
+      expect(response).toMatchObject({ status: 400, body: { error: 'bad_request', status_code: 400 } })
+      expect((response.body as { message: string }).message).toContain(field)
       const requested = { key, body }
       expect((await world.request('POST', '/api/v1/models/ghost/rollouts', requested)).status).toBe(404)
     }

@@ -30,20 +30,20 @@ export type AccountingRequest =
       readonly round: NoisySteps
     }
 
-export interface Answers {
+export interface Results {
   readonly loss: PrivacyLoss
   readonly noise: number | null
   readonly rounds: number
 }
 
-export type Answer = Answers[AccountingRequest['kind']]
+export type Result = Results[AccountingRequest['kind']]
 
-export type Reply = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly stack: string }
+export type Reply = { readonly ok: true; readonly result: Result } | { readonly ok: false; readonly stack: string }
 
 /** Answers one question after another, and caches the sums that further rounds are added to. */
-export const createAnswering = () => {
+export const createAccountant = () => {
   const accounting = createAccounting()
-  return (question: AccountingRequest): Answer => {
+  return (question: AccountingRequest): Result => {
     switch (question.kind) {
       case 'loss': {
         const { spent, more, delta, enough } = question

@@ -97,11 +97,11 @@ describe('privacy accounting on threads', () => {
 
   it('computes identical questions once, whichever organization asks them', async () => {
     const accounting = open({ queuedPerOrg: 1 })
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => accounting.ask<'loss'>(n < 10 ? acme : beta, loss(1.3))),
     )
-    expect(new Set(answers).size).toBe(1)
-    expect(await accounting.ask<'loss'>(beta, loss(1.3))).toBe(answers[0])
+    expect(new Set(responses).size).toBe(1)
+    expect(await accounting.ask<'loss'>(beta, loss(1.3))).toBe(responses[0])
   })
 
   it('evicts the answers that were not requested recently', async () => {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { JobThread } from '../../../platform/threads/job-thread.ts'
 import { startThread } from '../../../platform/threads/start-thread.ts'
-import type { AccountingRequest, Answer, Answers, Reply } from './accounting-requests.ts'
+import type { AccountingRequest, Reply, Result, Results } from './accounting-requests.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** The caller. Organizations take turns, as do keys without one; `signal` withdraws the question. */
@@ -27,7 +27,7 @@ export const ACCOUNTING_LIMITS = {
 const RETRY_AFTER_SECONDS = 2
 
 interface Waiter {
-  resolve(answer: Answer): void
+  resolve(result: Result): void
   reject(error: unknown): void
 }
 
@@ -63,7 +63,7 @@ export class Accounting {
   readonly #limits: typeof ACCOUNTING_LIMITS
   readonly #idle = Array.from({ length: THREADS }, newThread)
   readonly #turns = new FairQueue<Job>()
-  readonly #kept: LRUCache<string, { readonly answer: Answer }>
+  readonly #kept: LRUCache<string, { readonly result: Result }>
   /** Questions that are being answered, by organization. */
   readonly #running = new Map<string, Running>()
   #isClosed = false
@@ -80,21 +80,21 @@ export class Accounting {
   async ask<K extends AccountingRequest['kind']>(
     { orgId, keyId = '', signal }: Asker,
     question: Extract<AccountingRequest, { readonly kind: K }>,
-  ): Promise<Answers[K]> {
+  ): Promise<Results[K]> {
     signal?.throwIfAborted()
     if (this.#isClosed) throw closing()
     const key = JSON.stringify(question)
     const kept = this.#kept.get(key)
-    if (kept !== undefined) return kept.answer as Answers[K]
+    if (kept !== undefined) return kept.result as Results[K]
     const org = orgId ?? keyId
     const job = this.#jobOf(org, key, question)
-    const answer = await new Promise<Answer>((resolve, reject) => {
+    const result = await new Promise<Result>((resolve, reject) => {
       const waiter: Waiter = { resolve, reject }
       job.waiters.add(waiter)
       signal?.addEventListener('abort', () => this.#withdraw(org, job, waiter, signal.reason), { once: true })
       this.#next()
     })
-    return answer as Answers[K]
+    return result as Results[K]
   }
 
   /** Rejects all current and future questions, and stops the threads. */
@@ -136,7 +136,7 @@ export class Accounting {
       const reply = await thread.run(job.question)
       if (!reply.ok) throw new Error(reply.stack)
       this.#kept.set(job.key, reply)
-      settleAll(job, ({ resolve }) => resolve(reply.answer))
+      settleAll(job, ({ resolve }) => resolve(reply.result))
     } catch (error) {
       settleAll(job, ({ reject }) => reject(error))
     } finally {

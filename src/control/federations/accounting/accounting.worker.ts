@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads'
-import { type AccountingRequest, createAnswering, type Reply } from './accounting-requests.ts'
+import { type AccountingRequest, createAccountant, type Reply } from './accounting-requests.ts'
 
-const answer = createAnswering()
+const compute = createAccountant()
 
 const replyTo = (question: AccountingRequest): Reply => {
   try {
-    return { ok: true, answer: answer(question) }
+    return { ok: true, result: compute(question) }
   } catch (error) {
     return { ok: false, stack: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }

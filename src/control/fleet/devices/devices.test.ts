@@ -8,11 +8,11 @@ const at = '2026-01-01T00:00:00.000Z'
 describe('registering a device', () => {
   it('returns the key, once, and the device can then be read', async () => {
     const world = await startWorld()
-    const answer = await world.request('POST', '/api/v1/devices/register', {
+    const response = await world.request('POST', '/api/v1/devices/register', {
       body: { device_id: 'pixel-7', platform: 'android', capabilities: { cpu: 'tensor', memory_gb: 8, gpu: true } },
     })
-    expect(answer.status).toBe(201)
-    expect(answer.body).toEqual({
+    expect(response.status).toBe(201)
+    expect(response.body).toEqual({
       id: uuid,
       device_id: 'pixel-7',
       api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
@@ -20,7 +20,7 @@ describe('registering a device', () => {
       status: 'active',
       created_at: at,
     })
-    const { id, api_key } = answer.body as { id: string; api_key: string }
+    const { id, api_key } = response.body as { id: string; api_key: string }
     expect((await world.request('GET', '/api/v1/devices/pixel-7', { key: api_key })).body).toEqual({
       id,
       device_id: 'pixel-7',
@@ -43,8 +43,8 @@ describe('registering a device', () => {
         world.request('POST', '/api/v1/devices/register', { body: { device_id: 'twin' } }),
       ),
     )
-    expect(attempts.map((answer) => answer.status).sort()).toEqual([201, ...Array(19).fill(409)])
-    expect(attempts.find((answer) => answer.status === 409)?.body).toEqual({
+    expect(attempts.map((response) => response.status).sort()).toEqual([201, ...Array(19).fill(409)])
+    expect(attempts.find((response) => response.status === 409)?.body).toEqual({
       error: 'conflict',
       message: "A device with device_id 'twin' is already registered. Use its key, or choose another device_id.",
       status_code: 409,
@@ -62,9 +62,9 @@ describe('registering a device', () => {
       [{ device_id: 'a', capabilities: 'fast' }, 'capabilities'],
     ]
     for (const [body, field] of refused) {
-      const { status, body: answer } = await world.request('POST', '/api/v1/devices/register', { body })
+      const { status, body: response } = await world.request('POST', '/api/v1/devices/register', { body })
       const message = expect.stringContaining(field)
-      expect([body, status, answer]).toMatchObject([body, 400, { error: 'bad_request', status_code: 400, message }])
+      expect([body, status, response]).toMatchObject([body, 400, { error: 'bad_request', status_code: 400, message }])
     }
   })
 

@@ -11,13 +11,13 @@ const setUp = async (database: 'embedded' | 'postgres', enrollment: 'open' | 'to
   const world = await startWorld({ database, config: { enrollment } })
   const root = enrollment === 'token' ? world.service.firstAdminKey! : (await world.register('operator')).key
   const ask = async (method: string, path: string, body?: unknown, key = root) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Body }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as Body }
   }
   const must = async (method: string, path: string, body?: unknown, key = root) => {
-    const answer = await ask(method, path, body, key)
-    expect([method, path, answer.status < 300 ? '' : answer.body]).toEqual([method, path, ''])
-    return answer.body
+    const response = await ask(method, path, body, key)
+    expect([method, path, response.status < 300 ? '' : response.body]).toEqual([method, path, ''])
+    return response.body
   }
   const register = async (device_id: string) =>
     (await must('POST', '/devices/register', { device_id, org_id: 'default' })) as { id: string; api_key: string }
@@ -107,14 +107,14 @@ it.each(DATABASES)('of many concurrent erasures, amid heartbeats, one succeeds (
   const { api_key } = await register('phone')
   await register('other')
   await must('POST', '/training/rounds/start', { target_devices: 1, min_devices: 1, org_id: 'default' })
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, at) =>
       at % 5 === 0 ? erase('phone') : ask('PUT', '/devices/phone/heartbeat', { metrics: { at } }, api_key),
     ),
   )
-  const erasures = answers.filter((_, at) => at % 5 === 0).map(({ status }) => status)
+  const erasures = responses.filter((_, at) => at % 5 === 0).map(({ status }) => status)
   expect(erasures.sort()).toEqual([200, 404, 404, 404])
-  expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+  expect(responses.filter(({ status }) => status >= 500)).toEqual([])
   expect((await ask('GET', '/devices/phone')).status).toBe(404)
 })
 
@@ -170,8 +170,8 @@ it.each(DATABASES)(
       ]
       // A different order each time: the erasure comes before, between, and after all others.
       const turn = n % requests.length
-      const answers = await Promise.all([...requests.slice(turn), ...requests.slice(0, turn)].map((send) => send()))
-      failed.push(...answers.filter(({ status }) => status >= 500))
+      const responses = await Promise.all([...requests.slice(turn), ...requests.slice(0, turn)].map((send) => send()))
+      failed.push(...responses.filter(({ status }) => status >= 500))
       await ask('POST', `${path}/cancel`)
     }
     expect(failed).toEqual([])

@@ -15,8 +15,8 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('operator')
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1/device-groups${path}`, { key, body })
-    return { status: answer.status, body: answer.body }
+    const response = await world.request(method, `/api/v1/device-groups${path}`, { key, body })
+    return { status: response.status, body: response.body }
   }
   const create = async (name = 'canaries', fields: object = {}): Promise<string> => {
     const made = await ask('POST', '', { org_id: 'acme', name, ...fields })
@@ -135,8 +135,8 @@ describe('a device group', () => {
       ['DELETE', '/:id/devices', { device_ids: tooMany }, 'device_ids'],
     ] as const
     for (const [method, path, body, field] of table) {
-      const answer = await ask(method, path.replace(':id', id), body)
-      expect([method, path, field, answer]).toMatchObject([
+      const response = await ask(method, path.replace(':id', id), body)
+      expect([method, path, field, response]).toMatchObject([
         method,
         path,
         field,
@@ -284,16 +284,16 @@ describe('the devices of a group', () => {
         () => ask(n % 2 === 0 ? 'POST' : 'DELETE', `/${id}/devices/${name}`),
       ])
       // As many at once as there are connections to the database: on a busy machine, more would wait too long for one.
-      const answers: Awaited<ReturnType<typeof ask>>[] = []
+      const responses: Awaited<ReturnType<typeof ask>>[] = []
       for (let n = 0; n < changes.length; n += 9) {
-        answers.push(...(await Promise.all(changes.slice(n, n + 9).map((change) => change()))))
+        responses.push(...(await Promise.all(changes.slice(n, n + 9).map((change) => change()))))
       }
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
       const { devices, total } = await membersOf(id)
       expect(await countOf(id)).toBe(devices.length)
       expect(total).toBe(devices.length)
       const moved = (field: string) =>
-        answers.flatMap(({ body }) => (body as Record<string, string[] | undefined>)[field] ?? []).length
+        responses.flatMap(({ body }) => (body as Record<string, string[] | undefined>)[field] ?? []).length
       expect(moved('added') - moved('removed')).toBe(devices.length)
     })
   })

@@ -95,14 +95,14 @@ export const createHeartbeatWrites = (parts: Parts) => {
 
   const writeNow = async (key: string, beat: Beat): Promise<Written> => {
     const rounds = changes.versionOf('rounds')
-    const answer = await write(beat)
-    if (answer.recorded === null) known.delete(key)
+    const response = await write(beat)
+    if (response.recorded === null) known.delete(key)
     else {
       const metrics = metricsOf(beat) ?? known.peek(key)?.metrics ?? null
-      known.set(key, { device: answer.recorded, metrics })
+      known.set(key, { device: response.recorded, metrics })
     }
-    quietVersion = answer.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
-    return answer
+    quietVersion = response.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
+    return response
   }
 
   const writeLate = async (): Promise<void> => {

@@ -69,7 +69,7 @@ export const HeartbeatQuery = Type.Object({
 })
 
 export const HeartbeatResult = Body(
-  'HeartbeatAnswer',
+  'HeartbeatResponse',
   'The round that awaits the device, and its assignments',
   examples.heartbeatAnswer,
   {

@@ -28,7 +28,7 @@ export interface Wait {
 }
 
 /** A recorded heartbeat, and the device's assignments. */
-export interface Answered {
+export interface HeartbeatResult {
   readonly device: Received
   readonly pendingRoundId: string | null
   /** The round that asks the device to evaluate its new model. */
@@ -152,10 +152,10 @@ export const createHeartbeatsService = (parts: {
      * Records a heartbeat; returns whether a round awaits the device, and its assignments. With `wait.ms`, holds the
      * response until a round awaits it or its assignments differ from those it knows, at most that long.
      */
-    async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<Answered> {
+    async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<HeartbeatResult> {
       const began = Date.now()
       const deadline = began + wait.ms
-      const answer = (recorded: Recorded, assignments: readonly Assignment[]): Answered => {
+      const toResult = (recorded: Recorded, assignments: readonly Assignment[]): HeartbeatResult => {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
         const urgency = isAwaited(recorded) ? 'now' : recorded.mayTrainSoon ? 'soon' : null
         const pace = { fleet: fleetSize(), urgency, heldSeconds, random } as const
@@ -172,12 +172,12 @@ export const createHeartbeatsService = (parts: {
       let seenRounds = changes.versionOf('rounds')
       let recorded = await beatOnce(caller, device, report, wait.ms)
       let assignments = contributors.assignmentsOf(recorded.device)
-      if (wait.ms <= 0 || held >= MAX_HELD) return answer(recorded, assignments)
+      if (wait.ms <= 0 || held >= MAX_HELD) return toResult(recorded, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
         const left = deadline - Date.now()
         const isNews = isAwaited(recorded) || tagOfAll(assignments) !== known
-        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(recorded, assignments)
+        if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return toResult(recorded, assignments)
         held++
         await changes.changedSince(seen, left, wait.gone).finally(() => held--)
         seen = changes.version()
@@ -192,7 +192,9 @@ export const createHeartbeatsService = (parts: {
   }
 }
 
-type Recorded = Pick<Answered, 'device' | 'pendingRoundId' | 'pendingEvaluationId'> & { readonly mayTrainSoon: boolean }
+type Recorded = Pick<HeartbeatResult, 'device' | 'pendingRoundId' | 'pendingEvaluationId'> & {
+  readonly mayTrainSoon: boolean
+}
 
 const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
   pendingRoundId !== null || pendingEvaluationId !== null

@@ -7,15 +7,15 @@ describe('a heartbeat', () => {
     const world = await startWorld()
     const { key } = await world.register('phone')
     await world.advance(60)
-    const answer = await world.request('PUT', '/api/v1/devices/phone/heartbeat', {
+    const response = await world.request('PUT', '/api/v1/devices/phone/heartbeat', {
       key,
       body: { status: 'active', metrics: { battery_level: 0.5, note: 'any' } },
     })
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 200,
       body: { status: 'active', last_heartbeat: '2026-01-01T00:01:00.000Z', message: 'Heartbeat recorded.' },
     })
-    expect(answer.body).not.toHaveProperty('pending_round_id')
+    expect(response.body).not.toHaveProperty('pending_round_id')
     expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({
       last_heartbeat: '2026-01-01T00:01:00.000Z',
       metrics: { battery_level: 0.5, note: 'any' },
@@ -83,8 +83,10 @@ describe('a heartbeat', () => {
         headers: { 'content-type': 'application/json' },
       })
     const metricsNow = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
-    const answer = await send('{"loss":1e39,"top":3.4e38,"endless":1e999,"tiny":1e-39,"deep":{"far":-1e200,"near":1}}')
-    expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+    const response = await send(
+      '{"loss":1e39,"top":3.4e38,"endless":1e999,"tiny":1e-39,"deep":{"far":-1e200,"near":1}}',
+    )
+    expect([response.status, response.headers.get('x-service-warning')]).toEqual([
       200,
       "metrics: 'loss', 'endless', 'far' became null; numbers from -3.4e38 to 3.4e38 are kept",
     ])
@@ -155,9 +157,9 @@ describe('a heartbeat', () => {
   ])('with the body %j is refused, naming %s', async (body, field) => {
     const world = await startWorld()
     const { key } = await world.register('phone')
-    const answer = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
-    expect(answer.status).toBe(400)
-    expect((answer.body as { message: string }).message).toContain(field)
+    const response = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
+    expect(response.status).toBe(400)
+    expect((response.body as { message: string }).message).toContain(field)
     const missing = await world.request('PUT', '/api/v1/devices/ghost/heartbeat', { key, body })
     expect(missing.status).toBe(404)
   })
@@ -166,7 +168,7 @@ describe('a heartbeat', () => {
     const world = await startWorld()
     const devices = await Promise.all(Array.from({ length: 300 }, (_, n) => world.register(`d${n}`)))
     await world.advance(30)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       devices.map((device, n) =>
         world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, {
           key: device.key,
@@ -174,7 +176,7 @@ describe('a heartbeat', () => {
         }),
       ),
     )
-    expect(answers.map(({ body }) => (body as { status: string }).status)).toEqual(
+    expect(responses.map(({ body }) => (body as { status: string }).status)).toEqual(
       devices.map((_, n) => (n % 3 === 0 ? 'inactive' : 'active')),
     )
     const one = await world.request('GET', '/api/v1/devices/d123', { key: devices[0]!.key })

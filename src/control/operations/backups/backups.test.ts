@@ -127,11 +127,11 @@ it('only keys without an organization make and see backups', async () => {
     ['GET', ''],
     ['GET', '/7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f'],
   ] as const) {
-    const answer = await world.request(method, `/api/v1/backups${path}`, {
+    const response = await world.request(method, `/api/v1/backups${path}`, {
       key,
       ...(method === 'POST' && { body: {} }),
     })
-    expect([answer.status, answer.body]).toMatchObject([403, { error: 'forbidden' }])
+    expect([response.status, response.body]).toMatchObject([403, { error: 'forbidden' }])
   }
   const relative = await world.request('POST', '/api/v1/backups', { key: admin, body: { target: 'here' } })
   // Node's mkdir never returns from there.

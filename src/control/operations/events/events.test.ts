@@ -287,8 +287,8 @@ it('counted events are written later if the database refuses them once', async (
 it('a device’s own key may not follow approvals, and the error says so', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const body = { device_id: 'd', org_id: 'o' }
-  const answer = await world.request('POST', '/api/v1/devices/register', { key: world.service.firstAdminKey!, body })
-  const key = (answer.body as { api_key: string }).api_key
+  const response = await world.request('POST', '/api/v1/devices/register', { key: world.service.firstAdminKey!, body })
+  const key = (response.body as { api_key: string }).api_key
   const refused = await world.request('GET', '/api/v1/events?topics=approval', { key })
   expect(refused).toMatchObject({
     status: 403,

@@ -89,16 +89,16 @@ it('a redirect to a metadata service is not followed, and secrets that a receive
     secret: string
   }
   const at = `/api/v1/integrations/${made.id}`
-  receiver.answer = (_request, response) =>
+  receiver.respond = (_request, response) =>
     void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data' }).end()
   const redirected = await world.request('POST', `${at}/test`, { key })
   expect(redirected.body).toMatchObject({ ok: false, status: 307, response: expect.stringContaining('not followed') })
-  receiver.answer = ({ headers }, response) => void response.writeHead(500).end(JSON.stringify(headers))
+  receiver.respond = ({ headers }, response) => void response.writeHead(500).end(JSON.stringify(headers))
   const echoed = await world.request('POST', `${at}/test`, { key })
   expect(echoed.body).toMatchObject({ response: expect.stringContaining('"authorization":"(secret)') })
   await world.request('POST', '/api/v1/device-groups', { key, body: { org_id: 'o', name: 'g' } })
   await world.advance(60)
   const seen = [echoed, await world.request('GET', at, { key }), await world.request('GET', '/api/v1/audit', { key })]
-  const text = JSON.stringify(seen.map((answer) => answer.body))
+  const text = JSON.stringify(seen.map((response) => response.body))
   for (const secret of [password, 'tok-12345678', made.secret, made.secret.slice(6)]) expect(text).not.toContain(secret)
 })

@@ -25,9 +25,9 @@ const start = async (database: 'embedded' | 'postgres' = 'embedded') => {
   const world = await startWorld({ database })
   const { key } = await world.register('d')
   const ask = async <Answer>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> => {
-    const answer = await world.request(method, path, { key, ...(body === undefined ? {} : { body }) })
-    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
-    return answer.body as Answer
+    const response = await world.request(method, path, { key, ...(body === undefined ? {} : { body }) })
+    if (response.status >= 300) throw new Error(JSON.stringify(response.body))
+    return response.body as Answer
   }
   const create = (body: object) => ask<Integration>('POST', AT, body)
   const show = (id: string) => ask<Integration>('GET', `${AT}/${id}`)
@@ -42,7 +42,7 @@ it('a delivery that a shutdown interrupts is not a failure of the receiver, and 
   const call = async (method: string, path: string, body?: object) =>
     (await world.request(method, path, { key, ...(body && { body }) })).body as Integration
   const receiver = await startReceiver()
-  receiver.answer = () => undefined
+  receiver.respond = () => undefined
   const { id } = await call('POST', AT, { kind: 'logs', type: 'webhook', endpoint: receiver.url })
   await call('POST', '/api/v1/device-groups', { org_id: 'o', name: 'a' })
   const interrupted = world.advance(60)
@@ -50,7 +50,7 @@ it('a delivery that a shutdown interrupts is not a failure of the receiver, and 
   await world.restart()
   await interrupted
   expect(await call('GET', `${AT}/${id}`)).toMatchObject({ status: 'active', failures: 0, last_error: null })
-  receiver.answer = (_request, response) => void response.writeHead(204).end()
+  receiver.respond = (_request, response) => void response.writeHead(204).end()
   await deliverUntil(world, async () => (await call('GET', `${AT}/${id}`)).pending === 0)
 })
 
@@ -69,7 +69,7 @@ it.each(databases)('events go to a webhook once it responds again, in order, eac
   const { id, secret } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
   expect(secret).toMatch(/^whsec_/)
   const faults = [500, 429, 503]
-  receiver.answer = (_request, response) => void response.writeHead(faults.shift() ?? 204).end('not now')
+  receiver.respond = (_request, response) => void response.writeHead(faults.shift() ?? 204).end('not now')
   for (const name of ['a', 'b', 'c']) await happen(name)
   await deliverUntil(world, async () => (await show(id)).pending === 0)
 
@@ -96,7 +96,7 @@ it('an event that a receiver rejects permanently is set aside, the others contin
   let isPicky = true
   // Unavailable until the rejected event is known, because a delivery may begin at any moment.
   let bad: string | null = null
-  receiver.answer = ({ body }, response) => {
+  receiver.respond = ({ body }, response) => {
     const status = bad === null ? 503 : isPicky && body.includes(bad) ? 422 : 200
     response.writeHead(status).end(isPicky ? 'unknown group' : '')
   }
@@ -121,7 +121,7 @@ it('an event that a receiver rejects permanently is set aside, the others contin
 it('a receiver that sends Retry-After gets no request until then', async () => {
   const { world, create, show, happen } = await start()
   const receiver = await startReceiver()
-  receiver.answer = (_request, response) => void response.writeHead(429, { 'retry-after': '3000' }).end()
+  receiver.respond = (_request, response) => void response.writeHead(429, { 'retry-after': '3000' }).end()
   const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
   await happen('a')
   await deliverUntil(world, () => receiver.received.length > 0)
@@ -129,7 +129,7 @@ it('a receiver that sends Retry-After gets no request until then', async () => {
     () => show(id),
     ({ failures }) => failures === 1,
   )
-  receiver.answer = (_request, response) => void response.writeHead(204).end()
+  receiver.respond = (_request, response) => void response.writeHead(204).end()
   await world.advance(1800)
   expect(receiver.received).toHaveLength(1)
   await deliverUntil(world, async () => (await show(id)).pending === 0)
@@ -162,7 +162,7 @@ it.each(databases)(
     await create({ kind: 'logs', type: 'webhook', endpoint: 'http://127.0.0.1:9', topics: ['round'] })
     const faults = [503, 429]
     const taken: string[] = []
-    receiver.answer = ({ body }, response) => {
+    receiver.respond = ({ body }, response) => {
       const status = faults.shift() ?? 200
       if (status === 200) taken.push(...body.toString().trimEnd().split('\n'))
       response.writeHead(status).end()
@@ -226,9 +226,9 @@ it('what an OTLP receiver rejects of an accepted request is logged once for each
   const { api_key: key } = await ask('/devices/register', { device_id: 'd' })
   const [logs, metrics] = [await startReceiver(), await startReceiver()]
   let errorMessage = 'too old'
-  logs.answer = (_request, response) =>
+  logs.respond = (_request, response) =>
     void response.end(JSON.stringify({ partialSuccess: { rejectedLogRecords: '1', errorMessage } }))
-  metrics.answer = (_request, response) =>
+  metrics.respond = (_request, response) =>
     void response.end(
       JSON.stringify({ partialSuccess: { rejectedDataPoints: 2, errorMessage: 'Bearer secret-token' } }),
     )
@@ -292,7 +292,7 @@ it('a name of a forbidden address is not connected to, and a redirect is not fol
   const { ask, create } = await start()
   const elsewhere = await startReceiver()
   const receiver = await startReceiver()
-  receiver.answer = (_request, response) => void response.writeHead(302, { location: elsewhere.url }).end()
+  receiver.respond = (_request, response) => void response.writeHead(302, { location: elsewhere.url }).end()
   const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
   expect(await ask('POST', `${AT}/${id}/test`)).toMatchObject({ ok: false, status: 302 })
   expect(elsewhere.received).toEqual([])

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { IntegrationConfig, IntegrationType, LogFormat } from '../../../domain/integration.ts'
-import { refusalInBulk } from './bulk-answers.ts'
+import { refusalInBulk } from './bulk-responses.ts'
 import { type Message, refusesBody } from './send.ts'
 
 /** An event as receivers get it. */

@@ -176,7 +176,7 @@ export const startMlflow = async () => {
     return {}
   }
 
-  receiver.answer = ({ path, body }: Received, response: ServerResponse): void => {
+  receiver.respond = ({ path, body }: Received, response: ServerResponse): void => {
     const url = new URL(path, receiver.url)
     const operation = url.pathname.replace('/api/2.0/mlflow/', '')
     mlflow.paths.push(operation)

@@ -8,9 +8,9 @@ const start = async () => {
   const world = await startWorld()
   const { deviceId, key } = await world.register('d')
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
-    return answer.body as Record<string, unknown>
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    if (response.status >= 300) throw new Error(JSON.stringify(response.body))
+    return response.body as Record<string, unknown>
   }
   await ask('POST', '/models', { name: 'm' })
   await ask('POST', '/models/m/versions/upload', formOf(weights(0)))

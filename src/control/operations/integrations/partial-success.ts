@@ -1,11 +1,11 @@
-import { isObject, parsed } from './bulk-answers.ts'
+import { isObject, parsed } from './bulk-responses.ts'
 import type { Receiver } from './log-messages.ts'
 import { MAX_REASON, type Message, type Outcome, withoutSecrets } from './send.ts'
 
 /** How much of an accepted request an OTLP receiver has rejected, and why; null if it does not report any. */
 const partialSuccessIn = (body: string): { readonly rejected: number; readonly reason: string } | null => {
-  const answer = parsed(body)
-  const partial = isObject(answer) ? answer.partialSuccess : null
+  const response = parsed(body)
+  const partial = isObject(response) ? response.partialSuccess : null
   if (!isObject(partial)) return null
   // OTLP's JSON has 64-bit numbers as text.
   const rejected = Number(partial.rejectedLogRecords ?? partial.rejectedDataPoints ?? 0)

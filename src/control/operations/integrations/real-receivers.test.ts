@@ -21,9 +21,9 @@ const start = async () => {
   const world = await startWorld()
   const { key } = await world.register('d')
   const ask = async (path: string, body: unknown) => {
-    const answer = await world.request('POST', `/api/v1${path}`, { key, body })
-    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
-    return answer.body as { readonly id: string }
+    const response = await world.request('POST', `/api/v1${path}`, { key, body })
+    if (response.status >= 300) throw new Error(JSON.stringify(response.body))
+    return response.body as { readonly id: string }
   }
   return { world, ask }
 }
@@ -34,7 +34,7 @@ const run = (program: string, argv: readonly string[]): ChildProcess => {
   return child
 }
 
-const answers = (url: string): Promise<boolean> =>
+const isReady = (url: string): Promise<boolean> =>
   fetch(url).then(
     ({ ok }) => ok,
     () => false,
@@ -128,7 +128,7 @@ it.each(Object.keys(STORES) as (keyof typeof STORES)[])(
     const { argv, ready } = STORES[program](port, folder)
     run(program, argv)
     const url = `http://127.0.0.1:${port}`
-    await until(() => answers(`${url}${ready}`), Boolean)
+    await until(() => isReady(`${url}${ready}`), Boolean)
     await connect(ask, { type: 'prometheus', endpoint: url })
     await ask('/models', { name: 'm' })
     await ask('/models/m/versions/upload', formOf(new Uint8Array(8)))

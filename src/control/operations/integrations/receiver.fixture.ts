@@ -8,13 +8,13 @@ export interface Received {
   readonly body: Buffer
 }
 
-/** A receiver on this machine, closed when the test ends. `answer` handles each request. `down` closes its port until `up`. */
+/** A receiver on this machine, closed when the test ends. `respond` handles each request. `down` closes its port until `up`. */
 export const startReceiver = async () => {
   const received: Received[] = []
   const receiver = {
     url: '',
     received,
-    answer: (_request: Received, response: ServerResponse): void => void response.writeHead(204).end(),
+    respond: (_request: Received, respond: ServerResponse): void => void respond.writeHead(204).end(),
     texts: () => received.map(({ body }) => body.toString('utf8')),
   }
   const server = createServer(async (request, response) => {
@@ -22,7 +22,7 @@ export const startReceiver = async () => {
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) }
     received.push(one)
-    receiver.answer(one, response)
+    receiver.respond(one, response)
   })
   const up = (port = 0) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const down = () =>

@@ -54,13 +54,13 @@ it.each(databases)(
   'a letter that is refused again can be replayed at once; one of a process that stopped, later (%s)',
   async (kind) => {
     const { world, receiver, sent, replay } = await start(kind)
-    receiver.answer = ({ body }, response) => void response.writeHead(body.includes('"e3"') ? 422 : 204).end()
+    receiver.respond = ({ body }, response) => void response.writeHead(body.includes('"e3"') ? 422 : 204).end()
     expect(await replay()).toMatchObject({
       delivered: 2,
       remaining: LETTERS - 2,
       error: expect.stringContaining('422'),
     })
-    receiver.answer = (_request, response) => void response.writeHead(204).end()
+    receiver.respond = (_request, response) => void response.writeHead(204).end()
     const letters = world.database!.sql.updateTable('integration_dead_letters')
     const [held, lapsed] = [new Date('2999-01-01T00:00:00Z'), new Date('2001-01-01T00:00:00Z')]
     await letters.set({ lease_until: lapsed }).where('reason', '=', 'refused').execute()

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
 import { cut } from '../../../domain/text.ts'
-import type { Refusal } from './bulk-answers.ts'
+import type { Refusal } from './bulk-responses.ts'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 
 const TIMEOUT_MS = 10_000
@@ -109,11 +109,11 @@ const sendWeb = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
       agent: false,
       lookup: guardedLookup(allowPrivate),
     }
-    const sent = open(url, options, (answer) => {
+    const sent = open(url, options, (response) => {
       const chunks: Buffer[] = []
       let size = 0
       const finish = (): void => {
-        const answered = answer.statusCode ?? 0
+        const answered = response.statusCode ?? 0
         const body = Buffer.concat(chunks).toString('utf8')
         const isSuccess = answered >= 200 && answered < 300
         const refusal = isSuccess ? (message.refusalIn?.(body) ?? null) : null
@@ -128,16 +128,16 @@ const sendWeb = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
               : cut(withoutSecrets(refusal?.response ?? body, message.headers), SHOWN_CHARACTERS),
           body,
           isFinal: refusesBody(status),
-          retryAfterMs: waitOf(answer.headers),
+          retryAfterMs: waitOf(response.headers),
         })
       }
-      answer.on('data', (chunk: Buffer) => {
+      response.on('data', (chunk: Buffer) => {
         size += chunk.length
         if (size <= MAX_ANSWER_BYTES) chunks.push(chunk)
-        else answer.destroy()
+        else response.destroy()
       })
-      answer.once('close', finish)
-      answer.on('error', () => undefined)
+      response.once('close', finish)
+      response.on('error', () => undefined)
     })
     sent.once('error', reject)
     sent.end(message.body)

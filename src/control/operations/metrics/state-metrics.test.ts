@@ -19,9 +19,9 @@ it.each(databases)(
     const [first] = await Promise.all([world.register('a'), world.register('b')])
     const { key } = first!
     const post = async (path: string, body: unknown) => {
-      const answer = await world.request('POST', `/api/v1${path}`, { key, body })
-      expect(answer.status).toBeLessThan(300)
-      return answer.body as { id: string }
+      const response = await world.request('POST', `/api/v1${path}`, { key, body })
+      expect(response.status).toBeLessThan(300)
+      return response.body as { id: string }
     }
     await post('/models', { name: 'm' })
     await post('/models/m/versions/upload', formOf(weights(1, 2)))

@@ -61,11 +61,11 @@ describe('every path of the API', () => {
     for (const [path, operations] of Object.entries(paths)) {
       for (const [method, operation] of Object.entries(operations)) {
         const url = path.replaceAll(/\{\w+\}/g, 'x')
-        const { status, body: answer } = await world.request(method.toUpperCase(), url)
+        const { status, body: response } = await world.request(method.toUpperCase(), url)
         if (operation.security?.length === 0) open.push(`${method} ${path}`)
         // A response to HEAD has no body.
         else if (method === 'head') expect([path, status]).toEqual([path, 401])
-        else expect([path, status, answer]).toMatchObject([path, 401, { error: 'unauthorized', status_code: 401 }])
+        else expect([path, status, response]).toMatchObject([path, 401, { error: 'unauthorized', status_code: 401 }])
       }
     }
     expect(open.sort()).toEqual([
@@ -121,8 +121,8 @@ describe('every path of the API', () => {
     ]
     for (const [body, type] of refused) {
       const headers = { 'content-type': type }
-      const answer = await world.request('POST', '/api/v1/training/rounds/start', { key, body, headers })
-      expect([body, answer.body]).toEqual([
+      const response = await world.request('POST', '/api/v1/training/rounds/start', { key, body, headers })
+      expect([body, response.body]).toEqual([
         body,
         { error: 'bad_request', message: expect.any(String), status_code: 400 },
       ])

@@ -23,8 +23,8 @@ const begin = async (count: number, fields: object, options: WorldOptions = {}) 
   const fleet = await startFleet(world, count)
   const { key } = fleet[0]!
   await uploadModel(world, key)
-  const answer = await startJob(world, key, { strategy: 'fedbuff', rounds: 2, ...fields })
-  return { world, fleet, key, answer, job: answer.body as JobBody }
+  const response = await startJob(world, key, { strategy: 'fedbuff', rounds: 2, ...fields })
+  return { world, fleet, key, response: response, job: response.body as JobBody }
 }
 
 const trainFor = async ({ device, trainer }: FleetDevice, roundId: string): Promise<LocalUpdate> => {
@@ -131,8 +131,8 @@ describe('an asynchronous job with places', () => {
   )
 
   it('closes a round early if no other active device can deliver, and warns of this at the start', async () => {
-    const { world, fleet, key, answer, job } = await begin(3, { strategy_options: { buffer: 10 }, min_devices: 2 })
-    expect(answer.headers.get('x-service-warning')).toContain(
+    const { world, fleet, key, response, job } = await begin(3, { strategy_options: { buffer: 10 }, min_devices: 2 })
+    expect(response.headers.get('x-service-warning')).toContain(
       'strategy_options.buffer is 10, and 3 devices are active. A device delivers once to a round, so a round closes with fewer ' +
         'updates, at least min_devices (2), once all active devices have delivered. Lower buffer, or add devices.',
     )
@@ -147,8 +147,8 @@ describe('an asynchronous job with places', () => {
 
   it('does not warn if enough devices are active, or if min_devices equals the buffer', async () => {
     const enough = await begin(3, { strategy_options: { buffer: 3 }, min_devices: 2 })
-    expect(enough.answer.headers.get('x-service-warning')).toBeNull()
+    expect(enough.response.headers.get('x-service-warning')).toBeNull()
     const whole = await begin(2, { strategy_options: { buffer: 3 }, min_devices: 3 })
-    expect(whole.answer.headers.get('x-service-warning')).toBeNull()
+    expect(whole.response.headers.get('x-service-warning')).toBeNull()
   })
 })

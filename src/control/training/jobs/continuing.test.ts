@@ -29,8 +29,8 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('trainer')
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   await ask('POST', '/models', { name: 'net' })
   await upload(world, key)
@@ -48,8 +48,8 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
     const { strategy } = (await ask('GET', `/training/rounds/${round_id}/plan`)).body
     if (strategy === 'scaffold')
       form.append('control', new Blob([weights(value / 8) as BlobPart]), 'control.safetensors')
-    const answer = await world.request('POST', `/api/v1/training/rounds/${round_id}/updates`, { key, body: form })
-    expect(answer).toMatchObject({ status: 201 })
+    const response = await world.request('POST', `/api/v1/training/rounds/${round_id}/updates`, { key, body: form })
+    expect(response).toMatchObject({ status: 201 })
     await world.service.runDueTasks()
   }
   const action = (id: string, verb: string, body: object = {}) => ask('POST', `/training/jobs/${id}/${verb}`, body)
@@ -112,8 +112,8 @@ describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (da
       const id = await start({ rounds: 40 })
       await round(id, 1)
       await action(id, 'stop')
-      const answers = await Promise.all(Array.from({ length: 8 }, () => action(id, 'resume')))
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+      const responses = await Promise.all(Array.from({ length: 8 }, () => action(id, 'resume')))
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
       for (let time = 0; time < 10; time++) {
         const [stopped, resumed] = await Promise.all([action(id, 'stop'), action(id, 'resume')])
         await world.service.runDueTasks()
@@ -163,8 +163,8 @@ describe('a job to be continued', () => {
   it('is refused in a wrong status, with what to do instead', async () => {
     const { start, round, action } = await setUp()
     const messageOf = async (id: string, verb: string, body: object = {}) => {
-      const answer = await action(id, verb, body)
-      return [answer.status, answer.body.message]
+      const response = await action(id, verb, body)
+      return [response.status, response.body.message]
     }
     const id = await start({ rounds: 1 })
     expect(await messageOf(id, 'resume')).toEqual([

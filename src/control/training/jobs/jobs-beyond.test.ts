@@ -22,14 +22,14 @@ describe('an asynchronous job', () => {
     const fleet = await startFleet(world, 4)
     const { key } = fleet[0]!
     await uploadModel(world, key)
-    const answer = await startJob(world, key, {
+    const response = await startJob(world, key, {
       strategy: 'fedbuff',
       strategy_options: { buffer: 3 },
       target_devices: 4,
       rounds: 2,
       ...fields,
     })
-    return { world, fleet, key, job: answer.body as JobBody }
+    return { world, fleet, key, job: response.body as JobBody }
   }
 
   it('accepts into its current round an update that a slow device began two rounds ago, at a lower weight', async () => {
@@ -116,8 +116,8 @@ describe('a job of a federation', () => {
   }
 
   const deviceOf = async (world: World, key: string, name: string, template: FleetDevice['rows']) => {
-    const answer = await world.request('POST', '/api/v1/devices/register', { key, body: { device_id: name } })
-    const { api_key } = answer.body as { api_key: string }
+    const response = await world.request('POST', '/api/v1/devices/register', { key, body: { device_id: name } })
+    const { api_key } = response.body as { api_key: string }
     const { createDevice } = await import('../../../sdk/device-client.ts')
     const { localTrainer } = await import('../../../sdk/trainers/local-trainer.ts')
     const now = () => world.now().getTime()

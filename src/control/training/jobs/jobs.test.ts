@@ -24,9 +24,9 @@ const prepared = async (devices: number, alike = false) => {
 }
 
 const startOk = async (world: World, key: string, fields: object = {}): Promise<JobBody> => {
-  const answer = await startJob(world, key, fields)
-  if (answer.status !== 201) throw new Error(`the job was answered with ${JSON.stringify(answer.body)}`)
-  return answer.body as JobBody
+  const response = await startJob(world, key, fields)
+  if (response.status !== 201) throw new Error(`the job was answered with ${JSON.stringify(response.body)}`)
+  return response.body as JobBody
 }
 
 const get = async (world: World, key: string, path: string) =>
@@ -85,9 +85,9 @@ describe('a training job', () => {
 
   it('is returned with every default', async () => {
     const { world, key, modelId } = await prepared(1)
-    const answer = await startJob(world, key, { rounds: undefined, hyperparameters: undefined, name: 'first' })
-    expect(answer).toMatchObject({ status: 201 })
-    expect(answer.body).toEqual({
+    const response = await startJob(world, key, { rounds: undefined, hyperparameters: undefined, name: 'first' })
+    expect(response).toMatchObject({ status: 201 })
+    expect(response.body).toEqual({
       id: uuid,
       org_id: null,
       name: 'first',

@@ -31,8 +31,8 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('trainer')
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   await ask('POST', '/models', { name: 'net' })
   await push(world, key, weights(0), { version_label: '1.4.2' })
@@ -47,8 +47,8 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
     await world.service.runDueTasks()
     const { round_id } = (await jobOf(id)).history.at(-1)!
     const form = formOf(weights(value), { num_samples: 1, ...fields })
-    const answer = await world.request('POST', `/api/v1/training/rounds/${round_id}/updates`, { key, body: form })
-    expect(answer.status).toBe(201)
+    const response = await world.request('POST', `/api/v1/training/rounds/${round_id}/updates`, { key, body: form })
+    expect(response.status).toBe(201)
     await world.service.runDueTasks()
   }
   const versions = async () => (await ask('GET', '/models/net')).body.versions as Version[]

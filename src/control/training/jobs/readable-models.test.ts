@@ -21,8 +21,8 @@ const tried = async (
   const path = '/api/v1/models/net/versions/upload'
   const { body: version } = await world.request('POST', path, { key, body: formOf(file, {}, name) })
   const body = { model: 'net', min_devices: 1, rounds: 2, ...fields }
-  const answer = await world.request('POST', '/api/v1/training/jobs', { key, body })
-  return { world, key, answer, warnings: (version as { warnings: string[] }).warnings }
+  const response = await world.request('POST', '/api/v1/training/jobs', { key, body })
+  return { world, key, response: response, warnings: (version as { warnings: string[] }).warnings }
 }
 
 it('no job starts with a file that does not contain weights, and the upload warns of this', async () => {
@@ -37,12 +37,12 @@ it('no job starts with a file that does not contain weights, and the upload warn
   ]
   for (const [title, file, instead] of files) {
     for (const strategy of ['fedavg', 'fedadam']) {
-      const { answer, warnings } = await tried(world, file, { strategy })
+      const { response, warnings } = await tried(world, file, { strategy })
       expect(warnings).toEqual([
         expect.stringContaining(`The file is ${title}: it can be delivered to devices, but training`),
       ])
       expect(warnings[0]).toContain(instead)
-      expect(answer).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
+      expect(response).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
     }
   }
 })
@@ -51,12 +51,12 @@ it('no job starts with bytes of an unknown format or with a truncated file', asy
   const world = await prepared()
   const unknown = await tried(world, floats(1e30, 1))
   expect(unknown.warnings).toEqual([])
-  expect(unknown.answer).toMatchObject({
+  expect(unknown.response).toMatchObject({
     status: 400,
     body: { message: expect.stringContaining('model: The file is unknown binary content') },
   })
   const cut = await tried(world, fixtureBytes('net_truncated.pt'))
-  expect(cut.answer).toMatchObject({ status: 400, body: { message: expect.stringMatching(/^model: .*truncated/) } })
+  expect(cut.response).toMatchObject({ status: 400, body: { message: expect.stringMatching(/^model: .*truncated/) } })
 })
 
 it('a job with a raw vector runs if it is declared, named as one, or assumed to be one with a warning', async () => {
@@ -68,9 +68,9 @@ it('a job with a raw vector runs if it is declared, named as one, or assumed to 
     [plausible, {}, 'weights.bin', true],
     [plausible, { strategy: 'fedadam' }, 'weights.f32', false],
   ] as const) {
-    const { world, key, answer } = await tried(prepare, file, fields, name)
-    expect(answer).toMatchObject({ status: 201, body: { raw_vector: true } })
-    const warning = answer.headers.get('X-Service-Warning')
+    const { world, key, response } = await tried(prepare, file, fields, name)
+    expect(response).toMatchObject({ status: 201, body: { raw_vector: true } })
+    const warning = response.headers.get('X-Service-Warning')
     if (warns) expect(warning).toContain('was taken for a raw vector of 3 float32 values')
     else expect(warning).toBeNull()
     for (let round = 0; round < 2; round++) {
@@ -82,7 +82,7 @@ it('a job with a raw vector runs if it is declared, named as one, or assumed to 
       expect(sent).toMatchObject({ status: 201 })
       await world.service.runDueTasks()
     }
-    const { id } = answer.body as { id: string }
+    const { id } = response.body as { id: string }
     expect((await world.request('GET', `/api/v1/training/jobs/${id}`, { key })).body).toMatchObject({
       status: 'completed',
       rounds_completed: 2,

@@ -43,9 +43,9 @@ it.each([
   expect(done).toMatchObject({ status: 'completed', rounds_completed: 2 })
   const { latest_model_id: latest } = done as { latest_model_id: string }
   const url = `${world.baseUrl}/api/v1/models/${latest}/versions/1/download`
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
-  expect(answer.headers.get('content-disposition')).toContain('.json')
-  expect(readTrees(bytesSource(new Uint8Array(await answer.arrayBuffer()))).trees).toHaveLength(2 + 2 * trees)
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+  expect(response.headers.get('content-disposition')).toContain('.json')
+  expect(readTrees(bytesSource(new Uint8Array(await response.arrayBuffer()))).trees).toHaveLength(2 + 2 * trees)
 })
 
 it('trees are refused by other strategies with a hint at the right ones, and weights by strategies for trees', async () => {

@@ -18,8 +18,8 @@ it('a version shows which round made it and how, and on how many devices it runs
   const { key } = await world.register('a')
   const other = await world.register('b')
   const ask = async (method: string, path: string, body?: unknown, as = key) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   const model = (await ask('POST', '/models', { name: 'net' })).body.id
   await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: formOf(weights(0)) })

@@ -17,9 +17,9 @@ const beat = async (world: World, device: TestDevice): Promise<string | null> =>
   return (body as { pending_round_id?: string }).pending_round_id ?? null
 }
 const start = async (world: World, key: string, fields: object): Promise<Body> => {
-  const answer = await world.request('POST', `${ROUNDS}/start`, { key, body: { timeout_seconds: 60, ...fields } })
-  expect(answer.status).toBe(201)
-  return answer.body as Body
+  const response = await world.request('POST', `${ROUNDS}/start`, { key, body: { timeout_seconds: 60, ...fields } })
+  expect(response.status).toBe(201)
+  return response.body as Body
 }
 const plan = (world: World, { key }: TestDevice, id: string) => world.request('GET', `${ROUNDS}/${id}/plan`, { key })
 const submit = (world: World, { key }: TestDevice, id: string) =>

@@ -17,9 +17,9 @@ const train = async (rounds: number) => {
   const world = await startWorld({ config: { conversions: 'on' } })
   const { key } = await world.register('trainer')
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    expect(answer.status).toBeLessThan(300)
-    return answer.body as Record<string, unknown>
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    expect(response.status).toBeLessThan(300)
+    return response.body as Record<string, unknown>
   }
   const upload = (name: string) => ask('POST', '/models/net/versions/upload', formOf(fixture(name), {}, name))
   await ask('POST', '/models', { name: 'net' })

@@ -21,8 +21,8 @@ const submit = (world: World, { key }: TestDevice, id: string) =>
   world.request('POST', `/api/v1/training/rounds/${id}/updates`, { key, body: formOf(weights, { num_samples: 10 }) })
 const roundOf = async (world: World, key: string, id: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })).body
-const counted = (answers: readonly { readonly status: number }[], status: number) =>
-  answers.filter((answer) => answer.status === status).length
+const counted = (responses: readonly { readonly status: number }[], status: number) =>
+  responses.filter((response) => response.status === status).length
 
 describe.each(['embedded', 'postgres'] as const)('a round whose devices all arrive at once (%s)', (database) => {
   const isAbsent = database === 'postgres' && !hasPostgres()
@@ -39,8 +39,8 @@ describe.each(['embedded', 'postgres'] as const)('a round whose devices all arri
     expect(await roundOf(world, key, id)).toMatchObject({ participated_devices: 24, completed_devices: 0 })
 
     const early = devices.slice(0, 20)
-    const answers = await Promise.all([...early, ...early].map((device) => submit(world, device, id)))
-    expect([counted(answers, 201), counted(answers, 409)]).toEqual([20, 20])
+    const responses = await Promise.all([...early, ...early].map((device) => submit(world, device, id)))
+    expect([counted(responses, 201), counted(responses, 409)]).toEqual([20, 20])
     expect(await roundOf(world, key, id)).toMatchObject({
       status: 'active',
       participated_devices: 24,
@@ -64,8 +64,8 @@ describe.each(['embedded', 'postgres'] as const)('a round whose devices all arri
     })
     const { id } = (await world.request('GET', '/api/v1/training/rounds/current', { key })).body as { id: string }
     expect(job.status).toBe(201)
-    const answers = await Promise.all(devices.map((device) => submit(world, device, id)))
-    expect([counted(answers, 201), counted(answers, 409)]).toEqual([10, 5])
+    const responses = await Promise.all(devices.map((device) => submit(world, device, id)))
+    expect([counted(responses, 201), counted(responses, 409)]).toEqual([10, 5])
     await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({
       status: 'completed',

@@ -83,8 +83,8 @@ it('drops out-of-range numbers with a warning, and accepts the update', async ()
   const { world, fleet, key } = await opened(2)
   const round = await startRound(world, key, 2)
   const huge = '{"f1": 1e999, "loss": -1e308, "accuracy": 1e-300}'
-  const answer = await submit(world, fleet[0]!, round, { evaluation: `{"num_samples": 3, "metrics": ${huge}}` })
-  expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+  const response = await submit(world, fleet[0]!, round, { evaluation: `{"num_samples": 3, "metrics": ${huge}}` })
+  expect([response.status, response.headers.get('x-service-warning')]).toEqual([
     201,
     expect.stringContaining("evaluation.metrics: 'f1', 'loss' became null; numbers from -3.4e38 to 3.4e38 are kept"),
   ])
@@ -124,11 +124,11 @@ it('stores no metrics of a private round, and says so', async () => {
   const { world, fleet, key } = await opened(1)
   const privacy = { noise_multiplier: 1, clip_norm: 1 }
   const round = await startRound(world, key, 1, { global_model_id: 'm', privacy })
-  const answer = await submit(world, fleet[0]!, round, {
+  const response = await submit(world, fleet[0]!, round, {
     metrics: '{"f1": 1}',
     evaluation: '{"num_samples": 1, "metrics": {"f1": 1}}',
   })
-  expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+  expect([response.status, response.headers.get('x-service-warning')]).toEqual([
     201,
     expect.stringContaining('metrics and evaluation not kept: the round is private'),
   ])

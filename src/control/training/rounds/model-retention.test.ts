@@ -18,8 +18,8 @@ const weights = (value: number): Uint8Array => {
 /** A job's rounds with one device, which submits a different number in each. */
 const trainer = async (world: World, key: string, deviceKey = key, model = 'net') => {
   const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: answer.status, body: answer.body as Record<string, unknown> }
+    const response = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: response.status, body: response.body as Record<string, unknown> }
   }
   await ask('POST', '/models', { name: model })
   await world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: formOf(weights(0)) })

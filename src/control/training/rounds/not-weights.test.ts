@@ -46,9 +46,9 @@ const play = async (world: World, files: readonly Uint8Array[], fields: object =
   const { id } = started.body as Round
   const warnings: (string | null)[] = []
   for (const [n, file] of files.entries()) {
-    const answer = await submit(world, devices[n]!, id, file, name)
-    expect(answer.status).toBe(201)
-    warnings.push(answer.headers.get('X-Service-Warning'))
+    const response = await submit(world, devices[n]!, id, file, name)
+    expect(response.status).toBe(201)
+    warnings.push(response.headers.get('X-Service-Warning'))
   }
   await world.service.runDueTasks()
   const { key } = devices[0]!
@@ -118,9 +118,9 @@ describe('updates that are not weights', () => {
       { strategy: 'fedadam' },
       { secure_aggregation: {} },
     ]) {
-      const answer = await start(world, devices, { global_model_id: 'trees', ...fields })
-      expect(answer.status).toBe(400)
-      expect((answer.body as { message: string }).message).toContain('global_model_id: The file is an XGBoost model')
+      const response = await start(world, devices, { global_model_id: 'trees', ...fields })
+      expect(response.status).toBe(400)
+      expect((response.body as { message: string }).message).toContain('global_model_id: The file is an XGBoost model')
     }
   })
 })
@@ -161,9 +161,9 @@ describe('raw float32 vectors', () => {
       [floats(Number.NaN), 'NaN'],
       [bytes('abc'), '3 bytes'],
     ] as const) {
-      const answer = await submit(world, devices[0]!, id, file)
-      expect(answer.status).toBe(400)
-      expect((answer.body as { message: string }).message).toContain(named)
+      const response = await submit(world, devices[0]!, id, file)
+      expect(response.status).toBe(400)
+      expect((response.body as { message: string }).message).toContain(named)
     }
   })
 
@@ -188,8 +188,8 @@ describe('raw float32 vectors', () => {
     await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
     const form = formOf(fixtureBytes('net_a.safetensors'), {}, 'net.f32')
     await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: form })
-    const answer = await start(world, devices, { global_model_id: 'net', raw_vector: true })
-    expect(answer).toMatchObject({
+    const response = await start(world, devices, { global_model_id: 'net', raw_vector: true })
+    expect(response).toMatchObject({
       status: 400,
       body: { message: "raw_vector: the model's file is a safetensors file. Leave raw_vector out." },
     })

@@ -27,9 +27,9 @@ const start = (world: World, key: string, fields: object = {}) =>
     body: { target_devices: 2, min_devices: 2, ...fields },
   })
 const startOk = async (world: World, key: string, fields: object = {}): Promise<Round> => {
-  const answer = await start(world, key, fields)
-  expect(answer.status).toBe(201)
-  return answer.body as Round
+  const response = await start(world, key, fields)
+  expect(response.status).toBe(201)
+  return response.body as Round
 }
 const status = async (world: World, key: string, id: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })).body as Round
@@ -82,8 +82,8 @@ describe('starting a round', () => {
   it('is refused while one is in progress, even if many start at once', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => start(world, a!.key)))
-    expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(9).fill(409)])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => start(world, a!.key)))
+    expect(responses.map((response) => response.status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
 
   it('is refused with invalid fields, and names them', async () => {
@@ -233,14 +233,14 @@ describe('submitting an update', () => {
     const world = await startWorld()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
-    const answer = await submit(world, a!, round.id, floats(1, 2), {
+    const response = await submit(world, a!, round.id, floats(1, 2), {
       num_samples: 5,
       local_loss: 0.5,
       local_accuracy: 0.75,
       training_time_seconds: 12,
     })
-    expect(answer.status).toBe(201)
-    expect(answer.body).toEqual({
+    expect(response.status).toBe(201)
+    expect(response.body).toEqual({
       id: uuid,
       round_id: round.id,
       device_id: a!.id,
@@ -255,7 +255,7 @@ describe('submitting an update', () => {
     })
     const again = await submit(world, a!, round.id, floats(1, 2))
     expect(again.status).toBe(409)
-    expect((again.body as { message: string }).message).toContain((answer.body as { id: string }).id)
+    expect((again.body as { message: string }).message).toContain((response.body as { id: string }).id)
     expect(await status(world, a!.key, round.id)).toMatchObject({ participated_devices: 1, completed_devices: 1 })
   })
 
@@ -263,8 +263,8 @@ describe('submitting an update', () => {
     const world = await startWorld()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => submit(world, a!, round.id, floats(n))))
-    expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(7).fill(409)])
+    const responses = await Promise.all(Array.from({ length: 8 }, (_, n) => submit(world, a!, round.id, floats(n))))
+    expect(responses.map((response) => response.status).sort()).toEqual([201, ...Array(7).fill(409)])
     expect(await status(world, a!.key, round.id)).toMatchObject({ completed_devices: 1 })
   })
 
@@ -354,9 +354,9 @@ describe('submitting an update', () => {
       ['NaN', withNaN(fixture('net_b.safetensors')), 'NaN'],
     ]
     for (const [what, bytes, named] of refusals) {
-      const answer = await submit(world, b!, round.id, bytes)
-      expect(answer.status, what).toBe(400)
-      expect((answer.body as { message: string }).message, what).toContain(named)
+      const response = await submit(world, b!, round.id, bytes)
+      expect(response.status, what).toBe(400)
+      expect((response.body as { message: string }).message, what).toContain(named)
     }
     expect((await submit(world, b!, round.id, fixture('net_b.safetensors'))).status).toBe(201)
     expect((await submit(world, a!, round.id, fixture('net_c.npz'))).status).toBe(201)

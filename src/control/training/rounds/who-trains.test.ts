@@ -76,9 +76,9 @@ describe('a round for an organization', () => {
   it('begins without enough active devices, with a warning that says how many it needs', async () => {
     const world = await startWorld()
     const { key } = await world.register('operator')
-    const answer = await start(world, key, { org_id: 'acme', target_devices: 3, min_devices: 2 })
-    expect(answer).toMatchObject({ status: 201, body: { org_id: 'acme', status: 'active' } })
-    expect(answer.headers.get('x-service-warning')).toBe(
+    const response = await start(world, key, { org_id: 'acme', target_devices: 3, min_devices: 2 })
+    expect(response).toMatchObject({ status: 201, body: { org_id: 'acme', status: 'active' } })
+    expect(response.headers.get('x-service-warning')).toBe(
       'No active device could be selected, but the round needs 2 updates: it waits for more until 2026-01-01T00:05:00.000Z. ' +
         "Devices take part in rounds of their own organization; a round's group or federation decides which.",
     )

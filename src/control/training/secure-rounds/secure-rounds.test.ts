@@ -29,9 +29,9 @@ const start = (world: World, by: Member, fields: object) =>
     body: { min_devices: 2, global_model_id: 'small', secure_aggregation: {}, timeout_seconds: 300, ...fields },
   })
 const startOk = async (world: World, members: readonly Member[], fields: object = {}): Promise<Round> => {
-  const answer = await start(world, members[0]!, { target_devices: members.length, ...fields })
-  expect(answer).toMatchObject({ status: 201 })
-  return answer.body as Round
+  const response = await start(world, members[0]!, { target_devices: members.length, ...fields })
+  expect(response).toMatchObject({ status: 201 })
+  return response.body as Round
 }
 const statusOf = async (world: World, by: Member, id: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key: by.key })).body as Round
@@ -202,8 +202,8 @@ describe('a secure round', () => {
 it('warns the starter of settings that lose much of the updates', async () => {
   const { world, members } = await secureFleet(3)
   const fields = { target_devices: 3, secure_aggregation: { max_weight: 1_000_000 } }
-  const answer = await start(world, members[0]!, fields)
-  expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+  const response = await start(world, members[0]!, fields)
+  expect([response.status, response.headers.get('x-service-warning')]).toEqual([
     201,
     'secure_aggregation: with range 8, max_weight 1000000 and 3 devices, an update of weight 1 is rounded to multiples of ' +
       '0.0156, and its loss and accuracy to multiples of 2: lower max_weight or range.',
@@ -220,13 +220,13 @@ it('stores no figures of a single device, whatever it sends', async () => {
   // 13 coordinates plus the trailer.
   const masked = new Uint8Array(4 * (13 + TRAILER))
   const sent = { num_samples: 10, local_loss: 0.5, local_accuracy: 0.75, metrics: '{"f1": 0.5}' }
-  const answer = await world.request('POST', path, { key, body: formOf(masked, sent) })
-  expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+  const response = await world.request('POST', path, { key, body: formOf(masked, sent) })
+  expect([response.status, response.headers.get('x-service-warning')]).toEqual([
     201,
     'local_loss, local_accuracy, and metrics not kept: a secure round reveals only the sum of loss and accuracy',
   ])
   const kept = { num_samples: 10, local_loss: null, local_accuracy: null }
-  expect(answer.body).toMatchObject(kept)
+  expect(response.body).toMatchObject(kept)
   expect((await world.request('GET', path, { key })).body).toMatchObject({ updates: [{ ...kept, metrics: null }] })
 })
 
@@ -269,8 +269,8 @@ describe('the service refuses', () => {
     const [a, b] = members as [Member, Member]
     const path = `/api/v1/training/rounds/${round.id}/secure`
     const post = async (step: string, key: string, body: object) => {
-      const answer = await world.request('POST', `${path}/${step}`, { key, body })
-      return [answer.status, (answer.body as { message?: string }).message ?? ''] as const
+      const response = await world.request('POST', `${path}/${step}`, { key, body })
+      return [response.status, (response.body as { message?: string }).message ?? ''] as const
     }
     const keys = () => {
       const { message } = advertise({ roundId: round.id, device: 'x', settings })
@@ -331,8 +331,8 @@ describe('the service refuses', () => {
   it('to show the secure state of a round that has none', async () => {
     const { world, members } = await secureFleet(2)
     const round = await startOk(world, members, { secure_aggregation: undefined })
-    const answer = await world.request('GET', `/api/v1/training/rounds/${round.id}/secure`, { key: members[0]!.key })
-    expect(answer.status).toBe(404)
+    const response = await world.request('GET', `/api/v1/training/rounds/${round.id}/secure`, { key: members[0]!.key })
+    expect(response.status).toBe(404)
   })
 })
 

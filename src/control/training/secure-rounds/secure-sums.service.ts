@@ -51,12 +51,12 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
     if (round?.status !== 'done') throw conflict('The sum of this round has not been unmasked.')
     const devices = delivered.map(({ deviceId }) => deviceId)
     requireNames(round.delivered, devices, 'The list of masked updates')
-    const [keys, shares, answers] = [
+    const [keys, shares, responses] = [
       await store.messages(database.sql, roundId, 'keys'),
       await store.messages(database.sql, roundId, 'shares'),
       await store.messages(database.sql, roundId, 'unmask'),
     ]
-    return { round, streams: await unmaskingStreams(round, { keys, shares, answers }) }
+    return { round, streams: await unmaskingStreams(round, { keys, shares, responses: responses }) }
   }
 
   /** Runs `write` with the opened global model and the mean change in parts; returns the totals of the sum. */

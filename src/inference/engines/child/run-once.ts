@@ -5,7 +5,7 @@ import { InferenceError } from '../../errors.ts'
 import { errorOf, type Failure, failureOf } from './protocol.ts'
 
 /** The response of the process. */
-type Answer<Result> = { readonly result: Result } | { readonly failure: Failure }
+type Outcome<Result> = { readonly result: Result } | { readonly failure: Failure }
 
 export interface RunOnceOptions {
   /** The engine's name, for messages. */
@@ -43,7 +43,7 @@ export const runOnce = <Command extends object, Result>(
     signal?.addEventListener('abort', abort, { once: true })
     child.once('error', (error) => failed(`could not be started: ${error.message}`))
     child.once('exit', (code, by) => failed(by === null ? `ended with code ${code}` : `was ended by ${by}`))
-    child.once('message', (answer: Answer<Result>) =>
+    child.once('message', (answer: Outcome<Result>) =>
       'result' in answer ? end(() => resolve(answer.result)) : fail(errorOf(answer.failure)),
     )
     child.send(command)
@@ -51,7 +51,7 @@ export const runOnce = <Command extends object, Result>(
 }
 
 /** The other side: responds to the single command that the process gets. */
-export const answerOnce = <Command, Result>(run: (command: Command) => Promise<Result>): void => {
+export const serveOnce = <Command, Result>(run: (command: Command) => Promise<Result>): void => {
   // A regular exit would wait for the compute threads.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   // Ctrl-C reaches the whole process group, but the parent decides when this process ends.
@@ -59,8 +59,8 @@ export const answerOnce = <Command, Result>(run: (command: Command) => Promise<R
   process.on('message', (command: Command) => {
     void run(command)
       .then(
-        (result): Answer<Result> => ({ result }),
-        (error: unknown): Answer<Result> => ({ failure: failureOf(error) }),
+        (result): Outcome<Result> => ({ result }),
+        (error: unknown): Outcome<Result> => ({ failure: failureOf(error) }),
       )
       .then((answer) => process.send?.(answer))
   })

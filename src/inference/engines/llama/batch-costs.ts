@@ -48,7 +48,7 @@ export const measureCosts = async (
   const once = async (size: number): Promise<number> => {
     const began = clock()
     const tokens = new Uint32Array(size)
-    await context.decode([{ sequence: 0, position: 0, tokens, answers: tokens.map((_, index) => index) }])
+    await context.decode([{ sequence: 0, position: 0, tokens, outputs: tokens.map((_, index) => index) }])
     const took = clock() - began
     context.truncate(0, 0)
     return took

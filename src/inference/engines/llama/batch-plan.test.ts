@@ -34,15 +34,15 @@ const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: nu
     promptTokens: () => more.prompt ?? 8,
     // Streams in one batch are as fast as one after another, or much slower.
     costs: { of: (tokens) => (more.apart ? tokens ** 2 : tokens) },
-  }).map(({ sequence, position, tokens, answers }) => [sequence, position, tokens.length, [...answers]])
+  }).map(({ sequence, position, tokens, outputs }) => [sequence, position, tokens.length, [...outputs]])
 
 test('a prompt is read in the fewest equal pieces of whole fours or whole tiles, and answered at its end', () => {
   const pieces = (tokens: number, batch: number): number[] => {
     const counts: number[] = []
     for (let filled = 0; filled < tokens; filled += counts.at(-1)!) {
-      const [[, at, count, answers] = []] = plan([{ slot: 0, choice: choice(1, tokens, filled) }], { batch })
+      const [[, at, count, outputs] = []] = plan([{ slot: 0, choice: choice(1, tokens, filled) }], { batch })
       counts.push(count as number)
-      expect([at, answers]).toEqual([filled, filled + counts.at(-1)! === tokens ? [counts.at(-1)! - 1] : []])
+      expect([at, outputs]).toEqual([filled, filled + counts.at(-1)! === tokens ? [counts.at(-1)! - 1] : []])
     }
     return counts
   }

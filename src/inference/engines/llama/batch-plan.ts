@@ -26,7 +26,7 @@ const next = ({ slot, choice }: Occupied, room: number): PlannedPart => {
     sequence: slot,
     position: choice.filled,
     tokens: Uint32Array.from([...choice.tokens.slice(choice.filled), ...drafts]),
-    answers: Uint32Array.from({ length: drafts.length + 1 }, (_, index) => index),
+    outputs: Uint32Array.from({ length: drafts.length + 1 }, (_, index) => index),
   }
 }
 
@@ -36,7 +36,7 @@ const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
   sequence: slot,
   position: choice.filled,
   tokens: Uint32Array.from(choice.tokens.slice(choice.filled, choice.filled + count)),
-  answers: Uint32Array.from(choice.filled + count === choice.tokens.length ? [count - 1] : []),
+  outputs: Uint32Array.from(choice.filled + count === choice.tokens.length ? [count - 1] : []),
 })
 
 export interface BatchLimits {

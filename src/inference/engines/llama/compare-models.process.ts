@@ -1,6 +1,6 @@
 import { InferenceError } from '../../errors.ts'
 import { readGgufHeader } from '../../models/gguf/header.ts'
-import { answerOnce } from '../child/run-once.ts'
+import { serveOnce } from '../child/run-once.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { type LlamaModel, loadModel } from './binding/load-model.ts'
 import { openTokenProbabilities, type TokenProbabilities } from './binding/token-probabilities.ts'
@@ -101,4 +101,4 @@ const compare = async ({ original, other, text, threads }: ComparisonCommand): P
   }
 }
 
-answerOnce(compare)
+serveOnce(compare)

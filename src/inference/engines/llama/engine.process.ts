@@ -34,7 +34,7 @@ const open = async (command: Extract<Command, { type: 'open' }>): Promise<void> 
   }
 }
 
-const answer = (id: number, work: (open: Runner) => EngineEvent | null): void => {
+const output = (id: number, work: (open: Runner) => EngineEvent | null): void => {
   if (runner === null) return
   let event: EngineEvent | null
   try {
@@ -46,7 +46,7 @@ const answer = (id: number, work: (open: Runner) => EngineEvent | null): void =>
 }
 
 const chat = ({ id, request }: Extract<Command, { type: 'chat' }>): void =>
-  answer(id, (open) => {
+  output(id, (open) => {
     open.chat(id, request)
     return null
   })
@@ -96,7 +96,7 @@ process.on('message', (command: Command) => {
       if (!waiting.delete(command.id) && !embedding.delete(command.id)) runner?.cancel(command.id)
       break
     case 'count':
-      answer(command.id, (open) => ({
+      output(command.id, (open) => ({
         id: command.id,
         type: 'counted',
         tokens: open.countTokens(command.messages, command.tools),

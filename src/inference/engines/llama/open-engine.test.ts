@@ -43,7 +43,7 @@ const eventsOf = async (engine: Engine, request: ChatRequest, signal = new Abort
 }
 const textOf = (events: readonly ChatEvent[]): string =>
   events.map((event) => (event.type === 'text' ? event.text : '')).join('')
-const answerOf = async (engine: Engine, request: ChatRequest) => textOf(await eventsOf(engine, request))
+const responseOf = async (engine: Engine, request: ChatRequest) => textOf(await eventsOf(engine, request))
 const resultOf = (events: readonly ChatEvent[]) =>
   events.flatMap((event) => (event.type === 'finished' ? event.result : []))[0]
 const cachedOf = (events: readonly ChatEvent[]) =>
@@ -76,13 +76,14 @@ test('sixteen concurrent questions get the same answers as one at a time', async
     }),
   )
   const alone: string[] = []
-  for (const question of questions) alone.push(await answerOf(engine, question))
-  expect(await Promise.all(questions.map((question) => answerOf(engine, question)))).toEqual(alone)
+  for (const question of questions) alone.push(await responseOf(engine, question))
+  expect(await Promise.all(questions.map((question) => responseOf(engine, question)))).toEqual(alone)
   await idle(engine)
 })
 
 test('a seed repeats a text, and another seed gives a different one', async () => {
-  const sampled = (seed: number) => answerOf(engine, ask('Tell me a story.', { temperature: 1.5, seed, maxTokens: 24 }))
+  const sampled = (seed: number) =>
+    responseOf(engine, ask('Tell me a story.', { temperature: 1.5, seed, maxTokens: 24 }))
   const [one, again, other, largest, largestAgain] = [
     await sampled(7),
     await sampled(7),
@@ -102,13 +103,13 @@ test('at a high temperature, output under a schema is valid, whatever bytes and 
     required: ['word', 'name'],
   }
   const hot = (seed: number) =>
-    answerOf(engine, ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: formatOf(schema) }))
-  const answers = await Promise.all(Array.from({ length: 64 }, (_, seed) => hot(seed)))
-  const shapes = answers.map((answer) => {
-    const { word, name } = JSON.parse(answer)
+    responseOf(engine, ask('A party', { temperature: 2, seed, maxTokens: 60, responseFormat: formatOf(schema) }))
+  const outputs = await Promise.all(Array.from({ length: 64 }, (_, seed) => hot(seed)))
+  const shapes = outputs.map((output) => {
+    const { word, name } = JSON.parse(output)
     return [schema.properties.word.enum.includes(word), [...name].length]
   })
-  expect(shapes).toEqual(answers.map(() => [true, 12]))
+  expect(shapes).toEqual(outputs.map(() => [true, 12]))
 })
 
 test('the text ends before a stop sequence, however tokens split it', async () => {
@@ -157,7 +158,7 @@ test('JSON that max_tokens cuts is closed', async () => {
       temperature: 1,
       responseFormat: { type: 'json_object' },
     })
-    const text = await answerOf(engine, request)
+    const text = await responseOf(engine, request)
     expect(JSON.parse(text), text).toBeTypeOf('object')
   }
 })
@@ -171,7 +172,7 @@ test('output follows its schema at random temperatures and seeds', async () => {
   }
   for (const maxTokens of [25, 30, 60]) {
     const request = ask('Where?', { maxTokens, temperature: 1.2, responseFormat: formatOf(schema) })
-    const text = await answerOf(engine, request)
+    const text = await responseOf(engine, request)
     const value = JSON.parse(text) as Record<string, unknown>
     expect(Object.keys(value).sort(), text).toEqual(['city', 'size'])
     expect(['small', 'large']).toContain(value.size)
@@ -190,7 +191,7 @@ test('a storm of aborts leaves all slots free, and the next question is answered
   expect((await Promise.allSettled(storm)).some((each) => each.status === 'rejected')).toBe(true)
   await idle(engine)
   expect(engine.figures()).toMatchObject({ slots_busy: 0, slots_free: engine.slots, requests_waiting: 0 })
-  expect(await answerOf(engine, ask('What is the capital of France?'))).toBe('The capital of France is Paris.')
+  expect(await responseOf(engine, ask('What is the capital of France?'))).toBe('The capital of France is Paris.')
 })
 
 test('streams continue while a long prompt is read', async () => {
@@ -224,7 +225,7 @@ test('a process that is killed is replaced, and waiting requests fail with the r
     failure = error
   }
   expect(failure).toMatchObject({ code: 'engine_failed', message: expect.stringContaining('is being restarted') })
-  expect(await answerOf(victim, ask('What is the capital of France?'))).toBe('The capital of France is Paris.')
+  expect(await responseOf(victim, ask('What is the capital of France?'))).toBe('The capital of France is Paris.')
   expect(victim.figures().restarts_total).toBe(1)
   expect(lines).toEqual(['the engine of starter ended by SIGKILL and is being restarted'])
 })

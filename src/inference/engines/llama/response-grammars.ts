@@ -14,7 +14,7 @@ import type { LlamaModel } from './binding/load-model.ts'
 import type { GrammarTrigger } from './binding/token-sampler.ts'
 
 /** The rules that keep a reply in its format, or its function calls valid. */
-export interface AnswerRules {
+export interface ResponseRules {
   readonly grammar: SamplerGrammar
   /** Set if calls are optional. The grammar then applies from where the model starts a call. */
   readonly trigger: GrammarTrigger | null
@@ -77,11 +77,11 @@ const createGrammarCache = (context: Pick<BatchContext, 'readGrammar'>) => {
 }
 
 /** Returns rules for replies of at most `limit` tokens that may not be any text. Throws for a schema that does not fit. */
-export const createAnswerRules = (
+export const createResponseRules = (
   context: Pick<BatchContext, 'readGrammar'>,
   { tokenize, bytesOf }: Pick<LlamaModel, 'tokenize' | 'bytesOf'>,
   syntax: ToolSyntax,
-): ((request: OutputConstraint, limit: number) => AnswerRules) => {
+): ((request: OutputConstraint, limit: number) => ResponseRules) => {
   const read = createGrammarCache(context)
   const checkSize = createSizeCheck((text) => tokenize(text, false))
   return (request, limit) => {

@@ -12,7 +12,7 @@ import { loadModel } from './binding/load-model.ts'
 import { anyText } from './choice.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
-import { createAnswerRules, isAnyText } from './response-grammars.ts'
+import { createResponseRules, isAnyText } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
@@ -83,7 +83,7 @@ export const openRunner = async (
     bytesPerToken: model.cacheBytesPerToken,
     plainCache: model.plainCache,
   })
-  const rulesOf = createAnswerRules(context, model, syntax)
+  const rulesOf = createResponseRules(context, model, syntax)
   const slotManager = createSlotManager(plan.slots, context, cache)
   // Speculation needs the costs now. Without it, they are measured while idle.
   const measured = settings.draft === null ? null : await measureCosts(context, clock)

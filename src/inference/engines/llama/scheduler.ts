@@ -100,10 +100,10 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   let running = false
 
   /** Samples the model's own tokens until one differs from its guess. */
-  const confirm = async ({ choice, drafts }: PlannedPart, { answers, token: first }: Sampled) => {
+  const confirm = async ({ choice, drafts }: PlannedPart, { outputs, token: first }: Sampled) => {
     const tokens: number[] = []
-    for (const [index, answer] of answers.entries()) {
-      const token = index === 0 ? first : await choice.sampler.next(answer)
+    for (const [index, output] of outputs.entries()) {
+      const token = index === 0 ? first : await choice.sampler.next(output)
       if (token < 0 || parts.model.endsGeneration(token)) return { tokens, ended: true, confirmed: index }
       tokens.push(token)
       if (token !== drafts[index]) return { tokens, ended: false, confirmed: index }
@@ -118,7 +118,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     if (choice.filled < choice.promptTokens) counts.prompt_tokens_total += computed
     choice.filled += computed
     choice.drafts = []
-    if (sampled.answers.length === 0 || choice.over) {
+    if (sampled.outputs.length === 0 || choice.over) {
       if (drafts.length > 0) context.truncate(sequence, choice.filled)
       return null
     }
@@ -138,7 +138,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const compute = async (planned: readonly PlannedPart[], meanwhile: () => void): Promise<readonly Progress[]> => {
     const began = performance.now()
     try {
-      const samplers = planned.map(({ choice, answers }) => (answers.length > 0 ? choice.sampler : null))
+      const samplers = planned.map(({ choice, outputs }) => (outputs.length > 0 ? choice.sampler : null))
       const computing = context.decodeAndSample(planned, samplers)
       meanwhile()
       const sampled = await computing

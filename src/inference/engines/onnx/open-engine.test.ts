@@ -144,7 +144,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     for await (const event of (await shared('tiny-bigram')).chat!(ask(more), never)) events.push(event)
     return events
   }
-  const answerOf = async (more: Partial<ChatRequest>): Promise<unknown[]> => {
+  const responseOf = async (more: Partial<ChatRequest>): Promise<unknown[]> => {
     const events = await eventsOf(more)
     const last = events.at(-1)!
     const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('')
@@ -165,15 +165,15 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
 
   test('seeds repeat and differ, and stop sequences and limits end an answer', async () => {
     const seeds = [1, 2, 3, 4, 5, 6, 7, 8]
-    const drawn = (seed: number): Promise<unknown[]> => answerOf({ temperature: 1, seed })
+    const drawn = (seed: number): Promise<unknown[]> => responseOf({ temperature: 1, seed })
     const first = await Promise.all(seeds.map(drawn))
     expect(await Promise.all(seeds.map(drawn))).toEqual(first)
     expect(new Set(first.map(String)).size).toBeGreaterThan(2)
-    const narrow = await Promise.all(seeds.map((seed) => answerOf({ temperature: 1, topP: 0.1, seed })))
+    const narrow = await Promise.all(seeds.map((seed) => responseOf({ temperature: 1, topP: 0.1, seed })))
     expect(new Set(narrow.map(String))).toEqual(new Set(['The sky is blue.,stop,5']))
-    expect(await answerOf({ stop: ['y is b'] })).toEqual(['The sk', 'stop', 4])
-    expect(await answerOf({ stop: ['blue!'] })).toEqual(['The sky is blue.', 'stop', 5])
-    expect(await answerOf({ maxTokens: 2 })).toEqual(['The sky', 'length', 2])
+    expect(await responseOf({ stop: ['y is b'] })).toEqual(['The sk', 'stop', 4])
+    expect(await responseOf({ stop: ['blue!'] })).toEqual(['The sky is blue.', 'stop', 5])
+    expect(await responseOf({ maxTokens: 2 })).toEqual(['The sky', 'length', 2])
   })
 
   test('requests that a language model does not support here are refused', async () => {

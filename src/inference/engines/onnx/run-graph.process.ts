@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
-import { answerOnce } from '../child/run-once.ts'
+import { serveOnce } from '../child/run-once.ts'
 import type { GraphCommand, GraphRun, GraphTensor, GraphTensors } from './run-graph.ts'
 
 /** The parts of onnxruntime-node 1.30 that are used here. It is imported from where the user installed it. */
@@ -40,7 +40,7 @@ const run = async ({ runtime, model, samples, threads }: GraphCommand): Promise<
   return { outputs, milliseconds }
 }
 
-answerOnce((command: GraphCommand) =>
+serveOnce((command: GraphCommand) =>
   run(command).catch((error: unknown) => {
     const message = `onnxruntime cannot run the model: ${errorMessage(error)}`
     throw new InferenceError('invalid_model', message)

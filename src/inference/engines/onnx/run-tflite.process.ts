@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { compileFunction } from 'node:vm'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
-import { answerOnce } from '../child/run-once.ts'
+import { serveOnce } from '../child/run-once.ts'
 import type { GraphCommand, GraphRun, GraphTensor, GraphTensors } from './run-graph.ts'
 
 interface Vector<Item> {
@@ -143,7 +143,7 @@ const requireRun = (lines: readonly string[]): void => {
   if (lines.some((line) => FAILED.test(line))) throw new Error('an operator does not support its inputs')
 }
 
-answerOnce((command: GraphCommand) => {
+serveOnce((command: GraphCommand) => {
   const lines: string[] = []
   const running = run(command, (line) => void lines.push(line)).then((result) => {
     requireRun(lines)

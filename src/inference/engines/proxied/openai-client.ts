@@ -80,7 +80,7 @@ const refusal = async (response: Response): Promise<ChatServerError> => {
 }
 
 /** Yields the bytes of the response to one request. */
-async function* answerOf(
+async function* responseOf(
   { baseUrl, key, stallMs = STALL_MS }: Server,
   path: string,
   body: object | null,
@@ -114,7 +114,7 @@ async function* answerOf(
 const askOnce = async (server: Server, path: string, body: object | null, signal: AbortSignal): Promise<Json> => {
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const bytes of answerOf(server, path, body, signal)) {
+  for await (const bytes of responseOf(server, path, body, signal)) {
     size += bytes.length
     if (size > MAX_ANSWER_BYTES) throw new ChatServerError('its response is too large', null)
     pieces.push(bytes)
@@ -187,7 +187,7 @@ const pieceIn = (data: string): ChatPiece => {
  */
 export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
   const requested = { ...body, stream: true, stream_options: { include_usage: true } }
-  for await (const data of eventData(answerOf(server, 'chat/completions', requested, signal))) {
+  for await (const data of eventData(responseOf(server, 'chat/completions', requested, signal))) {
     if (data.trim() === '[DONE]') return
     yield pieceIn(data)
   }

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { startThread } from '../../threads/start-thread.ts'
 import { StartError } from '../start-error.ts'
-import type { Answer, Command, Counters, RowCounts, ThreadData } from './thread-messages.ts'
+import type { Command, Counters, Message, RowCounts, ThreadData } from './thread-messages.ts'
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 
@@ -126,12 +126,12 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
 
   await new Promise<void>((resolve, reject) => {
     let why: string | undefined
-    worker.on('message', (answer: Answer) => {
-      if (answer.kind === 'failed') why = answer.why
-      else if (answer.kind === 'trouble') events.onTrouble(answer.message)
-      else if (answer.kind === 'done') answered(answer.id, ({ resolve }) => resolve(answer.counters as never))
-      else if (answer.kind === 'copied') answered(answer.id, ({ resolve }) => resolve(answer.rows as never))
-      else if (answer.kind === 'not-copied') answered(answer.id, ({ reject }) => reject(new Error(answer.why)))
+    worker.on('message', (message: Message) => {
+      if (message.kind === 'failed') why = message.why
+      else if (message.kind === 'trouble') events.onTrouble(message.message)
+      else if (message.kind === 'done') answered(message.id, ({ resolve }) => resolve(message.counters as never))
+      else if (message.kind === 'copied') answered(message.id, ({ resolve }) => resolve(message.rows as never))
+      else if (message.kind === 'not-copied') answered(message.id, ({ reject }) => reject(new Error(message.why)))
       else {
         started = true
         resolve()

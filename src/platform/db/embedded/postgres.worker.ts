@@ -3,7 +3,7 @@ import { errorMessage } from '../../../domain/error-message.ts'
 import { copyFolder } from './copy-folder.ts'
 import { DurablePGlite } from './durable-pglite.ts'
 import { createMaintenance } from './maintenance.ts'
-import type { Answer, Command, ThreadData } from './thread-messages.ts'
+import type { Command, Message, ThreadData } from './thread-messages.ts'
 
 // The embedded database's thread: PGlite computes synchronously and would otherwise block all requests.
 
@@ -12,14 +12,14 @@ const MAINTENANCE_EVERY_MS = 5_000
 const { folder } = workerData as ThreadData
 const main = parentPort
 if (main === null) throw new Error('postgres.worker.ts runs as a worker thread only.')
-const answer = (message: Answer): void => main.postMessage(message)
+const post = (message: Message): void => main.postMessage(message)
 
 let syncs = 0
 let checkpoints = 0
 let vacuums = 0
 
 const stop = (why: string): never => {
-  answer({ kind: 'failed', why })
+  post({ kind: 'failed', why })
   process.exit(1)
 }
 
@@ -37,7 +37,7 @@ const open = async (): Promise<void> => {
       vacuums += done.vacuums
     } catch (error) {
       // For example because of a full disk: no query has failed yet, and the next attempt may succeed.
-      answer({ kind: 'trouble', message: `database maintenance failed: ${error}` })
+      post({ kind: 'trouble', message: `database maintenance failed: ${error}` })
     }
   }
   // Maintenance takes several steps; a client's statement between two of them could open a transaction around the rest.
@@ -49,9 +49,9 @@ const open = async (): Promise<void> => {
   const copies: { readonly id: number; readonly target: string }[] = []
   const copy = async ({ id, target }: { readonly id: number; readonly target: string }): Promise<void> => {
     try {
-      answer({ kind: 'copied', id, rows: await copyFolder(db, folder, target) })
+      post({ kind: 'copied', id, rows: await copyFolder(db, folder, target) })
     } catch (error) {
-      answer({ kind: 'not-copied', id, why: errorMessage(error) })
+      post({ kind: 'not-copied', id, why: errorMessage(error) })
     }
   }
   const maintainWhenIdle = async (): Promise<void> => {
@@ -95,11 +95,11 @@ const open = async (): Promise<void> => {
       clearInterval(timer)
       await db.close()
     }
-    answer({ kind: 'done', id: command.id, counters: { syncs, checkpoints, vacuums } })
+    post({ kind: 'done', id: command.id, counters: { syncs, checkpoints, vacuums } })
     if (command.kind === 'close') main.close()
   }
   main.on('message', (command: Command) => void inTurn(() => execute(command)))
-  answer({ kind: 'ready' })
+  post({ kind: 'ready' })
 }
 
 open().catch((error: unknown) => stop(String(error)))

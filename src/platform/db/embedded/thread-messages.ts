@@ -26,7 +26,7 @@ export interface Counters {
   readonly vacuums: number
 }
 
-export type Answer =
+export type Message =
   | { readonly kind: 'ready' }
   /** The database cannot start or continue; the thread ends. */
   | { readonly kind: 'failed'; readonly why: string }

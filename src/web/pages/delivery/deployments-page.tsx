@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { ListPage, pageQuery } from '../../parts/list-page.tsx'
@@ -8,7 +8,7 @@ import { count, words } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { PlanBadge } from './plan-badge.tsx'
 
-type Listed = AnswerOf<'/api/v1/deployments'>['deployments'][number]
+type Listed = ResponseOf<'/api/v1/deployments'>['deployments'][number]
 
 const DEFAULTS = { page: 1 }
 

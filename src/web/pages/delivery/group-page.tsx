@@ -1,6 +1,6 @@
 import { Link, useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
@@ -14,7 +14,7 @@ import { usePageState } from '../../url/use-page-state.ts'
 import { AddDevices } from './add-devices.tsx'
 import type { Group } from './delivery-records.ts'
 
-type Member = AnswerOf<'/api/v1/device-groups/{group_id}/devices'>['devices'][number]
+type Member = ResponseOf<'/api/v1/device-groups/{group_id}/devices'>['devices'][number]
 
 const DEFAULTS = { page: 1 }
 

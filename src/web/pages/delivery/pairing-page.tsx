@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { PLATFORMS } from '../../../domain/device.ts'
 import { useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Badge, Command, type Tone, useNow } from '../../parts/cells.tsx'
 import { choices, FieldRow, Fields, SelectField } from '../../parts/form.tsx'
 import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
@@ -15,7 +15,7 @@ import { duration } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import styles from './delivery.module.css'
 
-type Pairing = AnswerOf<'/api/v1/pairings/{pairing_id}'>
+type Pairing = ResponseOf<'/api/v1/pairings/{pairing_id}'>
 interface Made {
   readonly id: string
   readonly code: string

@@ -1,6 +1,6 @@
 import { Link, useLocation } from 'wouter'
 import { useNamedModels } from '../../api/choices.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Empty } from '../../parts/layout.tsx'
@@ -10,7 +10,7 @@ import type { Column } from '../../parts/table.tsx'
 import { duration, percent, points } from '../../text/format.ts'
 import { policyHref } from '../../url/hrefs.ts'
 
-type Listed = AnswerOf<'/api/v1/policies'>['policies'][number]
+type Listed = ResponseOf<'/api/v1/policies'>['policies'][number]
 
 export const PolicyBadge = ({ enabled }: { readonly enabled: boolean }) => (
   <Badge state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'good' : 'idle'} />

@@ -1,11 +1,11 @@
 import { useMemo } from 'react'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import { Loaded, Panel } from '../../parts/layout.tsx'
 import { count } from '../../text/format.ts'
 import { type DeviceName, deviceParams } from './use-device-rounds.ts'
 
-type History = AnswerOf<'/api/v1/devices/{device_id}/heartbeats'>
+type History = ResponseOf<'/api/v1/devices/{device_id}/heartbeats'>
 
 const ByTime = ({ from, slot_seconds, counts }: History) => {
   const series = useMemo(() => {

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { ApiError } from '../../../client/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { Columns, Empty, Facts, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
@@ -14,7 +14,7 @@ import { DeviceVersions, planHref } from './device-versions.tsx'
 import { momentsOf } from './moments.ts'
 import { deviceParams, useDeviceRounds } from './use-device-rounds.ts'
 
-type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
+type Device = ResponseOf<'/api/v1/fleet/devices'>['devices'][number]
 
 const DEFAULTS = { org: '' }
 

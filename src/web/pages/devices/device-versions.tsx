@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import type { AnswerOf } from '../../api/use-api.ts'
+import type { ResponseOf } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
@@ -7,7 +7,7 @@ import type { Column } from '../../parts/table.tsx'
 import { measure, shortId } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 
-export type DeviceReport = AnswerOf<'/api/v1/devices/{device_id}/reports'>['reports'][number]
+export type DeviceReport = ResponseOf<'/api/v1/devices/{device_id}/reports'>['reports'][number]
 
 export const reportTone = (state: DeviceReport['state']): Tone =>
   state === 'active' ? 'good' : state === 'failed' ? 'bad' : 'busy'

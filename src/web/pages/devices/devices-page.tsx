@@ -1,7 +1,7 @@
 import { useDeferredValue } from 'react'
 import { Link } from 'wouter'
 import { PLATFORMS } from '../../../domain/device.ts'
-import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
+import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
 import { Aside, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
@@ -10,7 +10,7 @@ import { count, plural } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 
-type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
+type Device = ResponseOf<'/api/v1/fleet/devices'>['devices'][number]
 
 const DEFAULTS = { q: '', status: '', platform: '', sort: 'device_id', desc: false }
 const MAX_COUNTED = 100_000

@@ -1,7 +1,7 @@
-import { type AnswerOf, useApi, useApiAll } from '../../api/use-api.ts'
+import { type ResponseOf, useApi, useApiAll } from '../../api/use-api.ts'
 
-type Round = AnswerOf<'/api/v1/training/rounds'>['rounds'][number]
-type Selection = AnswerOf<'/api/v1/training/rounds/{round_id}/selection'>
+type Round = ResponseOf<'/api/v1/training/rounds'>['rounds'][number]
+type Selection = ResponseOf<'/api/v1/training/rounds/{round_id}/selection'>
 
 export interface RoundOfDevice {
   readonly round: Round

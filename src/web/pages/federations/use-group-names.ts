@@ -18,12 +18,12 @@ export const useGroupNames = (federation: Federation): GroupNames => {
     query: { limit: 1000 },
   })
   const members = (found.data?.members ?? []).filter(({ status }) => status === 'active').map(({ org_id }) => org_id)
-  const answers = useApiAll(
+  const responses = useApiAll(
     '/api/v1/device-groups',
     (own === null ? members.slice(0, MAX_MEMBERS) : [own]).map((org_id) => ({ query: { org_id, limit: 1000 } })),
   )
-  const several = answers.length > 1
-  const groups = answers.flatMap((data) =>
+  const several = responses.length > 1
+  const groups = responses.flatMap((data) =>
     (data?.groups ?? []).map(({ id, name, org_id }) => [id, several ? `${name} of ${org_id}` : name] as const),
   )
   return { members, groups: new Map(groups) }

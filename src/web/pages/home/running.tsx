@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Badge } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
@@ -7,7 +7,7 @@ import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
 import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen } from './reads.ts'
 
-const Jobs = ({ jobs }: { readonly jobs: AnswerOf<'/api/v1/training/jobs'>['jobs'] }) =>
+const Jobs = ({ jobs }: { readonly jobs: ResponseOf<'/api/v1/training/jobs'>['jobs'] }) =>
   jobs.map((job) => (
     <li key={job.id}>
       <span className={styles.line}>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Outcome } from '../../parts/form.tsx'
@@ -11,7 +11,7 @@ import { useAction } from '../../parts/use-action.ts'
 import { count, plural } from '../../text/format.ts'
 import { type Integration, IntegrationBadge, LOOK_EVERY_MS } from './integrations-page.tsx'
 
-type DeadLetter = AnswerOf<'/api/v1/integrations/{integration_id}/dead-letters'>['dead_letters'][number]
+type DeadLetter = ResponseOf<'/api/v1/integrations/{integration_id}/dead-letters'>['dead_letters'][number]
 
 const COLUMNS: readonly Column<DeadLetter>[] = [
   { name: 'Event', cell: ({ type }) => type },

@@ -1,5 +1,5 @@
 import { Link, useLocation } from 'wouter'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/layout.tsx'
@@ -9,7 +9,7 @@ import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { CreateIntegration } from './create-integration.tsx'
 
-export type Integration = AnswerOf<'/api/v1/integrations'>['integrations'][number]
+export type Integration = ResponseOf<'/api/v1/integrations'>['integrations'][number]
 
 /** The live stream does not report the end of a delivery. */
 export const LOOK_EVERY_MS = 5000

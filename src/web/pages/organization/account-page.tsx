@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { unwrap } from '../../../client/client.ts'
-import { api, writeWithoutAnswer } from '../../api/client.ts'
+import { api, writeWithoutBody } from '../../api/client.ts'
 import { askToConfirm, useSession } from '../../api/session.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
@@ -14,8 +14,8 @@ import { plural } from '../../text/format.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 import { Passkeys } from './passkeys.tsx'
 
-type Account = AnswerOf<'/api/v1/account'>
-type OwnSession = AnswerOf<'/api/v1/account/sessions'>['sessions'][number]
+type Account = ResponseOf<'/api/v1/account'>
+type OwnSession = ResponseOf<'/api/v1/account/sessions'>['sessions'][number]
 
 const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
   const [before, setBefore] = useState('')
@@ -26,7 +26,7 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
     <FormDialog
       title="Change password"
       verb="Change"
-      act={() => writeWithoutAnswer(api.PUT('/api/v1/account/password', { body }))}
+      act={() => writeWithoutBody(api.PUT('/api/v1/account/password', { body }))}
       onClose={onClose}
     >
       <TextField
@@ -86,7 +86,7 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
           <Confirm
             title="Remove the app?"
             verb="Remove"
-            act={() => writeWithoutAnswer(api.DELETE('/api/v1/account/totp'))}
+            act={() => writeWithoutBody(api.DELETE('/api/v1/account/totp'))}
             onClose={close}
           >
             You no longer need its codes to sign in. Remove the entry from the app, too.
@@ -121,7 +121,7 @@ const Sessions = () => {
   const { busy, error, run } = useAction()
   const end = ({ id }: OwnSession): void => {
     const params = { path: { session_id: id } }
-    run(() => writeWithoutAnswer(api.DELETE('/api/v1/account/sessions/{session_id}', { params })))
+    run(() => writeWithoutBody(api.DELETE('/api/v1/account/sessions/{session_id}', { params })))
   }
   return (
     <Loaded query={query}>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
-import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
+import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, TextField } from '../../parts/form.tsx'
@@ -13,7 +13,7 @@ import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 
-type Approval = AnswerOf<'/api/v1/approvals'>['approvals'][number]
+type Approval = ResponseOf<'/api/v1/approvals'>['approvals'][number]
 
 const STATUSES = [
   ['pending', 'Waiting'],

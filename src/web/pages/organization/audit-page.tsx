@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
 import { useMay, useSession } from '../../api/session.ts'
-import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
+import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Dialog, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
@@ -13,7 +13,7 @@ import { usePageState } from '../../url/use-page-state.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 import { VerifyAudit } from './verify-audit.tsx'
 
-type Entry = AnswerOf<'/api/v1/audit'>['entries'][number]
+type Entry = ResponseOf<'/api/v1/audit'>['entries'][number]
 type FieldChange = Entry['changes'][number]
 
 const DEFAULTS = { actor: '', action: '', object: '', result: '' }

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/use-api.ts'
+import type { ResponseOf } from '../../api/use-api.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { NumberField } from '../../parts/form.tsx'
 
-export type Key = AnswerOf<'/api/v1/keys'>['keys'][number]
+export type Key = ResponseOf<'/api/v1/keys'>['keys'][number]
 
 interface Action {
   readonly apiKey: Key

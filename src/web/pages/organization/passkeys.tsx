@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { api, write, writeWithoutAnswer } from '../../api/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { api, write, writeWithoutBody } from '../../api/client.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Actions, Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
@@ -8,7 +8,7 @@ import { Loaded, Panel } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { PasskeySetup } from '../../shell/passkey-setup.tsx'
 
-type Passkey = AnswerOf<'/api/v1/account/passkeys'>['passkeys'][number]
+type Passkey = ResponseOf<'/api/v1/account/passkeys'>['passkeys'][number]
 
 const at = ({ id }: Passkey) => ({ params: { path: { passkey_id: id } } })
 
@@ -31,7 +31,7 @@ const Remove = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
   <Confirm
     title={`Remove ${passkey.name}`}
     verb="Remove"
-    act={() => writeWithoutAnswer(api.DELETE('/api/v1/account/passkeys/{passkey_id}', at(passkey)))}
+    act={() => writeWithoutBody(api.DELETE('/api/v1/account/passkeys/{passkey_id}', at(passkey)))}
     onClose={onClose}
   >
     It no longer signs you in here. Your device may still list it: remove it there, too.

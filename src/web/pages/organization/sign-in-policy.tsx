@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { NumberField, SelectField } from '../../parts/form.tsx'
 import { Facts, Loaded, Panel } from '../../parts/layout.tsx'
 
-type Policy = AnswerOf<'/api/v1/team/policy'>
+type Policy = ResponseOf<'/api/v1/team/policy'>
 
 const WHO = [
   ['off', 'Nobody'],

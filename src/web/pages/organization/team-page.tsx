@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Role } from '../../../domain/roles.ts'
-import { api, write, writeWithoutAnswer } from '../../api/client.ts'
-import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { api, write, writeWithoutBody } from '../../api/client.ts'
+import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, Day } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/form.tsx'
@@ -13,7 +13,7 @@ import { InviteMember, ROLE_OPTIONS } from './invite-member.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
 import { SignInPolicy } from './sign-in-policy.tsx'
 
-type Member = AnswerOf<'/api/v1/team'>['members'][number]
+type Member = ResponseOf<'/api/v1/team'>['members'][number]
 
 const at = ({ id }: Member) => ({ params: { path: { member_id: id } } })
 
@@ -37,7 +37,7 @@ const Remove = ({ member, onClose }: { readonly member: Member; readonly onClose
   <Confirm
     title={`Remove ${member.email}`}
     verb="Remove"
-    act={() => writeWithoutAnswer(api.DELETE('/api/v1/team/{member_id}', at(member)))}
+    act={() => writeWithoutBody(api.DELETE('/api/v1/team/{member_id}', at(member)))}
     onClose={onClose}
   >
     {member.status === 'active'

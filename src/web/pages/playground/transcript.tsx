@@ -33,7 +33,7 @@ const ENDS: Readonly<Record<Reply['state'], string>> = {
   failed: '',
 }
 
-const Answer = ({ model, reply }: { readonly model: string; readonly reply: Reply }) => (
+const AssistantReply = ({ model, reply }: { readonly model: string; readonly reply: Reply }) => (
   <div className={styles.reply}>
     <strong>{model}</strong>
     {reply.text !== '' && <p className={styles.text}>{reply.text}</p>}
@@ -76,7 +76,7 @@ export const Transcript = ({ label, turns }: { readonly label: string; readonly 
       {turns.map(({ key, question, model, reply }) => (
         <div key={key} className={styles.turn}>
           <p className={styles.question}>{question}</p>
-          <Answer model={model} reply={reply} />
+          <AssistantReply model={model} reply={reply} />
         </div>
       ))}
     </div>

@@ -47,9 +47,9 @@ const stream = async (body: Body, signal: AbortSignal, told: (reply: Reply) => v
     told(reply)
   }
   try {
-    const answer = await api.POST('/api/v1/inference/chat/completions', { body, signal, parseAs: 'stream' })
-    const bytes = await unwrap(Promise.resolve(answer as { data?: ReadableStream<Uint8Array>; response: Response }))
-    reply = { ...reply, notes: notesIn(answer.response.headers) }
+    const response = await api.POST('/api/v1/inference/chat/completions', { body, signal, parseAs: 'stream' })
+    const bytes = await unwrap(Promise.resolve(response as { data?: ReadableStream<Uint8Array>; response: Response }))
+    reply = { ...reply, notes: notesIn(response.response.headers) }
     let parser = newParser('')
     const reader = bytes
       .pipeThrough(new TextDecoderStream() as never)

@@ -50,7 +50,7 @@ const BodyPanel = ({ document, operation }: { readonly document: ApiDocument; re
   )
 }
 
-const Answers = ({ operation }: { readonly operation: Operation }) => (
+const Responses = ({ operation }: { readonly operation: Operation }) => (
   <Panel title="Responses">
     <dl className={styles.answers}>
       {operation.responses.map(({ status, description, body }) => (
@@ -98,7 +98,7 @@ export const OperationPage = ({
       <BodyPanel document={document} operation={operation} />
       <Samples operation={operation} inputs={inputs} />
       <TryIt document={document} operation={operation} inputs={inputs} onChange={setInputs} />
-      <Answers operation={operation} />
+      <Responses operation={operation} />
     </>
   )
 }

@@ -2,7 +2,7 @@ import { Unreachable } from '../../api/client.ts'
 import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
 import type { Operation } from './document.ts'
 
-export interface Answer {
+export interface TryItResponse {
   readonly status: number
   readonly ms: number
   readonly type: string
@@ -47,7 +47,7 @@ export const send = async (
     file,
     signal,
     told,
-  }: { readonly file: File | null; readonly signal: AbortSignal; readonly told: (answer: Answer) => void },
+  }: { readonly file: File | null; readonly signal: AbortSignal; readonly told: (response: TryItResponse) => void },
 ): Promise<void> => {
   const started = performance.now()
   const { method, body } = operation

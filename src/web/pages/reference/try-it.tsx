@@ -7,7 +7,7 @@ import { faultOfBody, type Inputs, isForm, isJson, missingIn } from './call.ts'
 import { Code } from './code.tsx'
 import { type ApiDocument, type Operation, type Parameter, resolve, type Schema } from './document.ts'
 import styles from './reference.module.css'
-import { type Answer, send } from './send.ts'
+import { send, type TryItResponse } from './send.ts'
 
 const wordsOf = (document: ApiDocument, { schema }: Parameter): readonly string[] | null => {
   const { type, enum: words } = resolve<Schema>(document, schema)
@@ -39,8 +39,8 @@ const ParameterField = ({
   return <TextField label={name} value={value} required={required} onChange={onChange} />
 }
 
-const AnswerView = ({ answer }: { readonly answer: Answer }) => {
-  const { status, ms, type, headers, text, more, open } = answer
+const ResponseView = ({ received: response }: { readonly received: TryItResponse }) => {
+  const { status, ms, type, headers, text, more, open } = response
   return (
     <div className={styles.answer}>
       <p className={styles.status} role="status">
@@ -60,7 +60,7 @@ const AnswerView = ({ answer }: { readonly answer: Answer }) => {
 
 /** Sends one request at a time; a new one aborts the previous one. */
 const useSending = (operation: Operation) => {
-  const [answer, setAnswer] = useState<Answer | null>(null)
+  const [response, setAnswer] = useState<TryItResponse | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const [busy, setBusy] = useState(false)
   const running = useRef<AbortController>(null)
@@ -84,7 +84,7 @@ const useSending = (operation: Operation) => {
     running.current?.abort()
     setAnswer((now) => now && { ...now, open: false })
   }
-  return { answer, error, busy, run, stop }
+  return { response: response, error, busy, run, stop }
 }
 
 /** A form for one operation. Requests are real: they go to this service. */
@@ -101,7 +101,7 @@ export const TryIt = ({
 }) => {
   const { method, parameters, body } = operation
   const [file, setFile] = useState<File | null>(null)
-  const { answer, error, busy, run, stop } = useSending(operation)
+  const { response, error, busy, run, stop } = useSending(operation)
   const takesText = isJson(operation) || isForm(operation)
   const fault = takesText ? faultOfBody(operation, inputs.body) : null
   const takesFile = body !== null && !isJson(operation)
@@ -162,7 +162,7 @@ export const TryIt = ({
         </Fields>
       </form>
       {error && <Problem error={error} />}
-      {answer && <AnswerView answer={answer} />}
+      {response && <ResponseView received={response} />}
     </Panel>
   )
 }

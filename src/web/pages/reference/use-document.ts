@@ -9,10 +9,10 @@ export const useDocument = (): UseQueryResult<ApiDocument> =>
     queryKey: ['/openapi.json', {}],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
-      const answer = await fetch('/openapi.json', { signal }).catch((error: unknown) => {
+      const response = await fetch('/openapi.json', { signal }).catch((error: unknown) => {
         throw signal.aborted ? error : new Unreachable('read', error)
       })
-      if (!answer.ok) throw new ApiError(answer.status, await answer.json().catch(() => null))
-      return (await answer.json()) as ApiDocument
+      if (!response.ok) throw new ApiError(response.status, await response.json().catch(() => null))
+      return (await response.json()) as ApiDocument
     },
   })

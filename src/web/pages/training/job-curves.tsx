@@ -63,7 +63,7 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
   const others = useApiAll(
     '/api/v1/training/jobs/{job_id}/rounds',
     state.with.map((job_id) => ({ path: { job_id }, query: { limit: 1000 } })),
-  ).map((answer) => answer?.rounds ?? [])
+  ).map((response) => response?.rounds ?? [])
   const list = useApi('/api/v1/training/jobs', {
     query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
   })

@@ -1,7 +1,7 @@
-import type { AnswerOf } from '../../api/use-api.ts'
+import type { ResponseOf } from '../../api/use-api.ts'
 
-export type Job = AnswerOf<'/api/v1/training/jobs'>['jobs'][number]
-export type JobDetail = AnswerOf<'/api/v1/training/jobs/{job_id}'>
-export type Round = AnswerOf<'/api/v1/training/rounds'>['rounds'][number]
-export type Participant = AnswerOf<'/api/v1/training/rounds/{round_id}/participants'>['participants'][number]
-export type Update = AnswerOf<'/api/v1/training/rounds/{round_id}/updates'>['updates'][number]
+export type Job = ResponseOf<'/api/v1/training/jobs'>['jobs'][number]
+export type JobDetail = ResponseOf<'/api/v1/training/jobs/{job_id}'>
+export type Round = ResponseOf<'/api/v1/training/rounds'>['rounds'][number]
+export type Participant = ResponseOf<'/api/v1/training/rounds/{round_id}/participants'>['participants'][number]
+export type Update = ResponseOf<'/api/v1/training/rounds/{round_id}/updates'>['updates'][number]

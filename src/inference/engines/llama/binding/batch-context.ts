@@ -9,7 +9,7 @@ export interface BatchPart {
   readonly position: number
   readonly tokens: Uint32Array
   /** Indexes of the `tokens` to predict the next token of. */
-  readonly answers: Uint32Array
+  readonly outputs: Uint32Array
 }
 
 export interface SavedState {
@@ -21,7 +21,7 @@ export type { Sampler, SamplerGrammar } from './token-sampler.ts'
 
 /** The results of a part: its answers, and the token that follows the first of them. */
 export interface Sampled {
-  readonly answers: Uint32Array
+  readonly outputs: Uint32Array
   readonly token: number
 }
 
@@ -116,7 +116,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
 
   const fill = (parts: readonly BatchPart[]): readonly Uint32Array[] => {
     context.initBatch(parts.reduce((sum, part) => sum + part.tokens.length, 0))
-    return parts.map((part) => context.addToBatch(part.sequence, part.position, part.tokens, part.answers))
+    return parts.map((part) => context.addToBatch(part.sequence, part.position, part.tokens, part.outputs))
   }
 
   return {
@@ -138,15 +138,15 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       }
     },
     decode: async (parts) => {
-      const answers = fill(parts)
+      const outputs = fill(parts)
       await context.decodeBatch()
-      return answers
+      return outputs
     },
     decodeAndSample: async (parts, samplers) => {
-      const answers = fill(parts)
+      const outputs = fill(parts)
       const computing = context.decodeBatch()
       if (!inOrder()) await computing
-      const asking = answers.map(async ([first], part) =>
+      const asking = outputs.map(async ([first], part) =>
         first === undefined ? NO_TOKEN : (samplers[part]?.next(first) ?? NO_TOKEN),
       )
       // Waits for all, so that nothing of a failed batch stays in the queue.
@@ -154,16 +154,16 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       if (computed.status === 'rejected') throw computed.reason
       return sampled.map((result, part) => {
         if (result.status === 'rejected') throw result.reason
-        return { answers: answers[part]!, token: result.value }
+        return { outputs: outputs[part]!, token: result.value }
       })
     },
     createSampler: (sampling) => {
       // Created while the prompt is computed, because it allocates memory for the whole vocabulary, which takes milliseconds.
       let sampler: Sampler | null = null
       return {
-        next: (answer) => {
+        next: (output) => {
           sampler ??= openSampler(model, (at, using) => context.sampleToken(at, using), sampling)
-          return sampler.next(answer)
+          return sampler.next(output)
         },
         dispose: () => sampler?.dispose(),
       }

@@ -20,19 +20,19 @@ const SETTINGS = { temperature: 0, topP: 1, seed: 1, grammar: null }
 /** Continues `sequence`, which holds the first `filled` of `tokens`, and returns the text. */
 const write = async (sequence: number, tokens: readonly number[], filled: number): Promise<string> => {
   const sampler = context.createSampler(SETTINGS)
-  const answer: number[] = []
+  const output: number[] = []
   let rest = tokens.slice(filled)
-  for (let position = filled; answer.length < 30; ) {
-    const part = { sequence, position, tokens: Uint32Array.from(rest), answers: Uint32Array.from([rest.length - 1]) }
-    const [answers] = await context.decode([part])
+  for (let position = filled; output.length < 30; ) {
+    const part = { sequence, position, tokens: Uint32Array.from(rest), outputs: Uint32Array.from([rest.length - 1]) }
+    const [outputs] = await context.decode([part])
     position += rest.length
-    const token = await sampler.next(answers![0]!)
+    const token = await sampler.next(outputs![0]!)
     if (model.endsGeneration(token)) break
-    answer.push(token)
+    output.push(token)
     rest = [token]
   }
   sampler.dispose()
-  return model.detokenize(answer)
+  return model.detokenize(output)
 }
 
 const PARIS = 'The capital of France is Paris.'
@@ -99,19 +99,19 @@ test('the sequences of one batch are independent', async () => {
 
 test('the tokens are the same if they are requested together with the batch that they depend on', async () => {
   const tokens = Uint32Array.from(question())
-  const whole = { sequence: 0, position: 0, tokens, answers: Uint32Array.from([tokens.length - 1]) }
-  const begun = { sequence: 2, position: 0, tokens: tokens.slice(0, 3), answers: new Uint32Array() }
+  const whole = { sequence: 0, position: 0, tokens, outputs: Uint32Array.from([tokens.length - 1]) }
+  const begun = { sequence: 2, position: 0, tokens: tokens.slice(0, 3), outputs: new Uint32Array() }
   context.truncate(0, 0)
   context.truncate(2, 0)
-  const [answers] = await context.decode([whole])
+  const [outputs] = await context.decode([whole])
   const alone = context.createSampler(SETTINGS)
-  const token = await alone.next(answers![0]!)
+  const token = await alone.next(outputs![0]!)
   context.truncate(0, 0)
   const together = context.createSampler(SETTINGS)
   const sampled = await context.decodeAndSample([whole, begun], [together, null])
   expect(sampled).toEqual([
-    { answers, token },
-    { answers: new Uint32Array(), token: -1 },
+    { outputs: outputs, token },
+    { outputs: new Uint32Array(), token: -1 },
   ])
   alone.dispose()
   together.dispose()
@@ -140,11 +140,11 @@ test('a seed is respected, even the one that llama.cpp takes for the clock', asy
   const tokens = question()
   const sampled = async (seed: number): Promise<number[]> => {
     const sampler = context.createSampler({ ...SETTINGS, temperature: 5, seed })
-    const part = { sequence: 0, position: 0, tokens: Uint32Array.from(tokens), answers: Uint32Array.from([0]) }
+    const part = { sequence: 0, position: 0, tokens: Uint32Array.from(tokens), outputs: Uint32Array.from([0]) }
     context.truncate(0, 0)
-    const [answers] = await context.decode([part])
+    const [outputs] = await context.decode([part])
     const drawn: number[] = []
-    for (let draw = 0; draw < 8; draw++) drawn.push(await sampler.next(answers![0]!))
+    for (let draw = 0; draw < 8; draw++) drawn.push(await sampler.next(outputs![0]!))
     sampler.dispose()
     return drawn
   }
@@ -158,10 +158,10 @@ test('a grammar constrains the model, and an invalid one is refused', async () =
   const tokens = question()
   const sampler = context.createSampler({ ...SETTINGS, grammar: context.readGrammar('root ::= "no"') })
   context.truncate(0, 0)
-  const [answers] = await context.decode([
-    { sequence: 0, position: 0, tokens: Uint32Array.from(tokens), answers: Uint32Array.from([tokens.length - 1]) },
+  const [outputs] = await context.decode([
+    { sequence: 0, position: 0, tokens: Uint32Array.from(tokens), outputs: Uint32Array.from([tokens.length - 1]) },
   ])
-  const first = model.detokenize([await sampler.next(answers![0]!)])
+  const first = model.detokenize([await sampler.next(outputs![0]!)])
   expect('no'.startsWith(first) && first !== '').toBe(true)
   expect(() => context.readGrammar('root ::= (')).toThrow()
 })

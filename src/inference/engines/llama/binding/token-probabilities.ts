@@ -31,9 +31,9 @@ export const openTokenProbabilities = async (
   const sampler = new addon.AddonSampler(handle)
   sampler.applyConfig({ temperature: 1, topK: 0, topP: 1, minP: 0 })
 
-  const compute = async (tokens: Uint32Array, position: number, answers: Uint32Array): Promise<Uint32Array> => {
+  const compute = async (tokens: Uint32Array, position: number, outputs: Uint32Array): Promise<Uint32Array> => {
     context.initBatch(tokens.length)
-    const places = context.addToBatch(0, position, tokens, answers)
+    const places = context.addToBatch(0, position, tokens, outputs)
     await context.decodeBatch()
     return places
   }

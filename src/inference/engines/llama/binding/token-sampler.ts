@@ -4,8 +4,8 @@ import type { LlamaModel } from './load-model.ts'
 
 /** Chooses the next token, with its own random numbers. */
 export interface Sampler {
-  /** `answer` is one of those that the last `decode` returned. */
-  next(answer: number): Promise<number>
+  /** `output` is one of those that the last `decode` returned. */
+  next(output: number): Promise<number>
   dispose(): void
 }
 
@@ -39,7 +39,7 @@ type SamplingModel = Pick<LlamaModel, 'addon' | 'handle' | 'endsGeneration'>
 
 export const openSampler = (
   { addon, handle, endsGeneration }: SamplingModel,
-  sampleToken: (answer: number, sampler: AddonSampler) => Promise<number>,
+  sampleToken: (output: number, sampler: AddonSampler) => Promise<number>,
   { temperature, topP, seed, grammar, trigger = null }: SamplerSettings,
 ): Sampler => {
   const make = (state: object | null): AddonSampler => {
@@ -55,7 +55,7 @@ export const openSampler = (
   const newState = (): object => new addon.AddonGrammarEvaluationState(handle, grammar!)
   if (grammar === null || trigger === null) {
     const sampler = make(grammar === null ? null : newState())
-    return { next: (answer) => sampleToken(answer, sampler), dispose: () => sampler.dispose() }
+    return { next: (output) => sampleToken(output, sampler), dispose: () => sampler.dispose() }
   }
 
   let sampler = make(null)
@@ -74,8 +74,8 @@ export const openSampler = (
   }
 
   return {
-    next: async (answer) => {
-      const token = await sampleToken(answer, sampler)
+    next: async (output) => {
+      const token = await sampleToken(output, sampler)
       if (!free || token < 0 || endsGeneration(token)) return token
       written.push(token)
       text = (syntax.anywhere ? text.slice(-TAIL) : text) + textOf(token)
@@ -85,7 +85,7 @@ export const openSampler = (
       sampler.dispose()
       sampler = make(state)
       // The rest of the trigger's token may not be a valid start of a call. In that case, the token is sampled again.
-      if (!addon.AddonSampler.canBeNextTokenForGrammarEvaluationState(state, token)) return sampleToken(answer, sampler)
+      if (!addon.AddonSampler.canBeNextTokenForGrammarEvaluationState(state, token)) return sampleToken(output, sampler)
       addon.AddonSampler.acceptGrammarEvaluationStateToken(state, token)
       return token
     },

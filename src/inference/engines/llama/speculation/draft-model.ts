@@ -61,15 +61,15 @@ const createFollower =
     shared = Math.min(shared, tokens.length - 1)
     if (shared < held.length && !context.truncate(slot, shared)) shared = 0
     held.length = shared
-    let answers: readonly Uint32Array[] = []
+    let outputs: readonly Uint32Array[] = []
     for (let at = shared; at < tokens.length; at += BATCH_TOKENS) {
       const part = Uint32Array.from(tokens.slice(at, at + BATCH_TOKENS))
       const last = at + part.length === tokens.length
       const requested = Uint32Array.from(last ? [part.length - 1] : [])
-      answers = await context.decode([{ sequence: slot, position: at, tokens: part, answers: requested }])
+      outputs = await context.decode([{ sequence: slot, position: at, tokens: part, outputs: requested }])
       held.push(...part)
     }
-    return sampler.next(answers[0]![0]!)
+    return sampler.next(outputs[0]![0]!)
   }
 
 const sameVocabulary = (draft: LlamaModel, model: LlamaModel): boolean => {

@@ -32,7 +32,7 @@ const QUESTIONS = [
   'hello',
 ]
 
-const answer = async (engine: Engine, question: string, more: Partial<ChatRequest> = {}) => {
+const output = async (engine: Engine, question: string, more: Partial<ChatRequest> = {}) => {
   const request: ChatRequest = {
     messages: [{ role: 'user', content: question }],
     maxTokens: 60,
@@ -51,17 +51,17 @@ const answer = async (engine: Engine, question: string, more: Partial<ChatReques
   throw new Error('The answer did not finish.')
 }
 
-const answers = async (engine: Engine) => {
+const outputs = async (engine: Engine) => {
   const replies = []
   for (const question of QUESTIONS) {
-    replies.push(await answer(engine, question))
-    replies.push(await answer(engine, question, { temperature: 1.2, topP: 0.95, seed: 77 }))
-    replies.push(await answer(engine, question, { responseFormat: { type: 'json_object' }, temperature: 0.8, seed: 5 }))
+    replies.push(await output(engine, question))
+    replies.push(await output(engine, question, { temperature: 1.2, topP: 0.95, seed: 77 }))
+    replies.push(await output(engine, question, { responseFormat: { type: 'json_object' }, temperature: 0.8, seed: 5 }))
   }
   return replies
 }
 
-const plainly = ({ text, reason, completionTokens }: Awaited<ReturnType<typeof answer>>) => ({
+const plainly = ({ text, reason, completionTokens }: Awaited<ReturnType<typeof output>>) => ({
   text,
   reason,
   completionTokens,
@@ -75,12 +75,12 @@ const DRAFTS: readonly DraftOptions[] = [
 
 it.each(DRAFTS)('writes the same text with $kind as without, greedy and sampled, free and in JSON', async (draft) => {
   const plain = await open(null)
-  const expected = await answers(plain).finally(plain.close)
+  const expected = await outputs(plain).finally(plain.close)
   const engine = await open(draft)
   try {
-    const replies = await answers(engine)
+    const replies = await outputs(engine)
     expect(replies.map(plainly)).toEqual(expected.map(plainly))
-    const together = await Promise.all(QUESTIONS.map((question) => answer(engine, question)))
+    const together = await Promise.all(QUESTIONS.map((question) => output(engine, question)))
     expect(together.map(plainly)).toEqual(expected.filter((_, n) => n % 3 === 0).map(plainly))
     const counted = replies.map(({ speculation }) => speculation).filter((each): each is Speculation => each !== null)
     expect(counted.length).toBeGreaterThan(0)
@@ -106,12 +106,12 @@ it('answers without a draft and warns if there is no room for the first blocks',
     else process.env.TMPDIR = TMPDIR
   })
   const plain = await open(null)
-  const expected = await answer(plain, QUESTIONS[0]!).finally(plain.close)
+  const expected = await output(plain, QUESTIONS[0]!).finally(plain.close)
   process.env.TMPDIR = join(root, 'no-such-folder')
   const lines: string[] = []
   const engine = await open({ kind: 'first-layers' }, (line) => lines.push(line))
   try {
-    expect(await answer(engine, QUESTIONS[0]!)).toEqual(expected)
+    expect(await output(engine, QUESTIONS[0]!)).toEqual(expected)
     expect(lines).toEqual([
       expect.stringContaining('the engine of starter: speculative decoding could not be started and stays off: ENOENT'),
     ])

@@ -25,11 +25,11 @@ export const parsed = (text: string): unknown => {
 
 /** Null if it is not a response of a bulk API. Reads nothing else of a response without errors. */
 const itemsOf = (text: string): readonly Item[] | null => {
-  const answer = parsed(text)
-  if (!isObject(answer)) return null
-  if (answer.errors === false) return []
-  if (!Array.isArray(answer.items)) return null
-  const items = answer.items.map((item: unknown) => (isObject(item) ? Object.values(item)[0] : null))
+  const response = parsed(text)
+  if (!isObject(response)) return null
+  if (response.errors === false) return []
+  if (!Array.isArray(response.items)) return null
+  const items = response.items.map((item: unknown) => (isObject(item) ? Object.values(item)[0] : null))
   const isWhole = items.every((item) => isObject(item) && typeof item.status === 'number')
   return isWhole ? (items as Item[]) : null
 }

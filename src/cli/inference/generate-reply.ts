@@ -1,19 +1,19 @@
 import type { ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 
-export interface Answer {
+export interface Reply {
   readonly text: string
   readonly promptTokens: number
   readonly result: Finished
 }
 
 /** Generates an answer with a model in this process. @throws Failure if the model cannot chat */
-export const answer = async (
+export const generateReply = async (
   engine: Engine,
   request: ChatRequest,
   signal: AbortSignal,
   onText: (text: string) => void,
-): Promise<Answer> => {
+): Promise<Reply> => {
   if (engine.chat === undefined) {
     throw new Failure(`The model '${engine.model.name}' is not a chat model.`, {
       advice: 'For embeddings use svc embed, for speech svc transcribe.',

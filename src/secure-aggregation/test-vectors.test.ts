@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { advertise, dealShares, maskInput } from './device-part.ts'
 import { encodeContribution } from './fixed-point.ts'
-import { knownAnswers } from './known-answers.fixture.ts'
 import { addMasks, addWords } from './mask.ts'
 import { fromHex, toHex } from './messages.ts'
 import { pairMask, seedCommitment, selfMask, shareKey } from './secrets.ts'
 import { combineShares, openShares, sealShares, splitSecret } from './shares.ts'
+import { testVectors } from './test-vectors.fixture.ts'
 
-const known = knownAnswers
+const known = testVectors
 const { roundId, settings } = known
 const bytes = (hex: string) => fromHex(hex, hex.length / 2, 'test')
 const names = Object.keys(known.devices)

@@ -1,7 +1,7 @@
-import answers from './fixtures/known-answers.json' with { type: 'json' }
+import answers from './fixtures/test-vectors.json' with { type: 'json' }
 
 /** Computed in Python with libsodium and OpenSSL, from the protocol's description rather than from this code. */
-export interface KnownAnswers {
+export interface TestVectors {
   readonly roundId: string
   readonly settings: {
     readonly devices: number
@@ -35,4 +35,4 @@ export interface KnownAnswers {
   readonly sumWithoutU: readonly number[]
 }
 
-export const knownAnswers: KnownAnswers = answers
+export const testVectors: TestVectors = answers

@@ -86,7 +86,7 @@ export const sendUnroutable = (error: FastifyError, request: FastifyRequest, rep
   send(toClientError(error, request), request, reply.header('x-request-id', request.id))
 
 /** Answers every error in OpenAI's format, or in Anthropic's under /v1/messages, without internal details. */
-export const answerErrors = (app: App): void => {
+export const handleErrors = (app: App): void => {
   const methodsOf = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
     // HEAD / is only a liveness check.

@@ -36,7 +36,7 @@ const startIndex = async () => {
   const receiver = await startReceiver()
   const documents = new Map<string, Sent>()
   const index = { receiver, documents, rejectedBecause: (_event: Sent): Rejected | null => null }
-  receiver.answer = ({ body }, response) => {
+  receiver.respond = ({ body }, response) => {
     const lines = body
       .toString()
       .trimEnd()
@@ -62,9 +62,9 @@ const start = async () => {
   const world = await startWorld()
   const { key } = await world.register('d')
   const ask = async <Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> => {
-    const answer = await world.request(method, path, { key, ...(body === undefined ? {} : { body }) })
-    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
-    return answer.body as Answer
+    const response = await world.request(method, path, { key, ...(body === undefined ? {} : { body }) })
+    if (response.status >= 300) throw new Error(JSON.stringify(response.body))
+    return response.body as Answer
   }
   const show = (id: string) => ask<Integration>('GET', `${AT}/${id}`)
   return {
@@ -109,8 +109,8 @@ it('an event that does not fit the mapping is set aside with the reason, and the
   const index = await startIndex()
   // Unavailable until all events exist, so that they come in one request.
   let isAway = true
-  const answer = index.receiver.answer
-  index.receiver.answer = (request, response) =>
+  const answer = index.receiver.respond
+  index.receiver.respond = (request, response) =>
     isAway ? void response.writeHead(503).end() : answer(request, response)
   const { id } = await create(index.receiver.url)
   await happen('a')
@@ -169,7 +169,7 @@ it('two installations that write into one index do not confuse their events', as
 it('a page with status 200 that is not a response of the bulk API does not count as a delivery', async () => {
   const { create, happen, until, ask } = await start()
   const { receiver } = await startIndex()
-  receiver.answer = (_request, response) => void response.writeHead(200).end('<html>Sign in</html>')
+  receiver.respond = (_request, response) => void response.writeHead(200).end('<html>Sign in</html>')
   const { id } = await create(receiver.url)
   await happen('a')
   const shown = await until(id, ({ failures }) => failures > 0)

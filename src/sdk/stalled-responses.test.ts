@@ -9,7 +9,7 @@ import { createDevice } from './device-client.ts'
 import { memorySink } from './download.ts'
 
 /** A device, and a service on a real socket with these responses in order; `asked` and `closed` resolve for the last one. */
-const deviceOf = async (options: Partial<DeviceOptions>, ...answers: RequestListener[]) => {
+const deviceOf = async (options: Partial<DeviceOptions>, ...responses: RequestListener[]) => {
   let isAsked = (): void => undefined
   const asked = new Promise<void>((resolve) => {
     isAsked = resolve
@@ -19,8 +19,8 @@ const deviceOf = async (options: Partial<DeviceOptions>, ...answers: RequestList
     isClosed = resolve
   })
   const server = createServer((request, response) => {
-    answers.shift()?.(request, response)
-    if (answers.length > 0) return
+    responses.shift()?.(request, response)
+    if (responses.length > 0) return
     response.once('close', isClosed)
     isAsked()
   })
@@ -72,8 +72,8 @@ test.each([
   ['from the service', false, [file]],
   ['from the service, which could have named another place', true, [file]],
   ['from elsewhere', true, [elsewhere, file]],
-])('a download %s that stalls ends when aborted', async (_, directDownloads, answers) => {
-  const { device, closed } = await deviceOf({ directDownloads }, ...answers)
+])('a download %s that stalls ends when aborted', async (_, directDownloads, responses) => {
+  const { device, closed } = await deviceOf({ directDownloads }, ...responses)
   const stop = new AbortController()
   const sink = memorySink()
   const download = device.downloadVersion(assignment, sink, { signal: stop.signal })

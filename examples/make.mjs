@@ -1,10 +1,10 @@
-// Makes the small files that the README's tour uses: 300 rows of made-up measurements, the weights of a linear classifier that
+// Makes the small files that the README's "The first hour" uses: 300 rows of made-up measurements, the weights of a linear classifier that
 // knows nothing yet (the layout of torch.nn.Linear), and the same classifier, trained by hand, as ONNX. Run: node examples/make.mjs
 import { writeFileSync } from 'node:fs'
 
 const FEATURES = ['temperature', 'vibration', 'humidity']
 const CLASSES = 2
-/** What the labels follow, but for noise: a warm, shaking machine in dry air is worn out. */
+/** What the labels follow, apart from noise: a warm, shaking machine in dry air is worn out. */
 const TRUTH = [1.5, 1, -0.5]
 
 /** Uniform in (0, 1), the same in every run: the minimal standard of Park and Miller (1988). */

@@ -83,7 +83,7 @@ for (const [name, content] of Object.entries(files)) {
   if (!process.argv.includes('--check')) writeFileSync(path, content)
   else if (!existsSync(path) || readFileSync(path, 'utf8') !== content) {
     console.error(
-      `${name} is not what the ${name.startsWith('docs') ? 'commands, metrics and decisions' : 'route schemas'} say. Run: npm run gen`,
+      `${name} is not what the ${name.startsWith('docs') ? 'commands, metrics, and decisions' : 'route schemas'} say. Run: npm run gen`,
     )
     process.exitCode = 1
   }

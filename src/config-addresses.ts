@@ -27,7 +27,7 @@ export const certificateOf = (
   if (cert === undefined && key === undefined) return null
   const [given, missing] = cert === undefined ? ['KEY', 'CERT'] : ['CERT', 'KEY']
   throw new ConfigError(
-    `SERVICE_TLS_${given} needs SERVICE_TLS_${missing} beside it: https takes the certificate and its key.`,
+    `SERVICE_TLS_${given} needs SERVICE_TLS_${missing} as well: HTTPS needs the certificate and its key.`,
   )
 }
 
@@ -83,7 +83,7 @@ export const oidcOf = (
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
     const missing = issuer === undefined ? 'ISSUER' : clientId === undefined ? 'CLIENT_ID' : 'CLIENT_SECRET'
     throw new ConfigError(
-      `SERVICE_OIDC_${missing} is missing: SERVICE_OIDC_ISSUER goes with SERVICE_OIDC_CLIENT_ID and SERVICE_OIDC_CLIENT_SECRET.`,
+      `SERVICE_OIDC_${missing} is missing: set SERVICE_OIDC_ISSUER, SERVICE_OIDC_CLIENT_ID, and SERVICE_OIDC_CLIENT_SECRET together.`,
     )
   }
   const url = parsePublicUrl(issuer) === null ? null : new URL(issuer)

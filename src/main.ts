@@ -21,14 +21,15 @@ const start = async (): Promise<void> => {
     onFatal: (error) => stop(`The service cannot continue: ${error.message}`),
   })
   const address = await service.app.listen({ host: config.host, port: config.port })
+  const firstAdminKey = await service.createFirstAdminKey()
 
   console.log(`Tributary is listening on ${address} (API: /api/v1, documentation: /docs)`)
   console.log(`Data: ${config.dataDir}, database: ${config.databaseUrl === null ? 'embedded' : 'PostgreSQL'}`)
   if (config.enrollment === 'open') {
     console.log('Enrollment is open: anyone who can reach this address can register devices and use the whole API.')
   }
-  if (service.firstAdminKey !== null) {
-    console.log(`Admin key, shown this once: ${service.firstAdminKey}`)
+  if (firstAdminKey !== null) {
+    console.log(`Admin key, shown this once: ${firstAdminKey}`)
   }
 
   let stoppingSince: number | null = null

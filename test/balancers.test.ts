@@ -76,8 +76,8 @@ const startBalancer = async (name: string, ports: readonly number[]): Promise<st
   const config = join(folder, 'balancer.conf')
   writeFileSync(config, configure(text, folder))
   const child = spawn(name, argv(config), { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr?.on('data', (bytes) => (said += bytes))
+  let output = ''
+  child.stderr?.on('data', (bytes) => (output += bytes))
   const ended = once(child, 'exit')
   onTestFinished(async () => {
     child.kill('SIGTERM')
@@ -85,7 +85,7 @@ const startBalancer = async (name: string, ports: readonly number[]): Promise<st
   })
   const url = `http://127.0.0.1:${port}`
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`${name} does not start: ${said}`)
+    if (child.exitCode !== null) throw new Error(`${name} does not start: ${output}`)
     const response = await fetch(`${url}/ready`).catch(() => null)
     if (response?.ok) return url
     await wait(50)

@@ -207,8 +207,8 @@ it("a removed role ends immediately for the person's own key, the browser, and k
   const member = await join('member')
   const code_verifier = randomBytes(32).toString('base64url')
   const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
-  const asked = { code_challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state: NOBODY }
-  const { redirect_to } = await must('POST', '/login/authorize', asked, member.key)
+  const requested = { code_challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state: NOBODY }
+  const { redirect_to } = await must('POST', '/login/authorize', requested, member.key)
   const code = new URL(redirect_to!).searchParams.get('code')
   const login = await must('POST', '/login/token', { code, code_verifier })
 

@@ -23,7 +23,8 @@ export interface TestDevice {
 
 /** A whole service with real parts: HTTP on a loopback port, a database, and files. Only its clock stands still. */
 export interface World {
-  readonly service: Service
+  /** With the admin key that its start has created, if any. */
+  readonly service: Service & { readonly firstAdminKey: string | null }
   readonly baseUrl: string
   readonly dataDir: string
   /** For setups that would take thousands of requests; null if the world is durable, with its own database. */
@@ -77,8 +78,8 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
   const database = durable ? null : await openTestDatabase(kind)
-  const start = () =>
-    createControlPlane(config, {
+  const start = async () => {
+    const started = await createControlPlane(config, {
       now,
       workers: options.workers ?? workers,
       accounting,
@@ -86,8 +87,10 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       ...(database && { database }),
       ...(options.drawSeed && { drawSeed: options.drawSeed }),
     })
-  let service = await start()
-  let baseUrl = await service.app.listen({ host: config.host, port: 0 })
+    const baseUrl = await started.app.listen({ host: config.host, port: 0 })
+    return { service: { ...started, firstAdminKey: await started.createFirstAdminKey() }, baseUrl }
+  }
+  let { service, baseUrl } = await start()
   onTestFinished(() => service.close())
 
   const request: World['request'] = async (method, path, { key, body, headers = {} } = {}) => {
@@ -138,8 +141,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       if (!durable) throw new Error('Only a durable world can be restarted.')
       await service.close()
       config = { ...config, ...changed }
-      service = await start()
-      baseUrl = await service.app.listen({ host: config.host, port: 0 })
+      ;({ service, baseUrl } = await start())
     },
   }
 }

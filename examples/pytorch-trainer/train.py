@@ -9,7 +9,7 @@ SERVICE_PLAN             the round's plan, JSON; its hyperparameters are the one
 SERVICE_OUTPUT_WEIGHTS   where the new state dict goes
 SERVICE_OUTPUT_METRICS   where {"num_samples": ..., "loss": ..., "accuracy": ...} goes
 
-Anything this prints before it fails is shown as the reason why the device failed in the round.
+The last lines that this prints before it fails are shown as the reason why the device failed in the round.
 """
 
 import csv
@@ -22,7 +22,7 @@ from torch import nn
 
 
 def read_csv(path):
-    """Numbers, the last column a class index; a first line that is no number is a header."""
+    """Numbers, the last column a class index; a first line that does not start with a number is a header."""
     with open(path, newline="") as file:
         rows = [row for row in csv.reader(file) if row]
     try:
@@ -47,7 +47,7 @@ def main(path):
     with open(os.environ["SERVICE_PLAN"]) as file:
         settings = json.load(file)["hyperparameters"]
     inputs, labels = read_csv(path)
-    # The same tenth is held out in every round: the model is never judged by rows it has learnt.
+    # The same tenth is held out in every round: the model is never evaluated on rows that it was trained on.
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
     held_out, kept = order[: len(order) // 10], order[len(order) // 10 :]
 
@@ -60,7 +60,7 @@ def main(path):
     model = build(inputs.shape[1], classes, hidden)
     if weights is not None:
         model.load_state_dict(weights)
-    torch.seed()  # but each goes through its rows in an order of its own
+    torch.seed()  # but each goes through its rows in its own order
 
     optimizer = torch.optim.SGD(model.parameters(), lr=settings.get("learning_rate", 0.1), momentum=0.9)
     criterion = nn.CrossEntropyLoss()

@@ -95,7 +95,7 @@ test('a second agent refuses to start on the folder of a running one, but starts
     const lines: string[] = []
     const log = (line: string): void => {
       lines.push(line)
-      if (line.includes('waits for rounds')) stop.abort(new Error('seen enough'))
+      if (line.includes('is waiting for rounds')) stop.abort(new Error('seen enough'))
     }
     const identity = { deviceId: device.deviceId, apiKey: device.key }
     const base = {
@@ -116,10 +116,10 @@ test('a second agent refuses to start on the folder of a running one, but starts
   const other = { deviceId: 'edge-2', apiKey: (await world.register('edge-2')).key }
   const models = join(own, 'models')
   await expect(startAnother({ ...other, modelsFolder: models })).rejects.toThrow(refusal(models))
-  expect(await startAnother(other)).toContainEqual(expect.stringContaining('Device edge-2 waits for rounds'))
+  expect(await startAnother(other)).toContainEqual(expect.stringContaining('Device edge-2 is waiting for rounds'))
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
-  expect(await startAnother({})).toContainEqual(expect.stringContaining('Device edge-1 waits for rounds'))
+  expect(await startAnother({})).toContainEqual(expect.stringContaining('Device edge-1 is waiting for rounds'))
   expect((await readdir(own)).includes('agent.lock')).toBe(false)
 })
 

@@ -179,7 +179,7 @@ test('an update that a proxy answers instead of the service is kept and submitte
     deviceId: 'edge-1',
     rounds: 1,
   })
-  await eventually(async () => agent.lines.find((line) => line.includes('waits for rounds')) ?? null)
+  await eventually(async () => agent.lines.find((line) => line.includes('is waiting for rounds')) ?? null)
   const { apiKey } = (await (await openAgentState(agent.stateDir, proxy.baseUrl, 'edge-1')).load())!
   const { id } = await startRound(world, apiKey, 1)
   await agent.ended
@@ -270,7 +270,8 @@ test('an agent keeps its device across restarts of itself and of the service', a
   const second = await startAgent(world, { trainer, stateDir: first.stateDir })
   await eventually(
     async () =>
-      second.lines.find((line) => line === `Device ${identity.deviceId} waits for rounds at ${world.baseUrl}.`) ?? null,
+      second.lines.find((line) => line === `Device ${identity.deviceId} is waiting for rounds at ${world.baseUrl}.`) ??
+      null,
   )
   second.stop()
   await second.ended

@@ -1,3 +1,4 @@
+import { anySignal } from '../domain/any-signal.ts'
 import type { Platform } from '../domain/device.ts'
 import { errorMessage } from '../domain/error-message.ts'
 import type { Device } from '../sdk/device.ts'
@@ -54,7 +55,7 @@ export class RoundFailed extends Error {
 
 /** The service holds a heartbeat's response for at most 55 s, but proxies often time out after 30. */
 const MAX_WAIT_SECONDS = 25
-const GOODBYE_MS = 3000
+const SIGN_OFF_MS = 3000
 const RESTATE_SECONDS = 1800
 /** After news the next heartbeat follows soon, because more news may come, but never at once, whatever the service answers. */
 const AFTER_NEWS_MS = 500
@@ -111,11 +112,11 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   let done = 0
 
   /** Sends a heartbeat. Returns its response, and whether that changed the assignments. */
-  const beat = async (device: Device, deliveries: Deliveries) => {
+  const sendHeartbeat = async (device: Device, deliveries: Deliveries) => {
     const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
     const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
     const response = await device.heartbeat(metricsOf(latest), requested)
-    return { response: response, isNews: deliveries.take(response) }
+    return { response, isNews: deliveries.take(response) }
   }
 
   /** Returns false if the round may be worth another try, or if the next request will show what is wrong. */
@@ -146,12 +147,12 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   /** Returns null when done, or a newly registered device to continue with. */
   const serve = async (parts: Parts): Promise<Device | null> => {
     const { device, deliveries } = parts
-    log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
+    log(`Device ${device.deviceId} is waiting for rounds at ${baseUrl}.`)
     while (rounds === undefined || done < rounds) {
       // Monotonic, because the system time may jump.
       const began = performance.now()
       try {
-        const { response, isNews } = await beat(device, deliveries)
+        const { response, isNews } = await sendHeartbeat(device, deliveries)
         const { pendingRoundId: roundId, pendingEvaluationId: evaluationId } = response
         const work = { ...parts, roundsFolder: state.roundsFolder, now, log, signal }
         if (roundId === null && evaluationId !== null && (await evaluate(evaluationId, work))) continue
@@ -182,7 +183,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       hook: options.hook ?? null,
       measure: measureWith(trainer),
       restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
-      signal: AbortSignal.any([signal, over.signal]),
+      signal: anySignal(signal, over.signal),
       log,
     })
     try {
@@ -207,8 +208,8 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   }
 
   let device: Device | null = null
-  const goodbye = () =>
-    device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
+  const sendInactive = () =>
+    device?.heartbeat(undefined, { status: 'inactive', until: now() + SIGN_OFF_MS }).catch(() => undefined)
   try {
     device = await signInWhenPossible()
     for (let next = await serveWithDeliveries(device); next !== null; next = await serveWithDeliveries(device)) {
@@ -217,11 +218,11 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       await keepWithoutPlans(modelsFolder)
     }
   } catch (error) {
-    if (error instanceof RoundFailed) await goodbye()
+    if (error instanceof RoundFailed) await sendInactive()
     if (!signal.aborted) throw error
     log('Stopping.')
   }
-  await goodbye()
+  await sendInactive()
 }
 
 /** A connection to the service, and the parts that use it. */

@@ -1,3 +1,4 @@
+import { anySignal } from '../domain/any-signal.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device } from '../sdk/device.ts'
 import { sleep } from '../sdk/retry.ts'
@@ -20,8 +21,8 @@ export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal)
   const { device, deliveries, roundId, intervalSeconds, log } = beating
   const over = new AbortController()
   const finished = new AbortController()
-  const quiet = AbortSignal.any([beating.signal, finished.signal])
-  const beat = async (): Promise<void> => {
+  const quiet = anySignal(beating.signal, finished.signal)
+  const sendHeartbeat = async (): Promise<void> => {
     for (;;) {
       await sleep(intervalSeconds * 1000, quiet)
       const options = { signal: quiet, knownAssignments: deliveries.known() }
@@ -34,16 +35,16 @@ export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal)
   }
   const keepBeating = async (): Promise<void> => {
     while (!quiet.aborted && !over.signal.aborted) {
-      await beat().catch((error: unknown) => {
-        if (!quiet.aborted) log(`Heartbeat while training: ${(error as Error).message}`)
+      await sendHeartbeat().catch((error: unknown) => {
+        if (!quiet.aborted) log(`A heartbeat during training failed: ${(error as Error).message}`)
       })
     }
   }
-  const beats = keepBeating()
+  const running = keepBeating()
   try {
-    return await work(AbortSignal.any([beating.signal, over.signal]))
+    return await work(anySignal(beating.signal, over.signal))
   } finally {
     finished.abort(new NetworkError('The round is finished.'))
-    await beats
+    await running
   }
 }

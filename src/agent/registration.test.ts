@@ -32,7 +32,7 @@ const startAgent = async (world: World, deviceId?: string) => {
   })
   const state = await openAgentState(stateDir, proxy.baseUrl, deviceId ?? null)
   const line = (text: string) => eventually(() => output.find((one) => one.includes(text)) ?? null)
-  await line(' waits for rounds at ')
+  await line(' is waiting for rounds at ')
   const identity = await state.load()
   if (identity === null) throw new Error('the agent has registered and has no key')
   const registrations = () => proxy.seen.filter(({ path }) => path.endsWith('/devices/register')).length

@@ -61,28 +61,28 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
  */
 export const createRenewal = (options: RegistrationOptions): ((deviceId: string) => Promise<Device | null>) => {
   const { baseUrl, signal, log, connect } = options
-  let told: string | null = null
+  let lastMessage: string | null = null
   return async (deviceId) => {
-    if (told === null) {
+    if (lastMessage === null) {
       log(
         `The service refuses the key of ${deviceId}: it was revoked, or the service was reinstalled. Registering again.`,
       )
-      told = ''
+      lastMessage = ''
     }
     try {
       const device = await registerAs(connect(deviceId), options)
-      told = null
+      lastMessage = null
       return device
     } catch (error) {
       signal.throwIfAborted()
       if (!isPassing(error) && !(error instanceof ApiError)) throw error
       const { message } = error as Error
       if (isPassing(error)) log(message)
-      else if (message !== told) {
-        told = message
+      else if (message !== lastMessage) {
+        lastMessage = message
         log(
-          `${baseUrl} does not let ${deviceId} register again: ${message} The agent keeps its key and tries it again. ` +
-            'If the key was revoked, choose another device id, or give a key of this device that is valid.',
+          `${baseUrl} does not let ${deviceId} register again: ${message} The agent keeps its key and will try it again. ` +
+            'If the key was revoked, choose another device id, or give a valid key of this device.',
         )
       }
       return null

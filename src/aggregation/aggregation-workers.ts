@@ -42,6 +42,11 @@ export class AggregationWorkers {
     return run(this.#inspections, { kind: 'inspect', path, options }) as Promise<Inspection>
   }
 
+  /** Explains why a file cannot be aggregated; null if it can be, or if it is damaged. */
+  whyOpaque(path: string): Promise<string | null> {
+    return run(this.#inspections, { kind: 'why-opaque', path }) as Promise<string | null>
+  }
+
   /** Aggregates weight files into one at `outputPath`. Throws conflict naming the update that cannot be combined. */
   aggregate(job: AggregationJob): Promise<AggregationResult> {
     return run(this.#aggregations, { kind: 'aggregate', job }) as Promise<AggregationResult>

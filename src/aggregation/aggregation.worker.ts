@@ -1,14 +1,16 @@
 import { parentPort } from 'node:worker_threads'
 import { ServiceError } from '../domain/errors.ts'
 import { aggregateFiles } from './aggregate-files.ts'
-import { inspectFile } from './inspect.ts'
+import { inspectFile, whyOpaqueFile } from './inspect.ts'
 import type { Reply, Request } from './job.ts'
 import { screenUpdates } from './screen.ts'
 
-const handle = (request: Request): Promise<unknown> => {
+const handle = async (request: Request): Promise<unknown> => {
   switch (request.kind) {
     case 'inspect':
       return inspectFile(request.path, request.options)
+    case 'why-opaque':
+      return whyOpaqueFile(request.path)
     case 'aggregate':
       return aggregateFiles(request.job)
     case 'screen':

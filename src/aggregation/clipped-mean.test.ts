@@ -202,7 +202,7 @@ describe('a private round', () => {
       )
     }
     expect(await failure(model('nan', [1, Number.NaN], [0], 1))).toBe(
-      'An update holds NaN or infinity: its training diverged. Nothing was aggregated. Lower the learning rate of the devices; a ' +
+      'An update contains NaN or infinity: its training diverged. Nothing was aggregated. Lower the learning rate of the devices; a ' +
         'private round does not tell which device it was.',
     )
     const text = files.path('text')
@@ -215,7 +215,7 @@ describe('a private round', () => {
     }
     const broken = model('broken', [Number.POSITIVE_INFINITY, 1], [0], 1)
     expect(await failure(model('fine', [1, 1], [0], 1), 'fedavg', broken)).toBe(
-      'The model of the round holds NaN or infinity in tensor "w". Nothing was aggregated: start from another version of the model.',
+      'The model of the round contains NaN or infinity in tensor "w". Nothing was aggregated: start from another version of the model.',
     )
   })
 

@@ -123,7 +123,7 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
     if (broken !== null) throw broken
     if (vector(global, chunk.length).every(Number.isFinite)) return
     throw conflict(
-      `The model of the round holds NaN or infinity in tensor ${showName(chunk.tensor)}. Nothing was aggregated: start from ` +
+      `The model of the round contains NaN or infinity in tensor ${showName(chunk.tensor)}. Nothing was aggregated: start from ` +
         'another version of the model.',
     )
   }

@@ -118,7 +118,9 @@ it('merges statistics only with a plain-mean strategy', async () => {
     outputPath: files.path('out'),
     strategy: strategySettings('fedmedian'),
   })
-  await expect(aggregateFiles(job)).rejects.toThrow("Strategy 'fedmedian' cannot do that: use fedavg, fedprox or ditto")
+  await expect(aggregateFiles(job)).rejects.toThrow(
+    "Strategy 'fedmedian' cannot do that: use fedavg, fedprox, or ditto",
+  )
 })
 
 it('averages pickle and joblib files of one model with each other, also with another strategy', async () => {

@@ -50,14 +50,14 @@ describe('inspecting an upload', () => {
     const path = files[kind]('u', [tensor('fine', 'f32', [1]), tensor('b.weight', 'f32', values)])
     await expect(inspectFile(path, { expected: null, rawVectors: 'none' })).rejects.toMatchObject(
       refusal(
-        'Tensor "b.weight" holds NaN or infinity at element 69998. ' +
+        'Tensor "b.weight" contains NaN or infinity at element 69998. ' +
           'Training has diverged: lower the learning rate, or leave this update out.',
       ),
     )
     await expect(inspectFile(path, { expected: null, rawVectors: 'none', isModel: true })).rejects.toMatchObject(
       refusal(
-        'Tensor "b.weight" holds NaN or infinity at element 69998. ' +
-          'Name a version of the model with finite values only, or upload one.',
+        'Tensor "b.weight" contains NaN or infinity at element 69998. ' +
+          'Use a version of the model that has only finite values, or upload one.',
       ),
     )
   })
@@ -72,7 +72,7 @@ describe('inspecting an upload', () => {
     }
     for (const [name, bytes] of Object.entries(arrays))
       await expect(inspectFile(files.write(name, bytes), { expected: null, rawVectors: 'none' })).rejects.toMatchObject(
-        refusal(/^Tensor "m" holds NaN or infinity at element 4\./),
+        refusal(/^Tensor "m" contains NaN or infinity at element 4\./),
       )
     expect(readdirSync(files.folder).sort()).toEqual(['big', 'deflated', 'fortran'])
     const fine = files.write('fine', deflatedNpz({ m: npy('<f4', [2, 3], encode('f32', values), true) }))

@@ -6,11 +6,12 @@ import { createPlausibility, readRaw } from '../tensors/raw.ts'
 import { readWeights, requireSound, whyOpaque } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
-import { readTrees } from '../tensors/xgboost-trees.ts'
+import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
 import { expandTensor } from './expand.ts'
 import { type OpenFile, openFile, readFully, ScratchFile } from './files.ts'
 import type { Inspection, InspectionOptions, RawVectors } from './job.ts'
 import { createKernel, isFloat, type Kernel } from './kernel.ts'
+import { readTreeFile } from './trees.ts'
 
 const COLUMNS = 65_536
 
@@ -25,7 +26,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   try {
     const format = detectFormat(file)
     if (options.trees) {
-      readTrees(file)
+      requireSameTrees(readTrees(file), options.treeModelPath)
       return { format, rawVector: false, layout: null, warning: null }
     }
     const isDeclared = rawVectors === 'declared'
@@ -46,6 +47,21 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   } finally {
     file.close()
   }
+}
+
+export const whyOpaqueFile = (path: string): string | null => {
+  const file = openFile(path, 'r')
+  try {
+    return whyOpaque(file, detectFormat(file))
+  } finally {
+    file.close()
+  }
+}
+
+const requireSameTrees = (update: TreeModel, modelPath: string | undefined): void => {
+  const difference = modelPath === undefined ? null : treesDiffer(readTreeFile(modelPath), update)
+  if (difference !== null)
+    throw badRequest(`The update cannot be combined with the round's model: ${difference}. Train the round's model.`)
 }
 
 const refuse = (format: DetectedFormat | null, expected: Layout): never => {
@@ -113,7 +129,7 @@ const requireFinite = async (
   { isModel }: InspectionOptions,
 ): Promise<void> => {
   const advice = isModel
-    ? 'Name a version of the model with finite values only, or upload one.'
+    ? 'Use a version of the model that has only finite values, or upload one.'
     : 'Training has diverged: lower the learning rate, or leave this update out.'
   const scanned = new Set<string>()
   for (const tensor of tensors) {
@@ -144,6 +160,8 @@ const scan = (file: OpenFile, tensor: Tensor, offset: number, advice: string): v
     readFully(file.fd, kernel.bytes(row, length * BYTES_OF[dtype]), offset + start * BYTES_OF[dtype])
     const index = kernel.firstNonFinite(dtype, row, length)
     if (index !== -1)
-      throw badRequest(`Tensor ${showName(tensor.name)} holds NaN or infinity at element ${start + index}. ${advice}`)
+      throw badRequest(
+        `Tensor ${showName(tensor.name)} contains NaN or infinity at element ${start + index}. ${advice}`,
+      )
   }
 }

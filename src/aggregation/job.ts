@@ -38,6 +38,8 @@ export interface AggregationJob {
    * the change of the updates' float tensors.
    */
   readonly meanChangePath?: string
+  /** For strategies that use one update in turn: a number that grows by one with each round. Default: 0. */
+  readonly turn?: number
   /** Written from scratch; incomplete if the job fails. Files `<outputPath>.*` are scratch files and are removed at the end. */
   readonly outputPath: string
 }
@@ -120,6 +122,8 @@ export interface InspectionOptions {
   readonly isModel?: true
   /** The round combines trees, so the file must be a tree model. */
   readonly trees?: boolean
+  /** The round's tree model, with which an update must be combinable. */
+  readonly treeModelPath?: string
 }
 
 export interface Inspection {
@@ -138,6 +142,7 @@ export interface Inspection {
 /** Messages between the main and worker threads. */
 export type Request =
   | { readonly kind: 'inspect'; readonly path: string; readonly options: InspectionOptions }
+  | { readonly kind: 'why-opaque'; readonly path: string }
   | { readonly kind: 'aggregate'; readonly job: AggregationJob }
   | { readonly kind: 'screen'; readonly job: ScreeningJob }
 

@@ -45,10 +45,10 @@ export const krumScores = (
 
 const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number) => number): Strategy => {
   const rows = round.samples.length
-  const liars = numberOption(round.options, 'byzantine')
-  if (rows < 2 * liars + 3)
+  const byzantine = numberOption(round.options, 'byzantine')
+  if (rows < 2 * byzantine + 3)
     throw conflict(
-      `Krum needs at least 2f + 3 = ${2 * liars + 3} updates to withstand f = ${liars} Byzantine updates, and this round has ${rows}. ` +
+      `Krum needs at least 2f + 3 = ${2 * byzantine + 3} updates to withstand f = ${byzantine} Byzantine updates, and this round has ${rows}. ` +
         'Wait for more devices, or lower strategy_options.byzantine.',
     )
   if (rows > MAX_ROWS)
@@ -56,7 +56,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number
       `Krum compares every update with every other, and this round has ${rows}, more than ${MAX_ROWS}. ` +
         'Use fedmedian or fedtrimmedavg, or select fewer devices.',
     )
-  const keep = Math.min(requested(rows - liars), rows - liars)
+  const keep = Math.min(requested(rows - byzantine), rows - byzantine)
   const columns = columnsFor(rows, MAX_COLUMNS)
   const distances = pairDistances(kernel, rows, columns)
   const row = kernel.allocate(padded(columns) * 8)
@@ -65,7 +65,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number
 
   /** Selects rows; returns false if scores are closer than the error of the distances. */
   const choose = (exactly: boolean): boolean => {
-    const scores = krumScores(rows, rows - liars - 2, distances.between)
+    const scores = krumScores(rows, rows - byzantine - 2, distances.between)
     const order = scores
       .map((_, k) => k)
       .sort((a, b) => (scores[a]! < scores[b]! ? -1 : scores[a]! > scores[b]! ? 1 : a - b))

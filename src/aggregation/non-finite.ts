@@ -5,7 +5,7 @@ import type { Chunk } from './strategy.ts'
 
 /** Names neither the device nor its values, because no privacy budget covers that. */
 const DIVERGED =
-  'An update holds NaN or infinity: its training diverged. Nothing was aggregated. Lower the learning rate of the devices; a private ' +
+  'An update contains NaN or infinity: its training diverged. Nothing was aggregated. Lower the learning rate of the devices; a private ' +
   'round does not tell which device it was.'
 
 /** Returns a conflict naming the first infinite or NaN element of a chunk, or null if all are finite. */
@@ -16,7 +16,7 @@ export const firstNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
     if (index !== -1 && chunk.isPrivate) return conflict(DIVERGED)
     if (index !== -1)
       return conflict(
-        `The ${chunk.nameOf(row)} holds NaN or infinity in tensor ${showName(chunk.tensor)} at element ` +
+        `The ${chunk.nameOf(row)} contains NaN or infinity in tensor ${showName(chunk.tensor)} at element ` +
           `${chunk.start + index}. Nothing was aggregated; its training diverged.`,
       )
   }
@@ -27,7 +27,7 @@ export const firstNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
  * Explains why a chunk's result is not finite: the first infinite or NaN element of a row, otherwise finite values that
  * exceed the range of f64 or of the tensor's type. `address` is a row buffer.
  */
-export const blameNonFinite = (kernel: Kernel, chunk: Chunk, address: number): ServiceError =>
+export const nonFiniteError = (kernel: Kernel, chunk: Chunk, address: number): ServiceError =>
   firstNonFinite(kernel, chunk, address) ??
   (chunk.dtype === 'f64'
     ? beyondRange(kernel, chunk, address, `The weighted sum of tensor ${showName(chunk.tensor)}`)
@@ -37,17 +37,20 @@ export const blameNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
       ))
 
 /** Like `blameNonFinite`, for a non-finite state vector of the strategy although the result is finite. */
-export const blameState = (kernel: Kernel, chunk: Chunk, vector: number, address: number): ServiceError => {
-  const what = `What the strategy keeps for tensor ${showName(chunk.tensor)} between rounds`
+export const nonFiniteStateError = (kernel: Kernel, chunk: Chunk, vector: number, address: number): ServiceError => {
+  const what = `The state that the strategy keeps for tensor ${showName(chunk.tensor)} between rounds`
   chunk.loadState(vector, address)
   if (kernel.firstNonFinite('f64', address, chunk.length) === -1) return beyondRange(kernel, chunk, address, what)
   return conflict(
-    `${what} has held NaN or infinity since an earlier round, which stops its training. Nothing was aggregated: start another ` +
+    `${what} has contained NaN or infinity since an earlier round, so the tensor can no longer be trained. Nothing was aggregated: start another ` +
       'job from the last result.',
   )
 }
 
-/** An error for `what` exceeding the range of f64; names the value that contributed most if rows hold f64. */
+/**
+ * An error for `what` exceeding the range of f64; names the element that contributed most if rows hold f64, but not its value,
+ * because all members of a federation read the error.
+ */
 const beyondRange = (kernel: Kernel, chunk: Chunk, address: number, what: string): ServiceError => {
   const overflow = `${what} exceeds the range of 64-bit floats. Nothing was aggregated`
   if (chunk.isPrivate)
@@ -64,6 +67,6 @@ const beyondRange = (kernel: Kernel, chunk: Chunk, address: number, what: string
   const largest =
     most.value === 0
       ? ''
-      : ` The largest value, ${most.value}, is element ${most.element} of the ${chunk.nameOf(most.row)}; its training diverged.`
+      : ` The largest value is element ${most.element} of the ${chunk.nameOf(most.row)}; its training diverged.`
   return conflict(`${overflow}.${largest}`)
 }

@@ -100,7 +100,7 @@ describe('the mean of middle ranks', () => {
     for (const [bad, value] of [Number.NaN, Infinity, -Infinity].entries()) {
       const rows = Array.from({ length: count }, (_, k) => encode('f32', [1, 2, k === bad ? value : 3, 4, 5]))
       expect(() => meanByKernel('f32', rows, 1, 3)).toThrow(
-        `The update of device '${bad}' holds NaN or infinity in tensor "w" at element 2.`,
+        `The update of device '${bad}' contains NaN or infinity in tensor "w" at element 2.`,
       )
     }
   })

@@ -1,7 +1,7 @@
 import type { DType } from '../tensors/weight-file.ts'
 import { EXACT_SUM, meanOfLargeRanks } from './exact-integers.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
-import { blameNonFinite, firstNonFinite } from './non-finite.ts'
+import { firstNonFinite, nonFiniteError } from './non-finite.ts'
 import { networkModule, rankNetwork } from './sorting-network.ts'
 import type { Chunk } from './strategy.ts'
 
@@ -75,7 +75,7 @@ export const rankMean = (kernel: Kernel, rows: number, from: number, to: number)
       const fault = finite ? null : firstNonFinite(kernel, chunk, scratch)
       if (fault !== null) throw fault
       if (values === null) return out
-      if (!kernel.finish(dtype, values, total, scratch, length)) throw blameNonFinite(kernel, chunk, scratch)
+      if (!kernel.finish(dtype, values, total, scratch, length)) throw nonFiniteError(kernel, chunk, scratch)
       return scratch
     },
   }

@@ -2,7 +2,7 @@ import { conflict } from '../domain/errors.ts'
 import { EXACT_SUM, meanOfLargeIntegers } from './exact-integers.ts'
 import type { PrivacyOutcome } from './job.ts'
 import { type Kernel, padded } from './kernel.ts'
-import { blameNonFinite } from './non-finite.ts'
+import { nonFiniteError } from './non-finite.ts'
 import type { Chunk, Round, Survey } from './strategy.ts'
 
 /** Combines the elements of updates; shared by the averaging strategies. */
@@ -58,6 +58,6 @@ export const sampleMean = (kernel: Kernel, samples: Round['samples'], columns: n
 
 /** Rounds f64 values / total to the chunk's float type at `row`; returns `row`. Throws conflict if a result is not finite. */
 export const finishFloats = (kernel: Kernel, chunk: Chunk, values: number, total: number, row: number): number => {
-  if (!kernel.finish(chunk.dtype, values, total, row, chunk.length)) throw blameNonFinite(kernel, chunk, row)
+  if (!kernel.finish(chunk.dtype, values, total, row, chunk.length)) throw nonFiniteError(kernel, chunk, row)
   return row
 }

@@ -1,5 +1,5 @@
 import { isFloat, padded } from './kernel.ts'
-import { blameNonFinite } from './non-finite.ts'
+import { nonFiniteError } from './non-finite.ts'
 import { finishFloats, sampleMean } from './sample-mean.ts'
 import { numberOption, type StrategyFactory } from './strategy.ts'
 
@@ -48,7 +48,7 @@ export const scaffold: StrategyFactory = (kernel, { samples, options, population
       for (let i = 0; i < length; i++) c[i]! += dc[i]! / population
       chunk.saveState(0, control)
       if (!kernel.finish(dtype, control, 1, row, length))
-        throw blameNonFinite(
+        throw nonFiniteError(
           kernel,
           { ...chunk, load: chunk.loadControl, nameOf: (k) => `control of the ${chunk.nameOf(k)}` },
           row,

@@ -1,6 +1,6 @@
 import { clippedMean } from './clipped-mean.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
-import { blameState } from './non-finite.ts'
+import { nonFiniteStateError } from './non-finite.ts'
 import { finishFloats, sampleMean } from './sample-mean.ts'
 import type { Round, Strategy } from './strategy.ts'
 
@@ -48,7 +48,7 @@ export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer):
       const result = finishFloats(kernel, chunk, weights, 1, row)
       for (const [v, address] of vectors.entries()) {
         // An infinite second moment would freeze its weight for the rest of the job while the weights remain finite.
-        if (kernel.firstNonFinite('f64', address, length) !== -1) throw blameState(kernel, chunk, v, row)
+        if (kernel.firstNonFinite('f64', address, length) !== -1) throw nonFiniteStateError(kernel, chunk, v, row)
         chunk.saveState(v, address)
       }
       return result

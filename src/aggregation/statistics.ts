@@ -184,7 +184,7 @@ const requireMergeable = ({ privacy, strategy }: AggregationJob, { name }: Stati
   if (privacy === null && rulesOf(strategy.name)?.mergesStatistics) return
   throw conflict(
     `The model contains data statistics ('${name}'), which are merged by their counts. Strategy ` +
-      `'${strategy.name}'${privacy === null ? '' : ' with privacy'} cannot do that: use fedavg, fedprox or ditto without privacy, ` +
+      `'${strategy.name}'${privacy === null ? '' : ' with privacy'} cannot do that: use fedavg, fedprox, or ditto without privacy, ` +
       'or train a model without them.',
   )
 }

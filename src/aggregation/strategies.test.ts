@@ -155,7 +155,7 @@ describe('every strategy', () => {
     await expect(aggregateFiles({ ...job, updates })).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining(
-        'The update of device \'d6\' holds NaN or infinity in tensor "half" at element 20.',
+        'The update of device \'d6\' contains NaN or infinity in tensor "half" at element 20.',
       ),
     })
     for (const path of ['out', 'state', 'control']) expect(() => readFileSync(files.path(path))).toThrow('ENOENT')

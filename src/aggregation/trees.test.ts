@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { frameworkPath, pairFile } from '../../test/fixtures/frameworks/open.ts'
 import { strategySettings } from '../domain/strategy-settings.ts'
+import { RawValue, type XgboostValue } from '../tensors/xgboost-document.ts'
 import { writeTrees } from '../tensors/xgboost-trees.ts'
 import { aggregateFiles } from './aggregate-files.ts'
 import { inspectFile } from './inspect.ts'
@@ -17,8 +18,12 @@ afterEach(() => files.remove())
 const boost = (name: string, extension: string): string => frameworkPath(`boost_${name}.${extension}`)
 
 const combine = (strategy: string, globalPath: string | null, ...paths: string[]) =>
+  combineInTurn(0, strategy, globalPath, ...paths)
+
+const combineInTurn = (turn: number, strategy: string, globalPath: string | null, ...paths: string[]) =>
   aggregateFiles(
     jobOf({
+      turn,
       strategy: strategySettings(strategy),
       globalPath,
       updates: paths.map((path, k) => ({ id: `d${k}`, path, numSamples: 1 + k })),
@@ -34,11 +39,38 @@ const conditions = (path: string): string[] => {
   )
 }
 
-/** A JSON model as XGBoost 2 and later write it, with the index of each round's first tree. */
-const withRounds = (name: string, rounds: readonly number[]): string => {
+/** A JSON model that another program has changed and written. */
+const changed = (name: string, change: (learner: Learner) => void): string => {
   const model = JSON.parse(readFileSync(boost(name, 'json'), 'utf8'))
-  model.learner.gradient_booster.model.iteration_indptr = rounds
-  return files.write(`${name}.json`, Buffer.from(JSON.stringify(model)))
+  change(model.learner)
+  return files.write(`${name}.json`, Buffer.from(JSON.stringify(model, null, 1)))
+}
+
+interface Learner {
+  objective: { reg_loss_param: Record<string, string> }
+  learner_model_param: Record<string, string>
+  gradient_booster: { model: Record<string, unknown> & { trees: { split_conditions: (number | string)[] }[] } }
+}
+
+/** A JSON model as XGBoost 2 and later write it, with the index of each round's first tree. */
+const withRounds = (name: string, rounds: readonly number[]): string =>
+  changed(name, ({ gradient_booster: { model } }) => {
+    model.iteration_indptr = rounds
+  })
+
+/** A JSON model as XGBoost 3.1 and later write it, with the categories of its one encoded column. */
+const withCategories = (name: string, categories: string): string =>
+  changed(name, ({ gradient_booster: { model } }) => {
+    const enc = categories === '' ? [] : [{ offsets: [0, 1, 2], values: [...Buffer.from(categories)] }]
+    model.cats = { enc, feature_segments: categories === '' ? [] : [0, 2], sorted_idx: [] }
+  })
+
+/** The model without its trees. */
+const withoutTrees = (path: string): string => {
+  const { learner, ...rest } = JSON.parse(readFileSync(path, 'utf8'))
+  Object.assign(learner.gradient_booster.model, { gbtree_model_param: { num_trees: '0', num_parallel_tree: '1' } })
+  Object.assign(learner.gradient_booster.model, { trees: [], tree_info: [] })
+  return files.write('empty.json', Buffer.from(JSON.stringify({ learner, ...rest })))
 }
 
 it.each(['json', 'ubj'])(
@@ -60,12 +92,20 @@ it.each(['json', 'ubj'])(
   },
 )
 
-it('cyclic training uses one update, which changes as the model grows', async () => {
+it('cyclic training uses one update, which changes with the turn, however many trees a round adds', async () => {
   const [model, a, b] = ['model', 'a', 'b'].map((name) => boost(name, 'ubj')) as [string, string, string]
-  expect(await combine('xgb_cyclic', model, a, b)).toMatchObject({ weights: [{ weight: 1 }, { weight: 0 }] })
-  expect(conditions(files.path('out'))).toEqual(conditions(a))
-  // The model now has five trees.
-  expect(await combine('xgb_cyclic', a, a, b)).toMatchObject({ weights: [{ weight: 0 }, { weight: 1 }] })
+  for (const [turn, first] of [
+    [0, true],
+    [1, false],
+    [2, true],
+    [2 ** 32 + 3, false],
+  ] as const) {
+    const [one, other] = first ? [1, 0] : [0, 1]
+    expect(await combineInTurn(turn, 'xgb_cyclic', model, a, b)).toMatchObject({
+      weights: [{ weight: one }, { weight: other }],
+    })
+    expect(conditions(files.path('out'))).toEqual(conditions(first ? a : b))
+  }
   await combine('xgb_cyclic', model, boost('b_new', 'ubj'))
   expect(conditions(files.path('out'))).toEqual(conditions(b))
 })
@@ -78,6 +118,72 @@ it('boosting rounds continue the count', async () => {
   expect(readTreeFile(files.path('out')).rounds).toEqual([0, 1, 2, 3, 6])
 })
 
+it('a model that another program has written is continued as well', async () => {
+  const rewritten = changed('model', () => undefined)
+  expect(readFileSync(rewritten)).not.toEqual(readFileSync(boost('model', 'json')))
+  await combine('xgb_bagging', rewritten, boost('a', 'json'), boost('b', 'json'))
+  expect(readTreeFile(files.path('out')).trees).toHaveLength(2 + 3 + 3)
+  const other = changed('model', ({ gradient_booster: { model } }) => {
+    model.trees[1]!.split_conditions[0] = 0.25
+  })
+  await combine('xgb_bagging', other, boost('a', 'json'))
+  expect(readTreeFile(files.path('out')).trees).toHaveLength(2 + 5)
+})
+
+it('trees with the same categories are combined, also from a model without trees, which has none yet', async () => {
+  const empty = withoutTrees(withCategories('model', ''))
+  const [a, b] = [withCategories('a', 'xy'), withCategories('b', 'xy')]
+  for (const model of [null, empty]) {
+    await combine('xgb_bagging', model, a, b)
+    const { trees, root } = readTreeFile(files.path('out'))
+    expect(trees).toHaveLength(10)
+    const categoriesIn = (path: string) => JSON.parse(readFileSync(path, 'utf8')).learner.gradient_booster.model.cats
+    expect(categoriesIn(files.path('out'))).toEqual(categoriesIn(a))
+    expect(root.size).toBe(2)
+  }
+  for (const [model, ...updates] of [
+    [empty, a, withCategories('b', 'yx')],
+    [a, withCategories('b', '')],
+    [boost('model', 'json'), a],
+  ] as const)
+    await expect(combine('xgb_bagging', model, ...updates)).rejects.toThrow('its cats is different')
+})
+
+it('names what differs, and trees of another version of XGBoost', async () => {
+  const refusal = (change: (learner: Learner) => void) =>
+    expect(combine('xgb_bagging', boost('a', 'json'), changed('b', change))).rejects
+  await refusal(({ learner_model_param: parameters, objective }) => {
+    parameters.num_feature = '5'
+    objective.reg_loss_param.scale_pos_weight = '2'
+  }).toThrow('its num_feature, objective.reg_loss_param.scale_pos_weight are different.')
+  await refusal(({ learner_model_param: parameters }) => {
+    parameters.boost_from_average = '1'
+  }).toThrow('its boost_from_average is different (another version of XGBoost may have written it).')
+})
+
+it('leaves that are NaN or infinite are refused, conditions of other nodes are not', async () => {
+  const options = { expected: null, rawVectors: 'none', trees: true } as const
+  const inspect = (node: number, value: number) => {
+    const path = changed('a', ({ gradient_booster: { model } }) => {
+      model.trees[3]!.split_conditions[node] = 'number'
+    })
+    const text = readFileSync(path, 'utf8').replace('"number"', String(value))
+    return inspectFile(files.write('a.json', Buffer.from(text)), options)
+  }
+  const leaf = 'Tree 3 of the XGBoost model contains NaN or infinity in its leaves'
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 1e39])
+    await expect(inspect(4, value)).rejects.toThrow(leaf)
+  for (const value of [Number.NaN, Number.NEGATIVE_INFINITY])
+    expect(await inspect(0, value)).toMatchObject({ format: 'xgboost-json' })
+
+  const model = readTreeFile(boost('a', 'ubj'))
+  const tree = model.trees[3] as Map<string, XgboostValue>
+  const bytes = Uint8Array.from((tree.get('split_conditions') as RawValue).bytes)
+  bytes.set([0x7f, 0xc0, 0, 0], bytes.length - 4)
+  tree.set('split_conditions', new RawValue(bytes))
+  await expect(inspectFile(files.write('a.ubj', writeTrees(model, [])), options)).rejects.toThrow(leaf)
+})
+
 it('a file that is rewritten is the same model', () => {
   for (const extension of ['json', 'ubj']) {
     const model = readTreeFile(boost('a', extension))
@@ -87,8 +193,11 @@ it('a file that is rewritten is the same model', () => {
 })
 
 it.each([
-  ['refused_score.json', 'base_score, which XGBoost estimates from the data'],
-  ['boost_b.ubj', "The update of device 'd1' cannot be combined with the others: it is UBJSON, the others are JSON"],
+  [
+    'refused_score.json',
+    "The update of device 'd1' cannot be combined with the others: its base_score is different, which XGBoost",
+  ],
+  ['boost_b.ubj', "The update of device 'd1' cannot be combined with the others: it is UBJSON instead of JSON"],
   ['refused_linear.json', 'booster is "gblinear"'],
   ['linear_a.pkl', 'not an XGBoost model in JSON or UBJSON'],
 ])('%s is refused in combination with other trees: %s', async (name, reason) => {

@@ -10,6 +10,7 @@ export type TreeStrategy = (round: {
   /** The distributed model; null if there is none. */
   readonly model: TreeModel | null
   readonly updates: readonly TreeModel[]
+  readonly turn: number
 }) => {
   readonly bytes: Uint8Array
   /** The weight of each row, with a sum of 1. */
@@ -27,7 +28,7 @@ export const readTreeFile = (path: string): TreeModel => {
 
 const MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 
-const readOrBlame = (label: string, path: string): TreeModel => {
+const readTreesOf = (label: string, path: string): TreeModel => {
   try {
     return readTreeFile(path)
   } catch (error) {
@@ -54,15 +55,16 @@ export const aggregateTrees = (
   const total = paths.reduce((sum, path) => sum + sizeOf(path), 0)
   if (total > MAX_TOTAL_BYTES)
     throw conflict(`The tree models have ${total} bytes in total; at most ${MAX_TOTAL_BYTES} can be combined.`)
-  const model = job.globalPath === null ? null : readOrBlame('model of the round', job.globalPath)
-  const models = updates.map(({ id, path }) => readOrBlame(nameOfUpdate(id), path))
+  const model = job.globalPath === null ? null : readTreesOf('model of the round', job.globalPath)
+  const models = updates.map(({ id, path }) => readTreesOf(nameOfUpdate(id), path))
   const expected = model ?? models[0]!
   for (const [k, update] of models.entries()) {
-    const difference = treesDiffer(expected, update)
+    // A model without trees does not determine the categories, so updates are compared with each other too.
+    const difference = treesDiffer(expected, update) ?? treesDiffer(models[0]!, update)
     if (difference !== null)
       throw conflict(`The ${nameOfUpdate(updates[k]!.id)} cannot be combined with the others: ${difference}.`)
   }
-  const { bytes, weights } = strategy({ model, updates: models })
+  const { bytes, weights } = strategy({ model, updates: models, turn: job.turn ?? 0 })
   writeFileSync(job.outputPath, bytes)
   return {
     format: expected.format,

@@ -7,7 +7,10 @@ import { Interrupted, type Io } from './io.ts'
 export const askForKey = async (io: Io): Promise<string> => {
   const { stdin } = io
   if (stdin === undefined)
-    throw wrongUsage('There is no terminal to ask for the key on.', 'Give it on the command line.')
+    throw wrongUsage(
+      'There is no terminal on which svc could ask for the key.',
+      'Pass the key as the value of the option.',
+    )
   if (stdin.isTTY) {
     const { isCancel, password } = await import('@clack/prompts')
     const response = await password({ message: 'API key', ...(io.signal && { signal: io.signal }) })

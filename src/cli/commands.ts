@@ -32,7 +32,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     name: 'list',
     summary: 'list local models',
     commands: [
-      entry('models', 'list local models, their variants and engines', () => import('./models/list.command.ts')),
+      entry('models', 'list local models, their variants, and engines', () => import('./models/list.command.ts')),
     ],
   },
   entry('scan', 'find inference servers on the local network', () => import('./network/scan.command.ts')),
@@ -58,13 +58,13 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     ...entry(
       'models',
-      'list models of this machine, Ollama and the catalog',
+      'list models of this machine, Ollama, and the catalog',
       () => import('./models/models.command.ts'),
     ),
     commands: [
       entry('add', 'add a model to the local models folder', () => import('./models/add.command.ts')),
       entry('promote', 'move an alias to a version', () => import('./models/promote.command.ts')),
-      entry('show', 'show a version, its origin and where it runs', () => import('./models/show.command.ts')),
+      entry('show', 'show a version, its origin, and where it runs', () => import('./models/show.command.ts')),
       entry('aliases', "list a model's aliases", () => import('./models/aliases.command.ts')),
     ],
   },
@@ -102,7 +102,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   ),
   {
     name: 'engines',
-    summary: 'list, install and remove inference engines',
+    summary: 'list, install, and remove inference engines',
     commands: [
       entry('list', 'list engines and how to install them', () => import('./engines/list.command.ts')),
       entry('install', 'install an optional engine', () => import('./engines/install.command.ts')),
@@ -114,7 +114,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('completion', 'print the completion script of a shell', () => import('./completion/completion.command.ts')),
   entry(
     'doctor',
-    'check installation, service, key, clock, disk and engines',
+    'check installation, service, key, clock, disk, and engines',
     () => import('./service/doctor.command.ts'),
   ),
   {

@@ -9,7 +9,10 @@ import type { Io } from './io.ts'
 export const confirm = async (io: Io, what: string): Promise<void> => {
   const { stdin } = io
   if (stdin?.isTTY !== true) {
-    throw wrongUsage(`${what} needs a confirmation, and there is no terminal to ask on.`, 'Confirm it with --yes.')
+    throw wrongUsage(
+      `${what} needs a confirmation, and there is no terminal on which svc could ask for it.`,
+      'Confirm it with --yes.',
+    )
   }
   io.stderr.write(`${what}. Continue? [y/N] `)
   const lines = createInterface({ input: stdin, ...(io.signal && { signal: io.signal }) })

@@ -26,7 +26,7 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
   return new Unreachable(`Cannot reach ${baseUrl}${way} (${reason}).`, {
     advice:
       way === ''
-        ? 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.'
+        ? 'Is the service running? Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.'
         : 'Check HTTPS_PROXY and HTTP_PROXY, or add the host to NO_PROXY to reach it directly.',
     cause,
   })
@@ -35,7 +35,7 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
 /** The response is not from the service, but from a website or a captive portal, for example. */
 const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unreachable =>
   new Unreachable(`${baseUrl} answers with ${responses}: it is not the service.`, {
-    advice: 'Name the address of the service with --api-base or SERVICE_API_BASE.',
+    advice: 'Set the address of the service with --api-base or SERVICE_API_BASE.',
   })
 
 /** @throws Unreachable if a successful response has a content type that the service never sends */

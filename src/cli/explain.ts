@@ -1,4 +1,5 @@
 import { ServiceError } from '../domain/errors.ts'
+import { TransferError } from '../platform/transfer/transfer-error.ts'
 import { Failure } from './failure.ts'
 
 const FILE_REASONS: Readonly<Record<string, string>> = {
@@ -27,7 +28,8 @@ const isForPeople = (error: Error): boolean =>
 
 /** Formats an error for the user: what failed, why, and what to do. Includes a stack trace only if the error is unexpected. */
 export const explain = (error: unknown): string => {
-  if (error instanceof Failure) return error.advice === undefined ? error.message : `${error.message}\n${error.advice}`
+  if (error instanceof Failure || error instanceof TransferError)
+    return error.advice === undefined ? error.message : `${error.message}\n${error.advice}`
   if (!(error instanceof Error)) return `Unexpected error: ${String(error)}`
   if (isForPeople(error)) return error.message
   const { path, syscall } = error as NodeJS.ErrnoException

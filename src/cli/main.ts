@@ -20,7 +20,12 @@ const interrupt = (signal: StopSignal): void => {
 process.on('SIGINT', interrupt)
 process.on('SIGTERM', interrupt)
 // `svc keys list | head` closes the pipe early, which is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  const { fileReason } = await import('./explain.ts')
+  console.error(`svc: Standard output cannot be written: ${fileReason(error) ?? error.message}.`)
+  process.exit(1)
+})
 
 await sendThroughProxy(process.env).catch((error: Error) => {
   console.error(`svc: ${error.message}`)

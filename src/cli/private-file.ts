@@ -26,5 +26,5 @@ export const readObject = async (path: string, advice: string): Promise<Readonly
     value = null
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new Failure(`${path} is damaged: it does not hold a JSON object.`, { advice })
+  throw new Failure(`${path} is damaged: it does not contain a JSON object.`, { advice })
 }

@@ -86,7 +86,7 @@ it.each([
   ],
   [
     'train export job --format tensorboard',
-    'svc: --output and --format tensorboard must be given together.\nSuch as: svc train export my-job --format tensorboard --output runs\n',
+    'svc: --output and --format tensorboard must be given together.\nFor example: svc train export my-job --format tensorboard --output runs\n',
   ],
 ])('%s is wrong usage: exits with 2 and says what is right', async (argv, stderr) => {
   expect(await svc(argv)).toEqual({ exitCode: 2, stdout: '', stderr })
@@ -125,7 +125,8 @@ it('says how to sign in if a key is needed and missing', async () => {
   }
 })
 
-const ADVICE = 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.\n'
+const ADVICE =
+  'Is the service running? Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.\n'
 
 it('says that nothing is listening, and what to do', async () => {
   const server = createTcpServer().listen(0, '127.0.0.1')
@@ -171,11 +172,11 @@ it('reports a program that is not the service, a response cut off, and a redirec
     `svc: ${base}/list: The server answered 200 with a response that is not from this API. Is the address correct?\n`,
   )
   expect(await stderrOf('/page')).toBe(
-    `svc: ${base}/page answers with web pages: it is not the service.\nName the address of the service with --api-base or SERVICE_API_BASE.\n`,
+    `svc: ${base}/page answers with web pages: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
   )
   for (const other of ['/text', '/broken', '/other', '/empty']) {
     expect(await stderrOf(other)).toBe(
-      `svc: ${base}${other} answers with data of another kind: it is not the service.\nName the address of the service with --api-base or SERVICE_API_BASE.\n`,
+      `svc: ${base}${other} answers with data of another kind: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
     )
   }
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)

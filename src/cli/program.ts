@@ -18,7 +18,7 @@ const NOTES = `
 Environment:
   SERVICE_API_KEY        API key that takes precedence over svc login
   SERVICE_API_BASE       address of the service (default: http://127.0.0.1:8000)
-  SERVICE_DASHBOARD_URL  dashboard address for svc dashboard, login and deploy --phone (default: the service's)
+  SERVICE_DASHBOARD_URL  dashboard address for svc dashboard, login, and deploy --phone (default: the service's)
   SERVICE_MODEL          default model of svc run and svc serve
   SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
   HTTPS_PROXY, NO_PROXY  HTTP proxy of this network, and hosts that are reached without it
@@ -80,7 +80,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   try {
     const chosen = await chosenBy(words)
     const program = new Command('svc')
-      .description('Device orchestration, model delivery and federated training.')
+      .description('Device orchestration, model delivery, and federated training.')
       .usage('<command> [options]')
       .version(packageVersion(), '--version', 'print the version')
       .option('-v, --verbose', 'log requests and their times to stderr')

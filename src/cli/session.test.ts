@@ -114,8 +114,8 @@ it('makes its files readable by the owner only, even if a file was open to other
 })
 
 it.each([
-  ['not JSON', 'it does not hold a JSON object.'],
-  ['[]', 'it does not hold a JSON object.'],
+  ['not JSON', 'it does not contain a JSON object.'],
+  ['[]', 'it does not contain a JSON object.'],
   ['{"org_id":null}', 'api_key is missing.'],
   ['{"api_key":7}', 'api_key is not a string.'],
 ])('reports a damaged credentials.json: %s', async (text, why) => {

@@ -79,7 +79,7 @@ export interface paths {
         };
         /**
          * Rotate a key with an overlap
-         * @description Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, expire after the overlap. The new key expires no later than the key of the request, or than key_lifetime_days allows. Requires the admin scope, except for the key of the request; a person's key can be rotated only by that person.
+         * @description Creates a key with the same name, scopes, organization, and lifetime. The old key, and the sign-ins that it approved, expire after the overlap. The new key expires no later than the key of the request, or than key_lifetime_days allows. Requires the admin scope, except for the key of the request; a person's key can be rotated only by that person.
          */
         post: operations["rotateKey"];
     };
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Erase a name from the audit log
-         * @description Erases the name of a removed person, or of a key, device or other object, the addresses that it acted from and, for a person, the email address. The entries keep their ids, and the chain stays valid. The name of a key or device that still exists returns with its next entry. Without org_id, a key that belongs to no organization erases it in the entries of default and in those of no organization.
+         * @description Erases the name of a removed person, or of a key, device, or other object, the addresses that it acted from and, for a person, the email address. The entries keep their ids, and the chain stays valid. The name of a key or device that still exists returns with its next entry. Without org_id, a key that belongs to no organization erases it in the entries of the organization `default` and in entries that belong to no organization.
          */
         delete: operations["eraseAuditName"];
     };
@@ -312,7 +312,7 @@ export interface paths {
         };
         /**
          * Reset the second factor of a member
-         * @description Removes their authenticator app, passkeys, recovery codes and link to the identity provider, and ends their sessions.
+         * @description Removes their authenticator app, passkeys, recovery codes, and link to the identity provider, and ends their sessions.
          */
         delete: operations["resetSecondFactor"];
     };
@@ -427,7 +427,7 @@ export interface paths {
         };
         /**
          * Exchange an approved device code for a key
-         * @description Until the code is approved, the response is 400 with the error authorization_pending, slow_down (wait 5 s longer between requests), expired_token or access_denied.
+         * @description Until the code is approved, the response is 400 with the error authorization_pending, slow_down (wait 5 s longer between requests), expired_token, or access_denied.
          */
         post: operations["exchangeDeviceCode"];
     };
@@ -555,7 +555,7 @@ export interface paths {
         };
         /**
          * Download a version's file
-         * @description The file of a version; supports Range, If-None-Match and HEAD. The first request for a format other than the uploaded one starts a conversion: the response is 404 with Retry-After until the file is ready, and 404 without Retry-After if the model cannot be converted.
+         * @description The file of a version; supports Range, If-None-Match, and HEAD. The first request for a format other than the uploaded one starts a conversion: the response is 404 with Retry-After until the file is ready, and 404 without Retry-After if the model cannot be converted.
          */
         get: operations["downloadVersion"];
     };
@@ -596,7 +596,7 @@ export interface paths {
         };
         /**
          * Join a federation
-         * @description Accept an invitation. A key that is not bound to an organization needs none.
+         * @description Accept an invitation. A key that is not bound to an organization needs no invitation.
          */
         post: operations["joinFederation"];
     };
@@ -655,7 +655,7 @@ export interface paths {
         };
         /**
          * Set the privacy budget
-         * @description Set the budget; only the owner may.
+         * @description Set the budget. Only the owner can set it.
          */
         put: operations["setPrivacyBudget"];
     };
@@ -679,7 +679,7 @@ export interface paths {
         };
         /**
          * Get the noise multiplier for an epsilon
-         * @description The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 without target_epsilon and budget.
+         * @description The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 if target_epsilon is omitted and no budget is set.
          */
         get: operations["findNoise"];
     };
@@ -688,7 +688,7 @@ export interface paths {
         };
         /**
          * Get the number of private rounds left
-         * @description How many times `num_steps` such rounds still fit the budget. 409 until a budget is set.
+         * @description How many more times `num_steps` such rounds fit the budget. 409 until a budget is set.
          */
         get: operations["countPrivateRounds"];
     };
@@ -733,7 +733,7 @@ export interface paths {
         };
         /**
          * Erase a device and its data
-         * @description Deletes the device, its keys and all data stored about it, and returns a signed receipt. 409 while a round still needs the device.
+         * @description Deletes the device, its keys, and all data stored about it, and returns a signed receipt. 409 while a round still needs the device.
          */
         post: operations["eraseDevice"];
     };
@@ -800,12 +800,12 @@ export interface paths {
         get: operations["getGroup"];
         /**
          * Update a device group
-         * @description Change the name, description or tags. Omitted fields stay as they are.
+         * @description Change the name, description, or tags. Omitted fields stay as they are.
          */
         put: operations["updateGroup"];
         /**
          * Delete a device group
-         * @description Delete a device group. Its devices stay registered, and lose the versions of rollouts and experiments to the group: they get what other plans assign to them. Policies and training jobs of the group reach no device.
+         * @description Delete a device group. Its devices stay registered, but lose the versions that rollouts and experiments for the group assigned: they get what other plans assign to them. Policies and training jobs for the group no longer reach any device.
          */
         delete: operations["deleteGroup"];
     };
@@ -1256,7 +1256,7 @@ export interface paths {
         };
         /**
          * Get a round's training plan
-         * @description What a device needs to take part in a round. A device that an asynchronous job has taken along to this round trains from this round's model once it fetches the plan or the model; until then, from the round that it began with.
+         * @description What a device needs to take part in a round. If an asynchronous job has moved a device to this round, the device trains from this round's model once it fetches the plan or the model, and until then from the model of the round that it began with.
          */
         get: operations["getRoundPlan"];
     };
@@ -1448,7 +1448,7 @@ export interface paths {
         };
         /**
          * Describe a variable by group
-         * @description Mean, spread and percentiles of a variable, by group.
+         * @description Mean, spread, and percentiles of a variable, by group.
          */
         post: operations["describeVariable"];
     };
@@ -1532,7 +1532,7 @@ export interface paths {
         };
         /**
          * Get the status of the service
-         * @description Figures on devices, models and the latest round.
+         * @description The number of devices and models, and the state of the latest round.
          */
         get: operations["getStatus"];
     };
@@ -1657,7 +1657,7 @@ export interface components {
             }[];
         };
         /**
-         * @description Default: fedavg; fedyogi, fedadagrad and fedavgm are fedopt with that variant
+         * @description Default: fedavg; fedyogi, fedadagrad, and fedavgm are fedopt with that variant
          * @enum {string}
          */
         AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "xgb_bagging" | "xgb_cyclic" | "fedyogi" | "fedadagrad" | "fedavgm";
@@ -1959,6 +1959,8 @@ export interface components {
             query_type: "descriptive" | "t-test" | "anova" | "chi-square";
             variable: string;
             request: { [key: string]: unknown; };
+            /** @description Only in lists: fields with more than about 8,000 characters, which are empty here. Get the record itself to see them */
+            omitted?: string[];
             /** @enum {string} */
             status: "completed" | "failed";
             result: { [key: string]: unknown; } | null;
@@ -2109,7 +2111,7 @@ export interface components {
             id: string;
             org_id: string;
             kind: components["schemas"]["ApprovalKind"];
-            /** @description What it changes: a model id with an alias, a deployment, a rollout or an organization */
+            /** @description What it changes: a model id with an alias, a deployment, a rollout, or an organization */
             subject: string;
             /** @description Details of the action */
             title: string;
@@ -2810,7 +2812,7 @@ export interface components {
          */
         Confirmation: {
             password?: string;
-            /** @description The browser's PublicKeyCredential.toJSON() */
+            /** @description The browser's PublicKeyCredential.toJSON(). At most 65536 characters of JSON */
             credential?: { [key: string]: unknown; };
         };
         /** @description A version in another format */
@@ -3071,7 +3073,7 @@ export interface components {
             round_number: number;
             /** Format: uuid */
             aggregate_model_id: string;
-            /** @description Label of the version that the aggregate is in the policy's model */
+            /** @description Label of the version that contains the aggregate of the round */
             version: string;
             /** @enum {string} */
             status: "observing" | "promoted" | "rolled_back";
@@ -3460,6 +3462,8 @@ export interface components {
             trains: boolean;
             status: components["schemas"]["DeviceStatus"];
             metrics: { [key: string]: unknown; } | null;
+            /** @description Only in lists: fields with more than about 8,000 characters, which are empty here. Get the record itself to see them */
+            omitted?: string[];
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -4044,7 +4048,7 @@ export interface components {
         /** @description A device's metrics for a model on its held-out data */
         EvaluationReport: {
             num_samples: number;
-            /** @description May include loss and accuracy (0 to 1). At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description May include loss and accuracy (0 to 1). At most 32; names: at most 64 letters, digits, and _ . : @ / + -, a letter first. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics: { [key: string]: number; };
             /** @description Only with an update: whether the device will evaluate the job's last model if a heartbeat response asks for it */
             final_model?: boolean;
@@ -4403,7 +4407,7 @@ export interface components {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "name": "keyboard-alliance",
          *       "org_id": "acme",
-         *       "description": "Two makers of keyboards train one next-word model",
+         *       "description": "Two keyboard makers train one next-word model",
          *       "status": "active",
          *       "member_count": 2,
          *       "created_at": "2026-03-02T09:00:00.000Z",
@@ -4442,7 +4446,7 @@ export interface components {
          *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *           "name": "keyboard-alliance",
          *           "org_id": "acme",
-         *           "description": "Two makers of keyboards train one next-word model",
+         *           "description": "Two keyboard makers train one next-word model",
          *           "status": "active",
          *           "member_count": 2,
          *           "created_at": "2026-03-02T09:00:00.000Z",
@@ -4724,7 +4728,7 @@ export interface components {
          */
         Heartbeat: {
             status?: components["schemas"]["DeviceStatus"];
-            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. At most 65536 characters of JSON */
             metrics?: { [key: string]: unknown; };
             /** @description False: the device runs models but does not take part in rounds */
             trains?: boolean;
@@ -4803,7 +4807,7 @@ export interface components {
             message: string;
         };
         /**
-         * @description A receiver of metrics, logs or training runs
+         * @description A receiver of metrics, logs, or training runs
          * @example {
          *       "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
          *       "org_id": "acme",
@@ -4930,7 +4934,7 @@ export interface components {
         /** @enum {string} */
         IntegrationTopic: "round" | "job" | "model" | "rollout" | "deployment" | "experiment" | "policy" | "device" | "group" | "federation" | "approval" | "file" | "audit";
         /**
-         * @description prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs; mlflow takes training
+         * @description prometheus, opentelemetry, datadog, and statsd take metrics; otlp, webhook, splunk, elasticsearch, and syslog take logs; mlflow takes training
          * @enum {string}
          */
         IntegrationType: "prometheus" | "opentelemetry" | "datadog" | "statsd" | "otlp" | "webhook" | "splunk" | "elasticsearch" | "syslog" | "mlflow";
@@ -5078,10 +5082,12 @@ export interface components {
             group_id: string | null;
             federation_id: string | null;
             hyperparameters: { [key: string]: unknown; };
+            /** @description Only in lists: fields with more than about 8,000 characters, which are empty here. Get the record itself to see them */
+            omitted?: string[];
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1) */
+            /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric: string;
             /**
              * @description Which values of metric are better: as requested, otherwise by its name
@@ -5221,10 +5227,12 @@ export interface components {
             group_id: string | null;
             federation_id: string | null;
             hyperparameters: { [key: string]: unknown; };
+            /** @description Only in lists: fields with more than about 8,000 characters, which are empty here. Get the record itself to see them */
+            omitted?: string[];
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1) */
+            /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric: string;
             /**
              * @description Which values of metric are better: as requested, otherwise by its name
@@ -5440,7 +5448,7 @@ export interface components {
             exceeds_lifetime: boolean;
         };
         /**
-         * @description Whether a program, a person or a device uses it; a person's key ends with their account
+         * @description Whether a program, a person, or a device uses it; a person's key ends with their account
          * @enum {string}
          */
         KeyKind: "service" | "personal" | "device";
@@ -6261,7 +6269,7 @@ export interface components {
             /** @description Chosen by the user, unique in its organization */
             device_id: string;
             platform?: components["schemas"]["Platform"];
-            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. At most 65536 characters of JSON */
             capabilities?: { [key: string]: unknown; };
             /** @description Id of an organization */
             org_id?: string;
@@ -6291,7 +6299,7 @@ export interface components {
         NewEvaluation: {
             /** @description Samples that the model was evaluated on */
             num_samples?: number;
-            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. At most 65536 characters of JSON */
             metrics?: { [key: string]: unknown; };
             /** @description Instead of metrics: the device cannot evaluate the model */
             failure_reason?: string;
@@ -6337,7 +6345,7 @@ export interface components {
          * @example {
          *       "name": "keyboard-alliance",
          *       "org_id": "acme",
-         *       "description": "Two makers of keyboards train one next-word model"
+         *       "description": "Two keyboard makers train one next-word model"
          *     }
          */
         NewFederation: {
@@ -6371,7 +6379,7 @@ export interface components {
             tags?: string[];
         };
         /**
-         * @description A receiver of metrics, logs or training runs
+         * @description A receiver of metrics, logs, or training runs
          * @example {
          *       "kind": "logs",
          *       "type": "webhook",
@@ -6393,7 +6401,7 @@ export interface components {
             format?: components["schemas"]["LogFormat"];
             /** @description Topics of the event stream (default: all) and audit log entries that a log integration receives */
             topics?: components["schemas"]["IntegrationTopic"][];
-            /** @description By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted */
+            /** @description By type: username, password, bearer_token, and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted */
             config?: { [key: string]: unknown; };
         };
         /**
@@ -6442,12 +6450,12 @@ export interface components {
             federation?: string;
             /** @description The same as federation */
             federation_id?: string;
-            /** @description Passed to the devices, such as local_epochs, batch_size, learning_rate */
+            /** @description Passed to the devices, such as local_epochs, batch_size, learning_rate. At most 65536 characters of JSON */
             hyperparameters?: { [key: string]: unknown; };
             privacy?: components["schemas"]["NewJobPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
             stop_when?: components["schemas"]["NewStopCondition"];
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1) */
+            /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric?: string;
             /**
              * @description Which values of metric are better. Default: by its name; losses, errors, costs, and times are minimized, all others maximized
@@ -6552,7 +6560,7 @@ export interface components {
             local_accuracy?: number;
             /** @description Above 2147483647 it becomes null, with a warning */
             training_time_seconds?: number;
-            /** @description JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy. At most 32; names: at most 64 letters, digits, and _ . : @ / + -, a letter first. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number; };
             /** @description JSON: metrics of the global model on held-out data */
             evaluation?: components["schemas"]["EvaluationReport"];
@@ -6631,7 +6639,7 @@ export interface components {
         NewPasskey: {
             /** @description A name to recognize it by */
             name: string;
-            /** @description The browser's PublicKeyCredential.toJSON() */
+            /** @description The browser's PublicKeyCredential.toJSON(). At most 65536 characters of JSON */
             credential: { [key: string]: unknown; };
         };
         /**
@@ -6738,7 +6746,7 @@ export interface components {
             step_interval_minutes?: number;
             /** @description Only the devices of this group (id or name) */
             group?: string;
-            /** @description Whether too many failures roll it back instead of pausing it; default: false, or the organization's automatic_rollback */
+            /** @description Whether too many failures roll it back instead of pausing it; default: false. Always true if the organization has automatic_rollback */
             auto_rollback?: boolean;
         };
         /**
@@ -6762,7 +6770,7 @@ export interface components {
         NewRound: {
             /** @description Devices to select */
             target_devices: number;
-            /** @description Minimum number of updates; with fewer, the round fails */
+            /** @description Minimum number of updates; with fewer, the round fails. krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine */
             min_devices: number;
             /** @description Default: 300 */
             timeout_seconds?: number;
@@ -6770,7 +6778,7 @@ export interface components {
             global_model_id?: string;
             /** @description Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
             org_id?: string;
-            /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate */
+            /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate. At most 65536 characters of JSON */
             hyperparameters?: { [key: string]: unknown; };
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
@@ -6933,7 +6941,7 @@ export interface components {
             email?: string;
             /** @description Of that person */
             password?: string;
-            /** @description Required when the email address belongs to several organizations */
+            /** @description Required when the email address has accounts with this password in several organizations */
             org_id?: string;
         };
         /**
@@ -7206,7 +7214,7 @@ export interface components {
          *     }
          */
         PasskeySignIn: {
-            /** @description The browser's PublicKeyCredential.toJSON() */
+            /** @description The browser's PublicKeyCredential.toJSON(). At most 65536 characters of JSON */
             credential: { [key: string]: unknown; };
         };
         /**
@@ -7531,7 +7539,7 @@ export interface components {
             settled_at: string | null;
         };
         /**
-         * @description How often such rounds still fit the budget
+         * @description How many more such rounds fit the budget
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "rounds_left": 21060,
@@ -7543,7 +7551,7 @@ export interface components {
         PrivateRoundsLeft: {
             /** Format: uuid */
             federation_id: string;
-            /** @description How many times `num_steps` such rounds still fit the budget, at most 10,000,000 */
+            /** @description How many more times `num_steps` such rounds fit the budget, at most 10,000,000 */
             rounds_left: number;
             budget_epsilon: number;
             target_delta: number;
@@ -8000,7 +8008,7 @@ export interface components {
         /** @description The share of failures that pauses a rollout or rolls it back */
         RolloutHealth: {
             since: string | null;
-            /** @description Devices that have reported the version as active or failed since then */
+            /** @description Devices that have reported the version as active or failed since `since` */
             reports: number;
             failed: number;
             /** @description Maximum share of failures among the reports */
@@ -8286,7 +8294,7 @@ export interface components {
             limit: number;
             offset: number;
         };
-        /** @description How a private round clips, adds noise and draws devices */
+        /** @description How a private round clips, adds noise, and draws devices */
         RoundPrivacy: {
             noise_multiplier: number;
             clip_norm: number;
@@ -8364,7 +8372,7 @@ export interface components {
         SecureKeys: {
             /** @description X25519 public key with which others encrypt shares for this device */
             encryption_key: string;
-            /** @description X25519 public key with which masks are agreed on */
+            /** @description X25519 public key for agreeing on masks with other devices */
             masking_key: string;
         };
         /** @description The settings of a secure round */
@@ -8718,7 +8726,7 @@ export interface components {
             started_at: string;
         };
         /**
-         * @description Devices, models and the latest round in figures
+         * @description The number of devices and models, and the latest round
          * @example {
          *       "status": "operational",
          *       "active_devices": 118,
@@ -9071,7 +9079,7 @@ export interface components {
          */
         VersionFormat: "pytorch" | "tensorflow" | "onnx" | "sklearn" | "xgboost";
         /**
-         * @description A version, where it came from and where it runs
+         * @description A version, where it came from, and where it runs
          * @example {
          *       "version": 2,
          *       "version_label": "2.0.0",
@@ -9189,7 +9197,7 @@ export interface components {
         };
         /** @description Where the version runs; null for a model that a federation shares */
         VersionRuns: {
-            /** @description Devices by last reported state: downloading, verifying, ready, active or failed; withdrawn: it was active, and its plan was rolled back or stopped */
+            /** @description Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it was active, and its plan was rolled back or stopped */
             devices: { [key: string]: number; };
             /** @description The latest 100, newest first */
             uses: components["schemas"]["VersionUse"][];
@@ -9365,7 +9373,7 @@ export interface components {
         ModelId: string;
         /** @description Standard deviation of the noise divided by the clip norm; at least 1e-9; values above 1e6 count as 1e6 */
         NoiseMultiplier: number;
-        /** @description Rounds of this kind */
+        /** @description Number of rounds of this kind */
         NumSteps: number;
         /** @description Items to skip */
         Offset: number;
@@ -10986,7 +10994,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A version, where it came from and where it runs */
+            /** @description A version, where it came from, and where it runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11224,7 +11232,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description If-None-Match names the file that it is */
+            /** @description The file has not changed: it is the one that If-None-Match names */
             304: { headers: { [name: string]: unknown; }; };
             /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
             307: { headers: { [name: string]: unknown; }; };
@@ -11233,7 +11241,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description The requested range is outside the file */
-            416: { headers: { [name: string]: unknown; }; };
+            416: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -11611,7 +11624,7 @@ export interface operations {
                 noise_multiplier: components["parameters"]["NoiseMultiplier"];
                 /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
-                /** @description Rounds of this kind */
+                /** @description Number of rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
                 /** @description Default: the budget's delta */
                 target_delta?: components["parameters"]["TargetDelta"];
@@ -11643,7 +11656,7 @@ export interface operations {
             query: {
                 /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
-                /** @description Rounds of this kind */
+                /** @description Number of rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
                 /** @description Default: the budget's */
                 target_epsilon?: number;
@@ -11680,7 +11693,7 @@ export interface operations {
                 noise_multiplier: components["parameters"]["NoiseMultiplier"];
                 /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
-                /** @description Rounds of this kind */
+                /** @description Number of rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
                 /** @description Default: the budget's delta */
                 target_delta?: components["parameters"]["TargetDelta"];
@@ -11691,7 +11704,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How often such rounds still fit the budget */
+            /** @description How many more such rounds fit the budget */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -12344,7 +12357,7 @@ export interface operations {
                     "application/json": components["schemas"]["AssignmentList"];
                 };
             };
-            /** @description If-None-Match names these assignments */
+            /** @description The assignments have not changed: they are those that If-None-Match names */
             304: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
@@ -13828,7 +13841,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description If-None-Match names the file that it is */
+            /** @description The file has not changed: it is the one that If-None-Match names */
             304: { headers: { [name: string]: unknown; }; };
             /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
             307: { headers: { [name: string]: unknown; }; };
@@ -13837,7 +13850,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description The requested range is outside the file */
-            416: { headers: { [name: string]: unknown; }; };
+            416: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13885,7 +13903,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description If-None-Match names the file that it is */
+            /** @description The file has not changed: it is the one that If-None-Match names */
             304: { headers: { [name: string]: unknown; }; };
             /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
             307: { headers: { [name: string]: unknown; }; };
@@ -13894,7 +13912,12 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             /** @description The requested range is outside the file */
-            416: { headers: { [name: string]: unknown; }; };
+            416: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -14059,7 +14082,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description If-None-Match names the file that it is */
+            /** @description The file has not changed: it is the one that If-None-Match names */
             304: { headers: { [name: string]: unknown; }; };
             /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
             307: { headers: { [name: string]: unknown; }; };
@@ -14069,7 +14092,12 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             /** @description The requested range is outside the file */
-            416: { headers: { [name: string]: unknown; }; };
+            416: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -14794,7 +14822,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description Devices, models and the latest round in figures */
+            /** @description The number of devices and models, and the latest round */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14884,7 +14912,7 @@ export interface operations {
     getIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics, logs or training runs */
+            /** @description A receiver of metrics, logs, or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14908,7 +14936,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A receiver of metrics, logs or training runs */
+            /** @description A receiver of metrics, logs, or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14928,7 +14956,7 @@ export interface operations {
     pauseIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics, logs or training runs */
+            /** @description A receiver of metrics, logs, or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14948,7 +14976,7 @@ export interface operations {
     resumeIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics, logs or training runs */
+            /** @description A receiver of metrics, logs, or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {

@@ -33,8 +33,11 @@ type Parts = { readonly [Name in Names]: ReturnType<(typeof MODULES)[Name]['crea
 export interface Service {
   /** Can `listen`, or be called in-process. */
   readonly app: App
-  /** The admin key that the first start with token enrollment creates; shown once. */
-  readonly firstAdminKey: string | null
+  /**
+   * Creates the admin key that the first start with token enrollment shows, once; otherwise returns null. Call it once the
+   * service listens: a start that failed with a key made would have lost it.
+   */
+  createFirstAdminKey(): Promise<string | null>
   /** Advances due rounds and plans and runs pending aggregations now, as the periodic tasks do. */
   runDueTasks(): Promise<void>
   /** Applies retention now, as a periodic task does every hour. */
@@ -67,8 +70,8 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
   }
 }
 
-/** Prepares the modules for the first request. Returns the admin key if it creates one, otherwise null. */
-const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<string | null> => {
+/** Prepares the modules for the first request. */
+const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<void> => {
   await parts.access.orgs.requireRegion()
   if (database.kind === 'embedded') {
     // No other process can have this folder open, so unfinished work belongs to a process that no longer exists.
@@ -81,7 +84,6 @@ const prepare = async ({ config, database, blobs }: Context, parts: Parts): Prom
   if (database.kind === 'postgres') await parts.operations.outbox.takeOver()
   if (config.enrollment === 'token') await parts.access.orgs.ensureDefault()
   await parts.delivery.plans.refresh()
-  return config.enrollment === 'token' ? parts.access.keys.ensureAdmin() : null
 }
 
 const buildApp = async (context: Context, parts: Parts, isStopping: () => boolean): Promise<App> => {
@@ -127,7 +129,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
   const context = await openContext(config, dependencies)
   const { changes, log } = context
   const parts = createParts(context)
-  const firstAdminKey = await prepare(context, parts).catch(async (error: unknown) => {
+  await prepare(context, parts).catch(async (error: unknown) => {
     await context.close()
     throw error
   })
@@ -138,6 +140,8 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
   let closing: Promise<void> | null = null
   const drained = new AbortController()
   const app = await buildApp(context, parts, () => closing !== null)
+  // Not awaited: the service starts without its backup target too.
+  void parts.operations.backups.checkTarget()
   void schedule.wake('due-rounds')
   void schedule.wake('aggregation')
 
@@ -152,6 +156,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
     parts.catalog.scrubs.close()
     await app.close()
     await schedule.stop()
+    await parts.operations.deliveries.settled()
     await parts.fleet.heartbeats.close()
     await parts.access.keys.flushUses()
     await parts.access.auditChains.exportHeads()
@@ -160,7 +165,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
 
   return {
     app,
-    firstAdminKey,
+    createFirstAdminKey: async () => (config.enrollment === 'token' ? parts.access.keys.ensureAdmin() : null),
     async runDueTasks() {
       for (const name of [
         'approvals',
@@ -176,6 +181,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
         'backups',
       ])
         await schedule.wake(name)
+      await parts.operations.deliveries.settled()
     },
     async runRetention() {
       // Later modules first: whatever they release is then unreferenced, and earlier modules delete it in the same run.

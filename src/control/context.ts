@@ -12,7 +12,7 @@ import { createSharedChanges } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
 import { createLogger } from '../platform/http/request-log.ts'
 import { createSecrets } from '../platform/secrets.ts'
-import { refuseUnfinishedRestore, requireDataFolder } from './data-folder.ts'
+import { refuseUnfinishedRestore, requireDataFolder, requireKeys } from './data-folder.ts'
 import type { ControlEvents, Topic } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
 import { openStorage } from './storage.ts'
@@ -56,6 +56,7 @@ export const openContext = async (config: Config, dependencies: Dependencies) =>
 
   await requireDataFolder(config.dataDir)
   await refuseUnfinishedRestore(config.dataDir)
+  await requireKeys(config.dataDir)
   const { blobs, folder, objects } = await openStorage(config)
   const database =
     dependencies.database ??

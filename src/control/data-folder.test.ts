@@ -76,6 +76,17 @@ describe('the data folder', () => {
     await chmod(locked, 0o700)
   })
 
+  it.each([
+    ['secrets.key', 'must contain 32 bytes; it has 5.'],
+    ['audit.key', 'cannot be used: it must contain a private key in PEM.'],
+  ])('with an unusable %s stops the program at once', async (name, fault) => {
+    const folder = await emptyFolder()
+    await writeFile(join(folder, name), 'short')
+    expect(await runService(folder).catch((error: Error) => error.message)).toBe(
+      `ended with code 1:\n${join(folder, name)} ${fault} Restore it from a backup, or create it as docs/installation.md describes.\n`,
+    )
+  })
+
   it.skipIf(process.platform !== 'linux')(
     'stops the program at once if the file system does not allow it',
     async () => {

@@ -1,6 +1,7 @@
 import { access, chmod, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
+import { checkKeys } from '../platform/secrets.ts'
 import { codeOf, faultOf, makeFolder } from '../platform/transfer/make-folder.ts'
 
 /** Restricts access, because the folder contains keys and weights. A writable folder of another owner stays unchanged. */
@@ -59,6 +60,12 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
     )
   }
 }
+
+/** @throws ConfigError if a key in the data folder cannot be used: requests that need it would fail */
+export const requireKeys = (dataDir: string): Promise<void> =>
+  checkKeys(dataDir).catch((error: Error) => {
+    throw new ConfigError(error.message)
+  })
 
 /** A file that marks a data folder to which a backup is being restored. */
 export const RESTORING = 'restore-unfinished'

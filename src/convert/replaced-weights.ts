@@ -22,7 +22,7 @@ const requireWholeModules = ({ graph }: OnnxModel, replaced: ReadonlySet<string>
   })
   if (missing === undefined) return
   throw badRequest(
-    `The weights do not have '${missing}', but others of its module. Save the whole state dict, including buffers: ` +
+    `The weights include other tensors of the same module, but not '${missing}'. Save the whole state dict, including buffers: ` +
       'torch.save(model.state_dict(), "weights.pt").',
   )
 }

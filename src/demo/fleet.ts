@@ -28,14 +28,14 @@ export const startFleet = async (baseUrl: string, splits: readonly Split[]): Pro
     devices.push(device)
   }
   const lives = devices.map((device, index) => live(device, splits[index]!, stopping.signal))
-  const troubles = Promise.allSettled(lives)
+  const outcomes = Promise.allSettled(lives)
 
   return {
     firstKey: keys[0]!,
     evaluate: (modelFile) => evaluateEverywhere(modelFile, splits),
     async stop() {
       stopping.abort()
-      for (const outcome of await troubles) if (outcome.status === 'rejected') throw outcome.reason
+      for (const outcome of await outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
   }
 }

@@ -58,6 +58,10 @@ export const homeOf = (caller: Caller): string | null => caller.orgId ?? caller.
 /** The actor recorded in the audit log: the person, otherwise the key. */
 export const actorOf = ({ personId, keyId }: Caller): string => personId ?? keyId
 
+/** The key that the caller acts with, and that limits what they create; null for a session that was opened without a key. */
+export const keyBehind = ({ keyId, sessionId, openedBy }: Caller): string | null =>
+  openedBy ?? (keyId === sessionId ? null : keyId)
+
 export const holds = (caller: Caller, grant: Grant): boolean => caller.grants.includes(grant)
 
 /** True for a device's own key under token enrollment, which reads more than the device needs only with devices:read. */

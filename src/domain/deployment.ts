@@ -20,7 +20,7 @@ export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
 export type Strategy = (typeof STRATEGIES)[number]
 
 /** The start of the warning about a whole-fleet deployment, by which `svc deploy` omits it if the whole fleet was requested. */
-export const WHOLE_FLEET_WARNING = 'Neither devices nor a group are named'
+export const WHOLE_FLEET_WARNING = 'Neither devices nor a group is given'
 
 /**
  * A failed deployment is withdrawn: its devices get their previous assignment. Promoting a completed one activates more devices

@@ -115,7 +115,7 @@ const ratioWarnings = (variants: readonly VariantSample[], ratio: ExperimentAnal
   if (ratio.mismatch) {
     return [
       'The device counts of the variants do not match their allocations (sample-ratio mismatch): ' +
-        'something keeps the devices of one from reporting. Find the cause before trusting any comparison.',
+        'something keeps the devices of one variant from reporting. Find the cause before trusting any comparison.',
     ]
   }
   const whole = variants.reduce((sum, { devices }) => sum + devices, 0)

@@ -132,7 +132,7 @@ export const readEndpoint = (type: IntegrationType, given: string | undefined): 
     throw badRequest(`endpoint is missing: the address that a ${type} integration sends to, such as ${example}.`)
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null && protocols.some((each) => text.startsWith(`${each}//`)))
-    throw badRequest(`endpoint: its host or port is not valid. Name an address such as ${example}.`)
+    throw badRequest(`endpoint: its host or port is not valid. Use an address such as ${example}.`)
   if (url === null || !protocols.includes(url.protocol) || url.hostname === '') {
     throw badRequest(
       `endpoint must begin with ${protocols.map((each) => `${each}//`).join(' or ')}, such as ${example}.`,
@@ -140,7 +140,7 @@ export const readEndpoint = (type: IntegrationType, given: string | undefined): 
   }
   if (url.username !== '' || url.password !== '') {
     throw badRequest(
-      'endpoint must not hold a password, which would be shown: use config.username and config.password.',
+      'endpoint must not contain a password, because endpoints are shown: use config.username and config.password.',
     )
   }
   return text

@@ -21,7 +21,7 @@ export const isMeasuredLater = (metric: string): boolean => metric.startsWith(EV
 export const requireMetric = (metric: string): void => {
   if (METRIC_NAME.test(isMeasuredLater(metric) ? metric.slice(EVALUATION_PREFIX.length) : metric)) return
   throw badRequest(
-    `metric must be loss, accuracy, a metric that devices report such as f1, or one of the held-out evaluation such as ` +
+    `metric must be loss, accuracy, a metric that devices report such as f1, or one from the held-out evaluation such as ` +
       `evaluation.f1, got ${JSON.stringify(metric.slice(0, 80))}.`,
   )
 }

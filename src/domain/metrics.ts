@@ -91,7 +91,7 @@ export const readMetrics = (
   }
   const entries = Object.entries(value)
   if (entries.length > MAX_REPORTED_METRICS) {
-    throw badRequest(`${field} has ${entries.length} metrics; at most ${MAX_REPORTED_METRICS} are taken.`)
+    throw badRequest(`${field} has ${entries.length} metrics; at most ${MAX_REPORTED_METRICS} are accepted.`)
   }
   const metrics: [string, number][] = []
   const outside: string[] = []
@@ -112,7 +112,7 @@ export const readMetrics = (
 const requireName = (field: string, name: string): void => {
   if (METRIC_NAME.test(name) && !name.startsWith(EVALUATION_PREFIX)) return
   throw badRequest(
-    `${field}: '${name.slice(0, 80)}' is not a metric's name: at most 64 letters, digits and _ . : @ / + -, a letter first` +
+    `${field}: '${name.slice(0, 80)}' is not a metric's name: at most 64 letters, digits, and _ . : @ / + -, a letter first` +
       (name.startsWith(EVALUATION_PREFIX) ? `, and not beginning with '${EVALUATION_PREFIX}'.` : '.'),
   )
 }

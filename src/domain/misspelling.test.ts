@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { meantBy } from './misspelling.ts'
+import { fieldMeantBy, meantBy } from './misspelling.ts'
 
 const KNOWN = ['timeout_seconds', 'rounds', 'min_devices', 'target_devices', 'model', 'mu', 'group_a', 'group_b']
 
@@ -25,3 +25,17 @@ it.each(['nu', 'm', 'mod', 'seconds', 'devices', 'timeout', '', 'x'.repeat(100_0
     expect(meantBy(name, KNOWN)).toBeNull()
   },
 )
+
+it.each([
+  ['expires_at', 'expires_in_days'],
+  ['expiresIn', 'expires_in_days'],
+  ['permissions', 'scopes'],
+  ['organization', 'org_id'],
+  ['device_ids', 'devices'],
+  ['epsilon', 'target_epsilon'],
+  ['scope', 'scopes'],
+  ['constructor', null],
+  ['owner', null],
+])('%s is another name or a misspelling of %s', (name, known) => {
+  expect(fieldMeantBy(name, ['name', 'scopes', 'org_id', 'expires_in_days', 'devices', 'target_epsilon'])).toBe(known)
+})

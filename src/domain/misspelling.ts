@@ -46,3 +46,38 @@ export const meantBy = (name: string, known: Iterable<string>): string | null =>
   }
   return nearest
 }
+
+/**
+ * Other names for optional fields that limit access, who receives something, or the privacy spent. Without the field more is
+ * granted than was meant, so these names are not ignored like other unknown ones.
+ */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  scopes: ['permissions', 'roles', 'role', 'access'],
+  role: ['permissions', 'scopes', 'access'],
+  org_id: ['org', 'organization', 'organization_id'],
+  expires_in_days: ['expires', 'expires_at', 'expires_in', 'expiry', 'expiration', 'ttl'],
+  overlap_hours: ['overlap', 'overlap_days', 'overlap_minutes', 'overlap_seconds'],
+  devices: ['device_id', 'device_ids', 'targets'],
+  group: ['group_id', 'group_ids', 'group_name', 'device_group', 'target_group', 'target_groups'],
+  target_groups: ['group', 'group_id', 'group_ids', 'groups', 'device_groups'],
+  canary_group: ['group', 'group_id', 'device_group'],
+  rollout_percentage: ['percentage', 'max_percentage'],
+  target_percentage: ['percentage', 'max_percentage'],
+  topics: ['events', 'event_types'],
+  trains: ['training', 'trainable'],
+  rounds: ['num_rounds', 'max_rounds', 'total_rounds'],
+  privacy: ['differential_privacy', 'dp'],
+  secure_aggregation: ['secure', 'secagg', 'secure_agg'],
+  target_epsilon: ['epsilon', 'max_epsilon', 'epsilon_budget'],
+  target_delta: ['delta'],
+  total_delta_budget: ['delta', 'total_delta', 'target_delta', 'delta_budget'],
+}
+
+/** Returns the known field that the unknown field `name` misspells or is another name for, or null. */
+export const fieldMeantBy = (name: string, known: readonly string[]): string | null => {
+  if (name.length > MAX_LENGTH) return null
+  const plain = withoutStyle(name)
+  const isMeant = (field: string): boolean =>
+    OTHER_NAMES[field]?.some((other) => withoutStyle(other) === plain) ?? false
+  return meantBy(name, known) ?? known.find(isMeant) ?? null
+}

@@ -45,6 +45,6 @@ it('a version field may accompany a reference unless they name different version
   expect(versionMeant('m@production', 'production', 'latest')).toBe('production')
   expect(versionMeant('m@production', 'production', 'production')).toBe('production')
   expect(() => versionMeant('m@production', 'production', '2')).toThrow(
-    "'m@production' names version production, but the request names version 2. Name one of them.",
+    "'m@production' names version production, but the request names version 2. Send only one of them.",
   )
 })

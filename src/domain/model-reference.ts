@@ -15,7 +15,7 @@ export const requireAlias = (text: string): void => {
   throw badRequest(
     RESERVED.includes(text)
       ? `alias: '${text}' is reserved. Choose another name.`
-      : `alias: '${text.slice(0, 100)}' must be a letter and up to 62 letters, digits, underscores and hyphens, and not look ` +
+      : `alias: '${text.slice(0, 100)}' must begin with a letter, have at most 63 letters, digits, underscores, and hyphens, and not look ` +
           'like a version.',
   )
 }
@@ -38,5 +38,7 @@ export const splitReference = (text: string): { readonly name: string; readonly 
 export const versionMeant = (reference: string, named: string | undefined, field: string | undefined): string => {
   if (named === undefined) return field ?? 'latest'
   if (field === undefined || field === 'latest' || field === named) return named
-  throw badRequest(`'${reference}' names version ${named}, but the request names version ${field}. Name one of them.`)
+  throw badRequest(
+    `'${reference}' names version ${named}, but the request names version ${field}. Send only one of them.`,
+  )
 }

@@ -41,6 +41,6 @@ describe('reported values', () => {
 
   it('are listed with at most five names in warnings', () => {
     expect(outsideWarning('metrics', ['a'])).toBe("metrics: 'a' became null; numbers from -3.4e38 to 3.4e38 are kept")
-    expect(outsideWarning('metrics', [...'abcdefg'])).toContain("'e' and 2 more became null")
+    expect(outsideWarning('metrics', [...'abcdefg'])).toContain("'e', and 2 more became null")
   })
 })

@@ -52,6 +52,6 @@ const MAX_NAMED = 5
 /** Returns a warning for a device whose numbers became null. */
 export const outsideWarning = (field: string, outside: readonly string[]): string => {
   const named = outside.slice(0, MAX_NAMED).map((key) => `'${key.slice(0, 100)}'`)
-  const more = outside.length > MAX_NAMED ? ` and ${outside.length - MAX_NAMED} more` : ''
+  const more = outside.length > MAX_NAMED ? `, and ${outside.length - MAX_NAMED} more` : ''
   return `${field}: ${named.join(', ')}${more} became null; numbers from -3.4e38 to 3.4e38 are kept`
 }

@@ -25,14 +25,14 @@ const REGION = /^[a-z0-9-]{1,64}$/
 const s3Location = (url: URL): S3Location | string => {
   const { hostname: bucket, searchParams, pathname } = url
   const unknown = [...searchParams.keys()].find((name) => name !== 'endpoint' && name !== 'region')
-  if (unknown !== undefined) return `'${unknown}' is not known; there are endpoint and region`
+  if (unknown !== undefined) return `'${unknown}' is not a known parameter; use endpoint or region`
   if (url.username !== '' || url.password !== '') {
     return 'keys do not belong in it: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   }
   if (url.port !== '' || !BUCKET.test(bucket)) return `'${url.host}' is not the name of a bucket`
   const path = pathname.replace(/^\/+|\/+$/g, '')
   if (!/^[\w.\-/]*$/.test(path) || path.split('/').includes('..')) {
-    return "the prefix may have letters, digits and the characters '_', '-', '.' and '/'"
+    return "the prefix may have letters, digits, and the characters '_', '-', '.', and '/'"
   }
   const endpoint = searchParams.get('endpoint')
   const host = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint) : null

@@ -61,6 +61,21 @@ export const strategySettings = (
 export const fewestUpdates = ({ options: { byzantine: f } }: StrategySettings): number =>
   typeof f === 'number' ? 2 * f + 3 : 1
 
+/** Returns `minDevices`, raised to what the strategy needs. Throws bad_request if a round closes with fewer updates than that. */
+export const minDevicesFor = (
+  strategy: StrategySettings,
+  { minDevices, requested }: { readonly minDevices: number; readonly requested: number },
+): number => {
+  const fewest = fewestUpdates(strategy)
+  if (requested < fewest) {
+    throw badRequest(
+      `target_devices (${requested}) is too low for strategy '${strategy.name}' with strategy_options.byzantine ` +
+        `${strategy.options.byzantine}: it needs 2f + 3 = ${fewest} updates. Set target_devices to that, or byzantine lower.`,
+    )
+  }
+  return Math.max(minDevices, fewest)
+}
+
 /** Throws bad_request with the reason if the strategy cannot be combined with clipping and noise. */
 export const requirePrivacyAllowed = (name: StrategyName): void => {
   const allowed = STRATEGY_RULES[name].privacy

@@ -147,7 +147,7 @@ describe('a job after a round', () => {
 it('a job whose rounds are all completed needs more rounds to be resumed', () => {
   const settings = { rounds: 10 } as JobSettings
   expect(() => continuedSettings(settings, 10, 'resume', undefined)).toThrow(
-    'All 10 requested rounds are completed. To train more, say how many: rounds.',
+    'All 10 requested rounds are completed. To train more, set rounds to the number of additional rounds.',
   )
   expect(continuedSettings(settings, 10, 'resume', 2)).toMatchObject({ rounds: 12 })
   expect(continuedSettings(settings, 9, 'resume', undefined)).toMatchObject({ rounds: 10 })

@@ -2,7 +2,7 @@ import { badRequest, conflict } from './errors.ts'
 import type { Goal } from './metric-goal.ts'
 import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
-import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
+import { fewestUpdates, minDevicesFor, type StrategySettings } from './strategy-settings.ts'
 
 /** `pending` until its first round begins. Every job ends in one of the last three, always with a reason. */
 export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'
@@ -137,16 +137,9 @@ export const roundSizes = (
         `(${requested}): a round closes with that number of updates.`,
     )
   }
-  const fewest = fewestUpdates(strategy)
-  if (requested < fewest) {
-    throw badRequest(
-      `target_devices (${requested}) is too low for strategy '${strategy.name}' with strategy_options.byzantine ` +
-        `${strategy.options.byzantine}: it needs 2f + 3 = ${fewest} updates. Set target_devices to that, or byzantine lower.`,
-    )
-  }
   // 10 * 1.1 is slightly more than 11 in floating point.
   return {
-    minDevices: Math.max(minDevices, fewest),
+    minDevices: minDevicesFor(strategy, { minDevices, requested }),
     requested,
     selected: Math.ceil(targetDevices * overSelection - 1e-9),
   }
@@ -165,7 +158,9 @@ export const continuedSettings = (
 ): JobSettings => {
   const rounds = more === undefined ? settings.rounds : roundsCompleted + more
   if (rounds <= roundsCompleted) {
-    throw conflict(`All ${settings.rounds} requested rounds are completed. To train more, say how many: rounds.`)
+    throw conflict(
+      `All ${settings.rounds} requested rounds are completed. To train more, set rounds to the number of additional rounds.`,
+    )
   }
   if (rounds > JOB_ROUNDS.max) {
     throw badRequest(

@@ -1,8 +1,8 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
-import { createSecrets } from './secrets.ts'
+import { checkKeys, createSecrets, createSigner } from './secrets.ts'
 
 it('decrypts what it encrypted, and explains problems with the key', async () => {
   const dataDir = await emptyFolder()
@@ -17,7 +17,32 @@ it('decrypts what it encrypted, and explains problems with the key', async () =>
   await writeFile(path, Buffer.alloc(32))
   await expect(open()).rejects.toThrow(isAnother)
   await writeFile(path, 'short')
-  await expect(open()).rejects.toThrow(`${path} must hold 32 bytes; it has 5.`)
+  await expect(open()).rejects.toThrow(`${path} must contain 32 bytes; it has 5.`)
   await rm(path)
   await expect(open()).rejects.toThrow(`${path} is missing: without it, encrypted data cannot be read.`)
+})
+
+it('checks the key files that exist, and creates none', async () => {
+  const dataDir = await emptyFolder()
+  await checkKeys(dataDir)
+  expect(await readdir(dataDir)).toEqual([])
+  await createSecrets(dataDir).seal('hush', 'one')
+  await createSigner(dataDir).sign('text')
+  await checkKeys(dataDir)
+  const path = join(dataDir, 'audit.key')
+  await writeFile(path, 'short')
+  await expect(checkKeys(dataDir)).rejects.toThrow(`${path} cannot be used: it must contain a private key in PEM.`)
+  await rm(path)
+  await mkdir(path)
+  await expect(checkKeys(dataDir)).rejects.toThrow(`${path} cannot be read (EISDIR).`)
+  await expect(createSigner(dataDir).sign('text')).rejects.toThrow(`${path} cannot be read (EISDIR).`)
+})
+
+it('uses a key as soon as it is repaired', async () => {
+  const dataDir = await emptyFolder()
+  await writeFile(join(dataDir, 'secrets.key'), 'short')
+  const secrets = createSecrets(dataDir)
+  await expect(secrets.seal('hush', 'one')).rejects.toThrow('must contain 32 bytes')
+  await writeFile(join(dataDir, 'secrets.key'), Buffer.alloc(32, 1))
+  expect(await secrets.open(await secrets.seal('hush', 'one'), 'one')).toBe('hush')
 })

@@ -26,29 +26,62 @@ export interface Secrets {
   open(sealed: string, context: string): Promise<string>
 }
 
+const FIX = 'Restore it from a backup, or create it as docs/installation.md describes.'
+
+const readKeyFile = (path: string): Promise<Buffer | null> =>
+  readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw new Error(`${path} cannot be read (${error.code}). Make it a file that the service's user may read.`)
+  })
+
 /** Returns a key file in the data folder, outside the database; the first process that needs it creates it. */
 const ensureKeyFile = async (path: string, make: () => Buffer): Promise<Buffer> => {
-  const read = () => readFile(path).catch(() => null)
-  const found = await read()
+  const found = await readKeyFile(path)
   if (found !== null) return found
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, make(), { mode: 0o600, flag: 'wx', flush: true })
   await link(draft, path).catch(() => undefined)
   await rm(draft)
-  return (await read())!
+  return (await readKeyFile(path))!
 }
 
-const keyOf = async (path: string): Promise<Buffer> => {
-  const found = await ensureKeyFile(path, () => randomBytes(KEY_BYTES))
-  if (found.length !== KEY_BYTES) throw new Error(`${path} must hold ${KEY_BYTES} bytes; it has ${found.length}.`)
-  return found
+const secretsKeyIn = (dataDir: string): string => join(dataDir, 'secrets.key')
+const auditKeyIn = (dataDir: string): string => join(dataDir, 'audit.key')
+
+const encryptionKeyOf = (path: string, found: Buffer): Buffer => {
+  if (found.length === KEY_BYTES) return found
+  throw new Error(`${path} must contain ${KEY_BYTES} bytes; it has ${found.length}. ${FIX}`)
+}
+
+const signingKeyOf = (path: string, found: Buffer): KeyObject => {
+  try {
+    return createPrivateKey(found)
+  } catch (error) {
+    throw new Error(`${path} cannot be used: it must contain a private key in PEM. ${FIX}`, { cause: error })
+  }
+}
+
+/** Checks the key files that exist; the others are created when they are needed. @throws Error naming the file and the fix */
+export const checkKeys = async (dataDir: string): Promise<void> => {
+  const [secretsKey, auditKey] = [secretsKeyIn(dataDir), auditKeyIn(dataDir)]
+  const [secrets, audit] = [await readKeyFile(secretsKey), await readKeyFile(auditKey)]
+  if (secrets !== null) encryptionKeyOf(secretsKey, secrets)
+  if (audit !== null) signingKeyOf(auditKey, audit)
 }
 
 /** AES-256-GCM (NIST SP 800-38D) with a fresh nonce for every text. */
 export const createSecrets = (dataDir: string): Secrets => {
-  const path = join(dataDir, 'secrets.key')
+  const path = secretsKeyIn(dataDir)
   let key: Promise<Buffer> | null = null
-  const ensureKey = (): Promise<Buffer> => (key ??= keyOf(path))
+  const load = async (): Promise<Buffer> => {
+    try {
+      return encryptionKeyOf(path, await ensureKeyFile(path, () => randomBytes(KEY_BYTES)))
+    } catch (error) {
+      key = null
+      throw error
+    }
+  }
+  const ensureKey = (): Promise<Buffer> => (key ??= load())
   return {
     async seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES)
@@ -89,14 +122,14 @@ const makeSigningKey = (): Buffer =>
   Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
 
 export const createSigner = (dataDir: string): Signer => {
-  const path = join(dataDir, 'audit.key')
+  const path = auditKeyIn(dataDir)
   let loaded: Promise<KeyObject> | null = null
   const load = async (): Promise<KeyObject> => {
     try {
-      return createPrivateKey(await ensureKeyFile(path, makeSigningKey))
+      return signingKeyOf(path, await ensureKeyFile(path, makeSigningKey))
     } catch (error) {
       loaded = null
-      throw new Error(`${path} cannot be used: it must hold a private key in PEM.`, { cause: error })
+      throw error
     }
   }
   const key = (): Promise<KeyObject> => (loaded ??= load())

@@ -53,7 +53,7 @@ const fileOf = (body: AssignmentBody): Assignment['file'] => {
     body.model_id === null ||
     body.version_number === null
   ) {
-    throw new NetworkError('The service sent an assignment with a file, but without its id, number, size or sha256.')
+    throw new NetworkError('The service sent an assignment with a file, but without its id, number, size, or sha256.')
   }
   return { sizeBytes: body.model_size_bytes, sha256 }
 }

@@ -218,7 +218,7 @@ test('a complete file with wrong bytes is requested three times, with waits, bef
 test.each([
   [{ plan_id: '../../etc' }, 'The service sent an assignment whose plan_id is not a valid id.'],
   [{ model_id: 'a/b' }, 'The service sent an assignment whose model_id is not a valid id.'],
-  [{ model_hash: 'md5:x' }, 'The service sent an assignment with a file, but without its id, number, size or sha256.'],
+  [{ model_hash: 'md5:x' }, 'The service sent an assignment with a file, but without its id, number, size, or sha256.'],
 ])('an invalid assignment is refused: %j', (changes, message) => {
   expect(() => assignmentOf({ ...wire, ...changes })).toThrow(message)
 })

@@ -99,6 +99,17 @@ test("registering sends the device's description and keeps the key for the next 
   ])
 })
 
+test('a name that an earlier attempt of the same call may have registered is explained', async () => {
+  const taken = json(409, { error: 'conflict', message: 'Already registered. Use its key.', status_code: 409 })
+  const service = await scripted(cut, taken, taken)
+  const register = () => service.device().register()
+  await expect(register()).rejects.toMatchObject({
+    status: 409,
+    message: expect.stringMatching(/an earlier attempt .* the key with it/),
+  })
+  await expect(register()).rejects.toMatchObject({ status: 409, message: 'Already registered. Use its key.' })
+})
+
 test('closed connections, partial responses, 503 and 429 are retried, waiting as long as the service requests', async () => {
   const busy = { error: 'rate_limited', message: 'Slow down.', status_code: 429 }
   const service = await scripted(

@@ -1,3 +1,4 @@
+import { ApiError } from '../client/client.ts'
 import { NetworkError } from './api-error.ts'
 import { assignmentOf } from './assignment.ts'
 import { deliveryCalls } from './delivery-calls.ts'
@@ -17,6 +18,15 @@ const globalFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(i
 const surelyAhead = (reading: number, from: number, to: number): number => {
   if (Number.isNaN(reading)) return 0
   return reading > to ? reading - to : Math.min(0, reading - from)
+}
+
+/** Explains why the name is taken if an earlier attempt may have registered it, and the key was lost with the response. */
+const withLostKey = (error: unknown, deviceId: string, attempts: number): unknown => {
+  if (!(error instanceof ApiError) || error.status !== 409 || attempts < 2) return error
+  const message =
+    `A device with device_id '${deviceId}' is already registered: possibly by an earlier attempt of this call, whose response was ` +
+    'lost, and the key with it. Choose another device_id, or erase the device (svc devices erase) and register again.'
+  return new ApiError(409, { error: 'conflict', message })
 }
 
 /** Creates a device of the service at `baseUrl`. Sends nothing until `register`, or with an `apiKey`. Works in browsers. */
@@ -49,11 +59,18 @@ export const createDevice = (options: DeviceOptions): Device => {
         ...(capabilities && { capabilities }),
         ...training,
       }
-      const { id, api_key } = await transport.call(
+      let attempts = 0
+      const registered = transport.call(
         'registration',
-        (api, signal) => api.POST('/api/v1/devices/register', { body, signal }),
+        (api, signal) => {
+          attempts++
+          return api.POST('/api/v1/devices/register', { body, signal })
+        },
         callOptions,
       )
+      const { id, api_key } = await registered.catch((error: unknown) => {
+        throw withLostKey(error, deviceId, attempts)
+      })
       if (typeof api_key !== 'string')
         throw new NetworkError(`${options.baseUrl} answered without a key. Is it the service?`)
       key = api_key

@@ -1,4 +1,5 @@
 import { type ApiClient, createClient } from '../client/client.ts'
+import { anySignal } from '../domain/any-signal.ts'
 import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
@@ -134,7 +135,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
       const stop = new AbortController()
       const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
       try {
-        const { data } = await once(send, signal ? AbortSignal.any([signal, stop.signal]) : stop.signal)
+        const { data } = await once(send, anySignal(signal, stop.signal))
         if (data === undefined || data === null)
           throw new NetworkError(`${baseUrl} sent an empty response to the ${what}.`)
         return data

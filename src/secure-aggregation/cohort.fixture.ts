@@ -22,7 +22,7 @@ import {
 import type { SecureSettings } from './settings.ts'
 
 /** The last message that a device sends before it drops out. */
-export type LastDeed = 'keys' | 'shares' | 'masked' | 'answer'
+export type LastStep = 'keys' | 'shares' | 'masked' | 'answer'
 
 /**
  * A cohort of devices that can run rounds with any pattern of drop-outs. The steps are pure and depend only on a device's
@@ -70,30 +70,29 @@ export const cohortOf = async (names: readonly string[], settings: SecureSetting
   }
 
   /** The service's view of a round in which each device drops out after its last message; all messages are checked. */
-  const run = (lastDeed: Readonly<Record<string, LastDeed>>) => {
-    const did = (name: string, deed: LastDeed) => DEEDS.indexOf(lastDeed[name]!) >= DEEDS.indexOf(deed)
+  const run = (lastStep: Readonly<Record<string, LastStep>>) => {
+    const hasDone = (name: string, step: LastStep) => STEPS.indexOf(lastStep[name]!) >= STEPS.indexOf(step)
     let round: SecureRound = openRound(roundId, settings)
     round = closeStep(round, names)
-    const dealt = names.filter((name) => did(name, 'shares'))
+    const dealt = names.filter((name) => hasDone(name, 'shares'))
     for (const name of dealt) checkShares(round, name, shared.get(name)!.message)
     round = closeStep(round, dealt)
     const shares = Object.fromEntries(dealt.map((name) => [name, shared.get(name)!.message]))
     const responses: Record<string, UnmaskMessage> = {}
     if (round.status === 'failed')
-      return { round, heard: { keys: roster, shares, responses: responses }, sum: null, delivered: [] }
-    const delivered = dealt.filter((name) => did(name, 'masked'))
+      return { round, messages: { keys: roster, shares, responses }, sum: null, delivered: [] }
+    const delivered = dealt.filter((name) => hasDone(name, 'masked'))
     const sum = sumOf(delivered.map((name) => masked(name, round.dealt).words))
     round = closeStep(round, delivered)
-    if (round.status === 'failed')
-      return { round, heard: { keys: roster, shares, responses: responses }, sum, delivered }
-    for (const name of delivered.filter((device) => did(device, 'answer'))) {
+    if (round.status === 'failed') return { round, messages: { keys: roster, shares, responses }, sum, delivered }
+    for (const name of delivered.filter((device) => hasDone(device, 'answer'))) {
       const { message } = revealShares(masked(name, round.dealt).part, roundId, round.delivered)
       checkUnmask(round, message)
       responses[name] = message
     }
     return {
       round: closeStep(round, Object.keys(responses)),
-      heard: { keys: roster, shares, responses: responses },
+      messages: { keys: roster, shares, responses },
       sum,
       delivered,
     }
@@ -113,11 +112,11 @@ export const cohortOf = async (names: readonly string[], settings: SecureSetting
   }
 }
 
-const DEEDS: readonly LastDeed[] = ['keys', 'shares', 'masked', 'answer']
+const STEPS: readonly LastStep[] = ['keys', 'shares', 'masked', 'answer']
 
 /** Every combination of drop-outs. */
-export const patterns = (names: readonly string[]): Record<string, LastDeed>[] =>
-  names.reduce<Record<string, LastDeed>[]>(
-    (before, name) => before.flatMap((pattern) => DEEDS.map((deed) => ({ ...pattern, [name]: deed }))),
+export const patterns = (names: readonly string[]): Record<string, LastStep>[] =>
+  names.reduce<Record<string, LastStep>[]>(
+    (before, name) => before.flatMap((pattern) => STEPS.map((step) => ({ ...pattern, [name]: step }))),
     [{}],
   )

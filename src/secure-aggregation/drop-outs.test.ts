@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { cohortOf, type LastDeed, patterns } from './cohort.fixture.ts'
+import { cohortOf, type LastStep, patterns } from './cohort.fixture.ts'
 import { addMasks } from './mask.ts'
 import { secureSettings } from './settings.ts'
 import { unmaskingStreams } from './unmask.ts'
 
-const count = (pattern: Record<string, LastDeed>, deeds: readonly LastDeed[]) =>
-  Object.values(pattern).filter((deed) => deeds.includes(deed)).length
+const count = (pattern: Record<string, LastStep>, steps: readonly LastStep[]) =>
+  Object.values(pattern).filter((step) => steps.includes(step)).length
 
 describe.each([
   { names: ['d', 'b', 'a', 'c'], threshold: 3 },
@@ -17,7 +17,7 @@ describe.each([
     const cohort = await cohortOf(names, settings, 20)
     const seen = { done: 0, failed: 0 }
     for (const pattern of patterns(names)) {
-      const { round, heard: received, sum, delivered } = cohort.run(pattern)
+      const { round, messages: received, sum, delivered } = cohort.run(pattern)
       const [dealt, masked, answered] = [
         count(pattern, ['shares', 'masked', 'answer']),
         count(pattern, ['masked', 'answer']),
@@ -66,9 +66,9 @@ describe.each([
 test('10 devices, three of which leave, one in each step, give the plain sum of the rest', async () => {
   const names = Array.from({ length: 10 }, (_, i) => `device-${i}`)
   const cohort = await cohortOf(names, secureSettings({ devices: 10 }), 5)
-  const deeds: LastDeed[] = ['keys', 'shares', 'masked']
-  const pattern = Object.fromEntries(names.map((name, i) => [name, deeds[i] ?? 'answer']))
-  const { round, heard: received, sum, delivered } = cohort.run(pattern)
+  const steps: LastStep[] = ['keys', 'shares', 'masked']
+  const pattern = Object.fromEntries(names.map((name, i) => [name, steps[i] ?? 'answer']))
+  const { round, messages: received, sum, delivered } = cohort.run(pattern)
   addMasks(sum!, await unmaskingStreams(round, received))
   expect(delivered).toEqual(names.slice(2))
   expect([...sum!]).toEqual([...cohort.plainSum(names.slice(2))])

@@ -34,7 +34,7 @@ const COARSE = 2 ** -10
 export const coarsenessWarning = (settings: SecureSettings): string | null => {
   const { devices, range, maxWeight } = settings
   const step = resolution(settings)
-  const what = `secure_aggregation: with range ${range}, max_weight ${maxWeight} and ${devices} devices, an update of weight 1`
+  const what = `secure_aggregation: with range ${range}, max_weight ${maxWeight}, and ${devices} devices, an update of weight 1`
   if (range < COARSE) {
     return `${what} changes each model weight by at most ${range}, in steps of ${show(step)}: raise range (default: ${DEFAULT_RANGE}).`
   }

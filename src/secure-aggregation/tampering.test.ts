@@ -145,7 +145,7 @@ describe('a device that delivered', () => {
 describe('the service refuses', () => {
   const advertising = openRound(roundId, settings)
   const sharing = closeStep(advertising, names)
-  const { round: done, heard: received } = cohort.run({ ...stay, d: 'shares' })
+  const { round: done, messages: received } = cohort.run({ ...stay, d: 'shares' })
   const unmasking: SecureRound = { ...done, status: 'unmasking' }
 
   test('keys of another device, the same key twice in one message, and invalid keys', () => {
@@ -255,7 +255,7 @@ test('device names can be anything, even names of properties that every object h
   const strange = await cohortOf(odd, settings, 2)
   const {
     round,
-    heard: received,
+    messages: received,
     delivered,
   } = strange.run(Object.fromEntries(odd.map((name) => [name, 'answer' as const])))
   expect(round.status).toBe('done')

@@ -67,7 +67,7 @@ export class Hdf5File {
     const view = viewOf(bytes)
     if (version > 3 || bytes[sizes] !== 8 || bytes[sizes + 1] !== 8 || readU64(view, base) !== 0)
       throw badRequest(
-        'The HDF5 file is written in a form that is not supported (superblock version, size of offsets or base address). ' +
+        'The HDF5 file is written in a form that is not supported (superblock version, size of offsets, or base address). ' +
           'Write it with h5py and its default settings.',
       )
     return readU64(view, version < 2 ? base + 40 : root)
@@ -131,8 +131,8 @@ export class Hdf5File {
           messages.push({ type: message.type, isShared: (message.flags & 2) !== 0, bytes: content, at: start + from })
         else {
           if (content.length < 16) throw damagedHdf5('an object header continues nowhere')
-          const onward = readU64(viewOf(content), 0)
-          blocks.push({ start: onward, end: onward + readU64(viewOf(content), 8) })
+          const nextAddress = readU64(viewOf(content), 0)
+          blocks.push({ start: nextAddress, end: nextAddress + readU64(viewOf(content), 8) })
         }
       }
     }

@@ -55,8 +55,8 @@ const elementsOf = ({ bytes, isShared }: Hdf5Message, name: string): Elements | 
   const isWhole = bytes.length >= 12 && viewOf(bytes).getUint16(10, true) === size * 8 && (bytes[1]! & 0x40) === 0
   if (isShared || dtype === undefined || !isWhole)
     throw badRequest(
-      `Dataset ${showName(name)} has elements of a type that cannot be aggregated. Save floats of 16, 32 or 64 bits, ` +
-        'integers or booleans.',
+      `Dataset ${showName(name)} has elements of a type that cannot be aggregated. Save floats of 16, 32, or 64 bits, ` +
+        'integers, or booleans.',
     )
   return { dtype, bigEndian }
 }
@@ -79,7 +79,7 @@ const placeOf = ({ bytes }: Hdf5Message, size: number, name: string): number => 
   const [version, kind] = bytes as unknown as [number, number]
   if ((version !== 3 && version !== 4) || kind !== CONTIGUOUS || bytes.length < 18)
     throw badRequest(
-      `Dataset ${showName(name)} is chunked, compressed or stored in another way that cannot take a result in place. ` +
+      `Dataset ${showName(name)} is chunked, compressed, or stored in another way in which a result cannot be written in place. ` +
         'Save the weights with model.save_weights(path), or with create_dataset(name, data=array) without further options.',
     )
   const address = viewOf(bytes).getBigUint64(2, true)

@@ -31,7 +31,7 @@ export const fullLayoutOf = (file: Pick<TensorPlaces, 'tensors' | 'constants' | 
 /** Returns the only tensor, for formats that hold exactly one. Throws bad_request for none or several. */
 export const onlyTensor = (layout: Layout, title: string): LayoutEntry => {
   const [only] = layout
-  if (only === undefined || layout.length !== 1) throw badRequest(`${title} holds exactly one tensor.`)
+  if (only === undefined || layout.length !== 1) throw badRequest(`${title} contains exactly one tensor.`)
   return only
 }
 

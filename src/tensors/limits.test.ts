@@ -79,14 +79,14 @@ describe('a pickle', () => {
     expect(messageOf(() => run(holding(MAX_PICKLE_BYTES - 4)))).toContain('is too long to read')
     expect(messageOf(() => run(holding(MAX_PICKLE_BYTES)))).toContain('is too long to read')
     expect(messageOf(() => run(holding(MAX_PICKLE_BYTES + 1)))).toContain(
-      `it holds a value of ${MAX_PICKLE_BYTES + 1} bytes`,
+      `it contains a value of ${MAX_PICKLE_BYTES + 1} bytes`,
     )
   })
 
   it('may have at most MAX_PICKLE_DICTS dicts and sets in total', () => {
     expect(run(`${'}0'.repeat(MAX_PICKLE_DICTS - 1)}\x8f.`)).toEqual(new Set())
     expect(messageOf(() => run(`${'}0'.repeat(MAX_PICKLE_DICTS)}\x8f.`))).toContain(
-      `holds more than ${MAX_PICKLE_DICTS} dicts or sets`,
+      `contains more than ${MAX_PICKLE_DICTS} dicts or sets`,
     )
     expect(messageOf(() => run(`${'\x8f0'.repeat(MAX_PICKLE_DICTS)}(\x91.`))).toContain('dicts or sets')
   })
@@ -100,7 +100,7 @@ describe('a pickle', () => {
     )
     const host = torchHost()
     for (let n = 0; n < MAX_PICKLE_DICTS; n++) host.call(callable, [])
-    expect(messageOf(() => host.call(callable, []))).toBe(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
+    expect(messageOf(() => host.call(callable, []))).toBe(`The pickle contains more than ${MAX_PICKLE_DICTS} dicts.`)
   })
 
   it('may have lines of 1,000 bytes and integers of 64 bytes', () => {
@@ -169,7 +169,7 @@ describe('a file', () => {
     const many = Array.from({ length: MAX_TENSORS }, (_, n) => tensor(String(n), 0))
     expect(messageOf(() => requireSoundTensors(many, 0))).toBeNull()
     expect(messageOf(() => requireSoundTensors([...many, tensor('x', 0)], 0))).toBe(
-      `The file holds ${MAX_TENSORS + 1} tensors; at most ${MAX_TENSORS} are read.`,
+      `The file contains ${MAX_TENSORS + 1} tensors; at most ${MAX_TENSORS} are read.`,
     )
   })
 
@@ -180,7 +180,7 @@ describe('a file', () => {
       'The names of the tensors are longer than any model needs.',
     )
     expect(messageOf(() => requireSoundTensors([tensor('a'), tensor('a')], 2))).toBe(
-      'The file holds two tensors named "a".',
+      'The file contains two tensors named "a".',
     )
   })
 

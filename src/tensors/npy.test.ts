@@ -40,8 +40,8 @@ it.each([
   ['no element type', file(header("'kind': '<f4'"), SIX), 'a header that cannot be read'],
   ['structured elements', file(header("'descr': [('a', '<f4')]"), SIX), 'a header that cannot be read'],
   ['pickled objects', file(header("'descr': '|O'"), SIX), 'pickled Python objects, which are never loaded'],
-  ['complex numbers', file(header("'descr': '<c8'"), SIX), 'holds elements of type <c8'],
-  ['a type of the prototype', file(header("'descr': '<constructor'"), SIX), 'holds elements of type <constructor'],
+  ['complex numbers', file(header("'descr': '<c8'"), SIX), 'contains elements of type <c8'],
+  ['a type of the prototype', file(header("'descr': '<constructor'"), SIX), 'contains elements of type <constructor'],
   ['a negative size', file("{'descr': '<f4', 'fortran_order': False, 'shape': (-6,)}", SIX), 'size in its shape'],
   [
     'an absurd size',

@@ -29,7 +29,7 @@ const DTYPES: ReadonlyMap<string, DType> = new Map([
   ['b1', 'bool'],
 ])
 
-const READABLE = 'float64, float32, float16, integers and bool'
+const READABLE = 'float64, float32, float16, integers, and bool'
 
 export const startsLikeNpy = (head: Uint8Array): boolean =>
   head.length >= 6 && head[0] === 0x93 && String.fromCharCode(...head.subarray(1, 6)) === 'NUMPY'
@@ -62,7 +62,7 @@ export const parseNpyHeader = (header: Uint8Array, name: string): NpyHeader => {
   const dtype = DTYPES.get(descr.replace(/^[<>|=]/, ''))
   if (dtype === undefined || !/^[<>|=]/.test(descr)) {
     const reason = descr.includes('O') ? 'pickled Python objects, which are never loaded' : `elements of type ${descr}`
-    throw badRequest(`Array ${showName(name)} holds ${reason.slice(0, 80)}; readable are ${READABLE}.`)
+    throw badRequest(`Array ${showName(name)} contains ${reason.slice(0, 80)}; supported types are ${READABLE}.`)
   }
   // Python 2 wrote sizes as 3L.
   const items = sizes.split(',').map((item) => item.trim().replace(/L$/, ''))

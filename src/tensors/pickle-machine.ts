@@ -102,7 +102,7 @@ export class PickleMachine {
   }
 
   bytes(length: number): Uint8Array {
-    if (length > MAX_PICKLE_BYTES) throw this.broken(`it holds a value of ${length} bytes`)
+    if (length > MAX_PICKLE_BYTES) throw this.broken(`it contains a value of ${length} bytes`)
     return this.cursor.take(length)
   }
 
@@ -117,7 +117,7 @@ export class PickleMachine {
 
   /** A Python int of any length: little-endian two's complement. */
   long(length: number): number | bigint {
-    if (length > 64) throw this.broken('it holds a whole number of more than 64 bytes')
+    if (length > 64) throw this.broken('it contains a whole number of more than 64 bytes')
     const words = new DataView(new ArrayBuffer(64))
     new Uint8Array(words.buffer).set(this.bytes(length))
     let value = 0n
@@ -157,6 +157,6 @@ export class PickleMachine {
   }
 
   #requireFewDicts(): void {
-    if (++this.#dicts > MAX_PICKLE_DICTS) throw this.broken(`it holds more than ${MAX_PICKLE_DICTS} dicts or sets`)
+    if (++this.#dicts > MAX_PICKLE_DICTS) throw this.broken(`it contains more than ${MAX_PICKLE_DICTS} dicts or sets`)
   }
 }

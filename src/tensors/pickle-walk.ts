@@ -65,7 +65,7 @@ const JOBLIB_ARRAY = /^joblib\.numpy_pickle\.\w*ArrayWrapper$/
 const refused = (global: string) =>
   badRequest(
     `The file is a pickle that names ${showName(global)}, which no saved model needs; it was not opened. ` +
-      'Save the weights alone, as .safetensors, .npz or with torch.save(model.state_dict(), path).',
+      'Save the weights alone, as .safetensors, .npz, or with torch.save(model.state_dict(), path).',
   )
 
 /** Tracks the two topmost stack values if recent opcodes pushed them as names; null for other values. */

@@ -81,7 +81,7 @@ it.each([
   ['a protocol of the future', '\x80\x09.', 'unknown protocol 9'],
   ['an end without STOP', 'K\x01', 'is truncated'],
   ['a text longer than the file', 'X\xff\xff\0\0a.', 'is truncated'],
-  ['a text longer than any file', 'X\xff\xff\xff\xff.', 'holds a value of 4294967295 bytes'],
+  ['a text longer than any file', 'X\xff\xff\xff\xff.', 'contains a value of 4294967295 bytes'],
   ['a long of absurd length', '\x8b\xff\xff\0\0.', 'more than 64 bytes'],
   ['a global without end', `c${'a'.repeat(2000)}`, 'has a line that never ends'],
   ['bytes that are no text', 'X\x01\0\0\0\xff.', 'is not valid UTF-8'],
@@ -124,5 +124,5 @@ it('reads the weights of a checkpoint and ignores its optimizer', () => {
     'a.w',
     'b.0',
   ])
-  expect(() => names(`}${named('model', 'N')}.`)).toThrow(refused('holds no tensors'))
+  expect(() => names(`}${named('model', 'N')}.`)).toThrow(refused('contains no tensors'))
 })

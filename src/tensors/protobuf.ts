@@ -44,7 +44,7 @@ export function* fieldsOf(cursor: ByteCursor, end: number): Generator<ProtoField
       )
     yield { number: Number(key >> 3n), wire, value, start, length }
     if (cursor.position > start + length)
-      throw badRequest(`The protobuf message is damaged: the field at byte ${start} is shorter than what it holds.`)
+      throw badRequest(`The protobuf message is damaged: the field at byte ${start} is shorter than what it contains.`)
     cursor.skip(start + length - cursor.position)
   }
 }

@@ -7,7 +7,7 @@ export const readRaw = (source: ByteSource): TensorPlaces => {
   if (source.size % 4 !== 0)
     throw badRequest(
       `The file is not in a known weight format, and its ${source.size} bytes are not a float32 vector ` +
-        '(not a multiple of 4). Send .safetensors, .pt, .npz, .npy or raw little-endian float32 values.',
+        '(not a multiple of 4). Send .safetensors, .pt, .npz, .npy, or raw little-endian float32 values.',
     )
   const shape = [source.size / 4]
   return {

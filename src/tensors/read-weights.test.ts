@@ -127,14 +127,14 @@ describe('files that are refused', () => {
     ['cases/refused_negated.pt', '"n" is a lazily negated'],
     ['cases/refused_meta.pt', '"m" is a tensor on the meta device'],
     ['cases/refused_numpy.pt', '"a" is a NumPy array'],
-    ['cases/refused_nothing.pt', 'holds no tensors'],
+    ['cases/refused_nothing.pt', 'contains no tensors'],
     ['cases/refused_expanded.pt', 'claim 4000000000 bytes out of a file of'],
     ['cases/refused_sliding.pt', '"windows" claims 1002000 bytes of elements from a storage of 4000'],
-    ['cases/refused_objects.npz', '"a" holds pickled Python objects'],
-    ['cases/refused_text.npz', '"label" holds elements of type <U5'],
-    ['cases/refused_complex.npz', '"a" holds elements of type <c16'],
+    ['cases/refused_objects.npz', '"a" contains pickled Python objects'],
+    ['cases/refused_text.npz', '"label" contains elements of type <U5'],
+    ['cases/refused_complex.npz', '"a" contains elements of type <c16'],
     ['cases/refused_struct.npz', '"a" has a header that cannot be read'],
-    ['cases/refused_pickle.pkl', 'does not hold an estimator of scikit-learn'],
+    ['cases/refused_pickle.pkl', 'does not contain an estimator of scikit-learn'],
   ])('%s: %s', (name, reason) => {
     expect(refusal(fixture(name))).toContain(reason)
   })

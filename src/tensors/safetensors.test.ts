@@ -70,7 +70,7 @@ it.each([
   ['overlapping tensors', file({ a: F32(0, 8, [2]), b: F32(4, 12, [2]) }, 12), '"b" begins at data offset 4, but the'],
   ['a hole between tensors', file({ a: F32(0, 4, [1]), b: F32(8, 12, [1]) }, 12), '"b" begins at data offset 8'],
   ['bytes behind the last tensor', file({ a: F32(0, 4, [1]) }, 8), 'need 4 bytes of data, but 8 follow'],
-  ['no tensors', file({ __metadata__: {} }, 0), 'holds no tensors'],
+  ['no tensors', file({ __metadata__: {} }, 0), 'contains no tensors'],
 ])('refuses %s', (_, bytes, reason) => {
   expect(() => read(bytes)).toThrow(
     expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(reason) }),

@@ -121,7 +121,7 @@ const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => 
   if (dtype === undefined)
     throw badRequest(
       `${shown} has elements of type ${showName(String(value.dtype))}, which cannot be aggregated. ` +
-        'Convert them to F32, F16, BF16, F64, an integer type or BOOL.',
+        'Convert them to F32, F16, BF16, F64, an integer type, or BOOL.',
     )
   const shape = requireShape(value.shape, name)
   const offsets: unknown = value.data_offsets

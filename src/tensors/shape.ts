@@ -81,20 +81,21 @@ export const requireSoundTensors = (
   fileSize: number,
   constants: readonly Constant[] = [],
 ): void => {
-  if (tensors.length === 0) throw badRequest('The file holds no tensors. Save the weights themselves (a state dict).')
+  if (tensors.length === 0)
+    throw badRequest('The file contains no tensors. Save the weights themselves (a state dict).')
   if (tensors.length > MAX_TENSORS)
-    throw badRequest(`The file holds ${tensors.length} tensors; at most ${MAX_TENSORS} are read.`)
+    throw badRequest(`The file contains ${tensors.length} tensors; at most ${MAX_TENSORS} are read.`)
   const names = new Set<string>()
   let characters = 0
   let claimed = 0
   for (const tensor of tensors) {
-    if (names.has(tensor.name)) throw badRequest(`The file holds two tensors named ${showName(tensor.name)}.`)
+    if (names.has(tensor.name)) throw badRequest(`The file contains two tensors named ${showName(tensor.name)}.`)
     names.add(tensor.name)
     characters += tensor.name.length
     if (tensor.deflated === null) claimed += byteLength(tensor)
   }
   for (const { name } of constants) {
-    if (names.has(name)) throw badRequest(`The file holds two values named ${showName(name)}.`)
+    if (names.has(name)) throw badRequest(`The file contains two values named ${showName(name)}.`)
     names.add(name)
     characters += name.length
   }

@@ -25,7 +25,7 @@ const unsupported = (name: string) =>
     TREES.test(name)
       ? `Tree estimators (${name}) cannot be averaged, and those of scikit-learn cannot be combined either. Train XGBoost ` +
           'models (.json, .ubj) with strategy xgb_bagging or xgb_cyclic.'
-      : `${name} cannot be averaged. Linear and logistic models, SGD, MLP, KMeans, scalers, naive Bayes and ` +
+      : `${name} cannot be averaged. Linear and logistic models, SGD, MLP, KMeans, scalers, naive Bayes, and ` +
           `pipelines of these can. ${ARRAYS}`,
   )
 
@@ -150,7 +150,7 @@ const attributesOf = ({ state }: PickledObject): ReadonlyMap<PickleValue, Pickle
 const addEstimator = (found: Found, prefix: string, value: PickleValue | undefined, depth: number): void => {
   if (value === null || value === 'passthrough') return
   if (!isObject(value) || !value.type.startsWith('sklearn.') || depth > MAX_DEPTH)
-    throw badRequest(`The pickle does not hold an estimator of scikit-learn. ${ARRAYS}`)
+    throw badRequest(`The pickle does not contain an estimator of scikit-learn. ${ARRAYS}`)
   const attributes = attributesOf(value)
   const name = value.type.slice(value.type.lastIndexOf('.') + 1)
   if (name === 'Pipeline') {

@@ -107,7 +107,7 @@ export const torchHost = (): PickleHost => {
   let copied = 0
   let dicts = 0
   const orderedDict = (pairs: PickleValue | undefined): PickleValue => {
-    if (++dicts > MAX_PICKLE_DICTS) throw badRequest(`The pickle holds more than ${MAX_PICKLE_DICTS} dicts.`)
+    if (++dicts > MAX_PICKLE_DICTS) throw badRequest(`The pickle contains more than ${MAX_PICKLE_DICTS} dicts.`)
     const dict = new Map<PickleValue, PickleValue>()
     if (pairs === undefined) return dict
     if (!Array.isArray(pairs)) throw badRequest('The pickle makes a dict of something that is not a list of pairs.')

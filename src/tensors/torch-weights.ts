@@ -37,7 +37,7 @@ const join = (prefix: string, key: PickleValue): string => {
 
 const collect = (walk: Walk, name: string, value: PickleValue, depth: number): void => {
   if (++walk.visited > MAX_VISITED_VALUES || walk.characters > MAX_NAME_CHARACTERS)
-    throw badRequest('The checkpoint holds more values than any model needs. Save model.state_dict() alone.')
+    throw badRequest('The checkpoint contains more values than any model needs. Save model.state_dict() alone.')
   if (isTensor(value)) {
     walk.characters += name.length
     walk.found.push({ name, tensor: value })
@@ -70,7 +70,9 @@ export const findWeights = (root: PickleValue): NamedTensor[] => {
     }
   const weights = isTensor(root) || isUnusable(root) ? walked(root, 'tensor') : walked(root)
   if (weights.length === 0)
-    throw badRequest('The PyTorch file holds no tensors. Save the weights with torch.save(model.state_dict(), path).')
+    throw badRequest(
+      'The PyTorch file contains no tensors. Save the weights with torch.save(model.state_dict(), path).',
+    )
   return weights
 }
 
@@ -90,7 +92,7 @@ export const placeTensor = (
   const declared = tensor.storage.elements * tensor.storage.type.bytes
   if (declared > place.size)
     throw badRequest(
-      `Tensor ${showName(name)} has a storage of ${declared} bytes, but the file holds only ${place.size} of them. ` +
+      `Tensor ${showName(name)} has a storage of ${declared} bytes, but the file contains only ${place.size} of them. ` +
         'Send the whole file again.',
     )
   const start = tensor.storage.offset * tensor.storage.type.bytes

@@ -59,7 +59,7 @@ describe('the zip format', () => {
     [
       'a storage shorter than declared',
       { 'm/data.pkl': pickle(9, 0, [2], [1]), 'm/data/0': floats(8) },
-      '"w" has a storage of 36 bytes, but the file holds only 32',
+      '"w" has a storage of 36 bytes, but the file contains only 32',
     ],
     [
       'a view that reaches beyond its storage',

@@ -6,7 +6,7 @@ import { elementCount } from './weight-file.ts'
 /** Plans a raw vector, which holds only the values of one float32 tensor. Throws bad_request for any other layout. */
 export const planRaw = (layout: Layout): ContainerPlan => {
   const { dtype, shape } = onlyTensor(layout, 'A raw vector')
-  if (dtype !== 'f32') throw badRequest('A raw vector holds float32 values only.')
+  if (dtype !== 'f32') throw badRequest('A raw vector contains float32 values only.')
   const count = elementCount(shape)
   if (!(count > 0)) throw badRequest('A raw vector needs at least one value.')
   const vector = { name: 'vector', dtype: 'f32', shape: [count], strides: [1], byteOffset: 0 } as const
@@ -21,6 +21,6 @@ export const planRaw = (layout: Layout): ContainerPlan => {
 export const writeRaw = (tensors: readonly TensorData[]): Uint8Array => {
   const [only] = tensors
   if (tensors.length !== 1 || only?.dtype !== 'f32')
-    throw badRequest('A raw vector holds exactly one float32 tensor. Use safetensors for more.')
+    throw badRequest('A raw vector contains exactly one float32 tensor. Use safetensors for more.')
   return new Uint8Array(only.data)
 }

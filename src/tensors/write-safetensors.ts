@@ -14,7 +14,7 @@ const METADATA = '__metadata__'
 export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string, string>> = {}): ContainerPlan => {
   requireSoundLayout(layout)
   if (layout.some(({ name }) => name === METADATA))
-    throw badRequest(`A safetensors file cannot hold a tensor named ${METADATA}. Rename it.`)
+    throw badRequest(`A safetensors file cannot contain a tensor named ${METADATA}. Rename it.`)
   const ordered = [...layout].sort((a, b) => BYTES_OF[b.dtype] - BYTES_OF[a.dtype])
   let end = 0
   const placed = ordered.map((entry) => {

@@ -16,8 +16,8 @@ export type XgboostValue = string | number | RawValue | XgboostValue[] | Map<str
 export interface XgboostCodec {
   read(bytes: Uint8Array): XgboostValue
   write(value: XgboostValue): Uint8Array
-  /** The integers of a list. */
-  integers(value: XgboostValue | undefined): number[]
+  /** The numbers of a list, or the one number. NaN for what is not a number. */
+  numbers(raw: RawValue): number[]
   /** Encodes integers as a list of the same kind as `like`. */
   listLike(like: XgboostValue, numbers: readonly number[]): XgboostValue
 }
@@ -76,11 +76,30 @@ export const joined = (parts: readonly Uint8Array[]): Uint8Array => {
   return bytes
 }
 
-export const numbersOf = (value: XgboostValue | undefined, read: (raw: RawValue) => number[]): number[] => {
-  const numbers = value instanceof RawValue ? read(value) : value
-  if (!Array.isArray(numbers) || !numbers.every((number) => Number.isSafeInteger(number)))
+/** The numbers of a list; none if it is missing, and NaN for an item that is not a number. */
+export const numbersOf = (codec: XgboostCodec, value: XgboostValue | undefined): number[] => {
+  if (value instanceof RawValue) return codec.numbers(value)
+  if (!Array.isArray(value)) return []
+  return value.flatMap((item) =>
+    item instanceof RawValue ? codec.numbers(item) : typeof item === 'number' ? item : NaN,
+  )
+}
+
+export const integersOf = (codec: XgboostCodec, value: XgboostValue | undefined): number[] => {
+  const numbers = numbersOf(codec, value)
+  const isList = Array.isArray(value) || value instanceof RawValue
+  if (!isList || !numbers.every((number) => Number.isSafeInteger(number)))
     throw badRequest(
       'The XGBoost model is damaged: a list of whole numbers is missing. Save it again with save_model().',
     )
-  return numbers as number[]
+  return numbers
+}
+
+/** The meaning of a value as text, however a program has written it. Numbers are float32, as XGBoost reads them. */
+export const meaningOf = (codec: XgboostCodec, value: XgboostValue | undefined): string => {
+  if (value instanceof RawValue) return `[${codec.numbers(value).map(Math.fround).join()}]`
+  if (Array.isArray(value)) return `[${value.map((item) => meaningOf(codec, item)).join()}]`
+  if (!(value instanceof Map)) return JSON.stringify(value) ?? ''
+  const members = [...value].map(([name, item]) => `${JSON.stringify(name)}:${meaningOf(codec, item)}`)
+  return `{${members.sort().join()}}`
 }

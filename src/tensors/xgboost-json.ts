@@ -4,7 +4,6 @@ import {
   damaged,
   joined,
   MAX_DEPTH,
-  numbersOf,
   RawValue,
   type XgboostCodec,
   type XgboostValue,
@@ -117,12 +116,10 @@ export const XGBOOST_JSON: XgboostCodec = {
     writeJson(value, parts)
     return joined(parts)
   },
-  integers: (value) =>
-    numbersOf(value, ({ bytes }) =>
-      decodeText(bytes, 'a list')
-        .replace(/[[\]\s]/g, '')
-        .split(',')
-        .map(Number),
-    ),
+  numbers: ({ bytes }) =>
+    decodeText(bytes, 'a list')
+      .replace(/[[\]\s]/g, '')
+      .split(',')
+      .map(Number),
   listLike: (_, numbers) => new RawValue(encoder.encode(JSON.stringify(numbers))),
 }

@@ -1,15 +1,15 @@
 import { badRequest } from '../domain/errors.ts'
 import { detectFormat } from './detect.ts'
+import { showName } from './shape.ts'
 import { readExactly } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
-import type { XgboostCodec, XgboostValue } from './xgboost-document.ts'
+import { integersOf, meaningOf, numbersOf, type XgboostCodec, type XgboostValue } from './xgboost-document.ts'
 import { XGBOOST_JSON } from './xgboost-json.ts'
 import { XGBOOST_UBJ } from './xgboost-ubj.ts'
 
 const MAX_MODEL_BYTES = 256 * 1024 * 1024
 const MAX_TREES = 1_000_000
-/** What models must have in common for their trees to be combined. */
-const COMMON = ['learner_model_param', 'objective', 'feature_names', 'feature_types'] as const
+const MAX_DIFFERENCES = 5
 /** Attributes that count boosting rounds on one device; predictions would stop at them. */
 const OF_ONE_TRAINING = ['best_iteration', 'best_score', 'best_ntree_limit']
 
@@ -56,48 +56,95 @@ export const readTrees = (source: ByteSource): TreeModel => {
     )
   const model = modelIn(root)
   const trees = model.get('trees')
-  const groups = codec.integers(model.get('tree_info'))
+  const groups = integersOf(codec, model.get('tree_info'))
   const indices = model.get('iteration_indptr')
-  const rounds = indices === undefined ? null : codec.integers(indices)
+  const rounds = indices === undefined ? null : integersOf(codec, indices)
   const declared = Number(mapIn(model, 'gbtree_model_param').get('num_trees'))
   if (!Array.isArray(trees) || trees.length !== groups.length || trees.length !== declared || trees.length > MAX_TREES)
     throw badRequest(`The XGBoost model is damaged: it does not have as many trees as it declares. ${SAVE}`)
   const isRising = rounds?.every((offset, i) => offset >= (rounds[i - 1] ?? 0)) ?? true
   if (!trees.every((tree) => tree instanceof Map) || !isRising || (rounds?.at(-1) ?? trees.length) !== trees.length)
     throw badRequest(`The XGBoost model is damaged: its trees or boosting rounds are malformed. ${SAVE}`)
+  for (const [i, tree] of trees.entries()) requireFiniteLeaves(codec, tree as Map<string, XgboostValue>, i)
   return { format, trees, groups, rounds, root }
 }
+
+/** Conditions of other nodes may be NaN (a split by categories) or infinite (a split by whether a value is missing). */
+const requireFiniteLeaves = (codec: XgboostCodec, tree: Map<string, XgboostValue>, index: number): void => {
+  const conditions = numbersOf(codec, tree.get('split_conditions')).map(Math.fround)
+  const hasFiniteLeaves =
+    conditions.every(Number.isFinite) || haveFiniteLeaves(conditions, numbersOf(codec, tree.get('left_children')))
+  // The leaves of trees with several outputs.
+  const others = ['base_weights', 'leaf_weights'].flatMap((name) => numbersOf(codec, tree.get(name)))
+  if (hasFiniteLeaves && others.map(Math.fround).every(Number.isFinite)) return
+  throw badRequest(
+    `Tree ${index} of the XGBoost model contains NaN or infinity in its leaves. Training has diverged: check the labels, the ` +
+      'weights, and the objective, or lower eta.',
+  )
+}
+
+const haveFiniteLeaves = (conditions: readonly number[], leftChildren: readonly number[]): boolean =>
+  conditions.every((value, node) => Number.isFinite(value) || leftChildren[node] !== -1)
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, at) => byte === b[at])
 
-const sameValue = (codec: XgboostCodec, a: XgboostValue | undefined, b: XgboostValue | undefined): boolean =>
-  a === undefined || b === undefined ? a === b : sameBytes(codec.write(a), codec.write(b))
+/** A model that is not from XGBoost's own writer (json.dumps) has the same trees in other bytes. */
+const sameTree = (codec: XgboostCodec, a: XgboostValue, b: XgboostValue): boolean =>
+  sameBytes(codec.write(a), codec.write(b)) || meaningOf(codec, a) === meaningOf(codec, b)
 
 const withId = (tree: XgboostValue, id: number): Map<string, XgboostValue> => new Map(mapIn(tree)).set('id', id)
+
+/** The categories by which XGBoost 3.1 and later encode a data frame; undefined if the model has none. */
+const categoriesOf = (root: Map<string, XgboostValue>): XgboostValue | undefined => {
+  const categories = modelIn(root).get('cats')
+  const columns = categories instanceof Map ? categories.get('enc') : undefined
+  return Array.isArray(columns) && columns.length > 0 ? categories : undefined
+}
+
+/** The members of a value, by path. */
+const membersOf = (path: string, value: XgboostValue | undefined): [string, XgboostValue | undefined][] =>
+  value instanceof Map
+    ? [...value].flatMap(([name, member]) => membersOf(path === '' ? name : `${path}.${name}`, member))
+    : [[path, value]]
+
+/**
+ * What models must have in common for their trees to be combined: values as text by name. A model without trees may be from
+ * before its categories were known.
+ */
+const layoutOf = ({ format, trees, root }: TreeModel): Readonly<Record<string, string>> => {
+  const codec = CODECS[format]
+  const learner = mapIn(root, 'learner')
+  const categories = categoriesOf(root)
+  const values: [string, XgboostValue | undefined][] = [
+    ...membersOf('', mapIn(learner, 'learner_model_param')),
+    ...['objective', 'feature_names', 'feature_types'].flatMap((name) => membersOf(name, learner.get(name))),
+    ['num_parallel_tree', mapIn(modelIn(root), 'gbtree_model_param').get('num_parallel_tree')],
+  ]
+  if (categories !== undefined || trees.length > 0) values.push(['cats', categories])
+  return Object.fromEntries(values.map(([name, value]) => [name, meaningOf(codec, value)]))
+}
 
 /** Describes what prevents combining the trees of two models, as a clause; null if nothing does. */
 export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | null => {
   if (expected.format !== actual.format)
-    return actual.format === 'xgboost-ubj' ? 'it is UBJSON, the others are JSON' : 'it is JSON, the others are UBJSON'
-  const codec = CODECS[expected.format]
-  const [one, other] = [mapIn(expected.root, 'learner'), mapIn(actual.root, 'learner')]
-  const parallel = ({ root }: TreeModel) => mapIn(modelIn(root), 'gbtree_model_param').get('num_parallel_tree')
-  const name = COMMON.find((part) => !sameValue(codec, one.get(part), other.get(part)))
-  if (name === 'learner_model_param')
-    return (
-      'its learner_model_param is different (number of features or classes, or base_score, which XGBoost estimates from ' +
-      'the data: set base_score, or start the round with a model)'
-    )
-  if (name === undefined && parallel(expected) !== parallel(actual)) return 'its num_parallel_tree is different'
-  return name === undefined ? null : `its ${name} is different`
+    return actual.format === 'xgboost-ubj' ? 'it is UBJSON instead of JSON' : 'it is JSON instead of UBJSON'
+  const [one, other] = [layoutOf(expected), layoutOf(actual)]
+  const names = Object.keys({ ...one, ...other }).filter((name) => one[name] !== other[name])
+  const different = names.filter((name) => name !== 'cats' || Object.hasOwn(one, name))
+  if (different.length === 0) return null
+  if (different.join() === 'base_score')
+    return 'its base_score is different, which XGBoost estimates from the data unless it is set'
+  const hint = different.includes('boost_from_average') ? ' (another version of XGBoost may have written it)' : ''
+  const shown = different.slice(0, MAX_DIFFERENCES).map((name) => (/^[\w.]{1,80}$/.test(name) ? name : showName(name)))
+  return `its ${shown.join(', ')} ${shown.length === 1 ? 'is' : 'are'} different${hint}`
 }
 
 /** Returns the number of leading trees that `update` shares with `model`: all of `model`'s if it continues it, otherwise 0. */
 export const sharedTrees = (model: TreeModel, update: TreeModel): number => {
   const codec = CODECS[model.format]
   const isSame = model.trees.every(
-    (tree, i) => i < update.trees.length && sameValue(codec, withId(tree, 0), withId(update.trees[i]!, 0)),
+    (tree, i) => i < update.trees.length && sameTree(codec, withId(tree, 0), withId(update.trees[i]!, 0)),
   )
   return isSame ? model.trees.length : 0
 }
@@ -128,6 +175,10 @@ export const writeTrees = (
   const parameters = new Map(mapIn(model, 'gbtree_model_param')).set('num_trees', String(trees.length))
   model.set('gbtree_model_param', parameters).set('trees', trees)
   model.set('tree_info', codec.listLike(model.get('tree_info')!, groups))
+  const categories = additions
+    .map((addition) => modelIn(addition.model.root).get('cats'))
+    .find((each) => each !== undefined)
+  if (first.trees.length === 0 && categories !== undefined) model.set('cats', categories)
   if (rounds !== null) model.set('iteration_indptr', codec.listLike(model.get('iteration_indptr')!, rounds))
   const attributes = learner.get('attributes')
   if (attributes instanceof Map)

@@ -4,7 +4,6 @@ import {
   damaged,
   joined,
   MAX_DEPTH,
-  numbersOf,
   RawValue,
   type XgboostCodec,
   type XgboostValue,
@@ -113,15 +112,20 @@ export const XGBOOST_UBJ: XgboostCodec = {
     writeUbj(value, parts)
     return joined(parts)
   },
-  integers: (value) =>
-    numbersOf(value, ({ bytes }) => {
-      const reader = new DocumentReader(bytes)
-      reader.at = 2
-      const marker = reader.next()
-      reader.at++
-      const count = ubjInteger(reader, reader.next())
-      return Array.from({ length: count }, () => ubjInteger(reader, marker))
-    }),
+  numbers({ bytes }) {
+    const reader = new DocumentReader(bytes)
+    const isList = reader.is('[')
+    if (isList) reader.at++
+    const marker = reader.next()
+    if (isList) reader.at++
+    const count = isList ? ubjInteger(reader, reader.next()) : 1
+    if (Object.hasOwn(INTEGERS, marker)) return Array.from({ length: count }, () => ubjInteger(reader, marker))
+    const size = OTHER_SIZES[marker]!
+    const view = viewOf(reader.take(count * size))
+    const read = (at: number): number =>
+      marker === 'd' ? view.getFloat32(at) : marker === 'D' ? view.getFloat64(at) : NaN
+    return Array.from({ length: count }, (_, i) => read(i * size))
+  },
   listLike(like, numbers) {
     if (!(like instanceof RawValue)) return [...numbers]
     const marker = String.fromCharCode(like.bytes[2]!)

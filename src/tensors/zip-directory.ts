@@ -109,6 +109,6 @@ export const readDirectory = (source: ByteSource, directory: Directory): Central
     })
     at = next
   }
-  if (records.length !== directory.count) throw damaged('its directory does not hold the members it counts')
+  if (records.length !== directory.count) throw damaged('its directory does not contain the members it counts')
   return records
 }

@@ -57,7 +57,7 @@ const randomValues = (): Float32Array => {
   return values
 }
 
-const compileYardstick = (folder: string): string | null => {
+const compileBaseline = (folder: string): string | null => {
   const source = fileURLToPath(new URL('aggregation/mean.c', import.meta.url))
   const program = join(folder, 'mean')
   return spawnSync('cc', ['-O3', '-o', program, source]).status === 0 ? program : null
@@ -116,9 +116,9 @@ const median = (values: readonly number[]): number => [...values].sort((a, b) =>
 export const benchAggregation = async (): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-aggregation-'))
   try {
-    const yardstick = compileYardstick(folder)
-    if (yardstick === null) console.log('no C compiler: the ratio is left out')
-    for (const format of ['safetensors', 'torch-zip'] as const) await benchFormat(format, folder, yardstick)
+    const baseline = compileBaseline(folder)
+    if (baseline === null) console.log('no C compiler: the ratio is left out')
+    for (const format of ['safetensors', 'torch-zip'] as const) await benchFormat(format, folder, baseline)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -127,7 +127,7 @@ export const benchAggregation = async (): Promise<void> => {
 const benchFormat = async (
   format: 'safetensors' | 'torch-zip',
   folder: string,
-  yardstick: string | null,
+  baseline: string | null,
 ): Promise<void> => {
   const samples = writeSamples(folder, format, randomValues())
   ;(globalThis as { gc?: () => void }).gc?.()
@@ -154,7 +154,7 @@ const benchFormat = async (
   // The first run starts the worker thread; it counts for memory, not for time.
   const peak = await peakDuring(aggregate)
   for (let repeat = 0; repeat < REPEATS; repeat++) {
-    if (yardstick !== null) theirs.push(runYardstick(yardstick, samples, plain))
+    if (baseline !== null) theirs.push(runYardstick(baseline, samples, plain))
     const cpu = process.cpuUsage()
     const wall = performance.now()
     await aggregate()
@@ -162,7 +162,7 @@ const benchFormat = async (
     walls.push((performance.now() - wall) / 1000)
     ours.push((user + system) / 1e6)
   }
-  if (yardstick !== null && !sameValues(outputPath, samples[0]!.offset, plain))
+  if (baseline !== null && !sameValues(outputPath, samples[0]!.offset, plain))
     throw new Error('The aggregate differs from what the C loop computed.')
   const quiet = await p99During(() => sleep(3000))
   const busy = await p99During(async () => {
@@ -173,7 +173,7 @@ const benchFormat = async (
     `${format}: ${FILES} x ${COLUMNS / 1e6} M float32`,
     `CPU ${seconds(ours)}`,
     `wall ${seconds(walls)}`,
-    yardstick === null
+    baseline === null
       ? 'C loop: not compiled'
       : `C loop ${seconds(theirs)}, ratio ${(median(ours) / median(theirs)).toFixed(2)} (best ${(best(ours) / best(theirs)).toFixed(2)})`,
     `peak ${Math.round((peak - idle) / MIB)} MB above idle`,

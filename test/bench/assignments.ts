@@ -122,7 +122,7 @@ export const benchAssignments = (): Promise<void> =>
       { name: 'one rollout, told every time', rollouts: 1, tells: false },
       { name: `${ROLLOUTS} rollouts, all told every time`, rollouts: ROLLOUTS, tells: false },
     ]
-    const contestants = []
+    const candidates = []
     for (const { name, rollouts, tells } of cases) {
       const service = await startProgram(cleanUps, { name, program })
       const fleet = await registerFleet(load, service, DEVICES)
@@ -130,13 +130,15 @@ export const benchAssignments = (): Promise<void> =>
       for (let n = ROLLOUTS - rollouts; n < ROLLOUTS; n++) await rollOut(load, service, fleet[0]!.key, n)
       const tags = tells ? await tagsOf(load, service, fleet) : []
       const calls = fleet.map((device, n) => {
-        const beat = heartbeatOf(device)
-        return tells ? { ...beat, path: `${beat.path}?known_assignments=${tags[n]}` } : beat
+        const sendHeartbeats = heartbeatOf(device)
+        return tells
+          ? { ...sendHeartbeats, path: `${sendHeartbeats.path}?known_assignments=${tags[n]}` }
+          : sendHeartbeats
       })
-      contestants.push({ name, service, calls, perSecond: [] as number[], cpuMicroseconds: [] as number[] })
+      candidates.push({ name, service, calls, perSecond: [] as number[], cpuMicroseconds: [] as number[] })
     }
     for (let round = 0; round <= ROUNDS; round++) {
-      for (const { service, calls, perSecond, cpuMicroseconds } of contestants) {
+      for (const { service, calls, perSecond, cpuMicroseconds } of candidates) {
         const cpu = service.cpuSeconds()
         const { seconds, latenciesMs } = await load.run({
           port: service.port,
@@ -149,10 +151,10 @@ export const benchAssignments = (): Promise<void> =>
         cpuMicroseconds.push((1e6 * (service.cpuSeconds() - cpu)) / latenciesMs.length)
       }
     }
-    const without = contestants[0]!
+    const without = candidates[0]!
     printTable(
       ['heartbeats, embedded database', 'requests/s', 'CPU us/request', 'CPU ratio', 'from', 'to'],
-      contestants.map(({ name, perSecond, cpuMicroseconds }) => {
+      candidates.map(({ name, perSecond, cpuMicroseconds }) => {
         const ratios = pairwise(cpuMicroseconds, without.cpuMicroseconds)
         return [
           name,

@@ -17,7 +17,7 @@ const ROUNDS = 15
 const ROWS = 100
 const SHAPE = { features: 20, classes: 10 }
 
-const CONTESTANTS = [
+const CANDIDATES = [
   { strategy: 'fedavg', options: {} },
   { strategy: 'fedmedian', options: {} },
   { strategy: 'fedtrimmedavg', options: { trim: 0.3 } },
@@ -57,7 +57,7 @@ export const benchByzantine = (): Promise<void> =>
     const { port } = await startProgram(cleanUps, { name: 'service', program: buildProgram().service })
     const unseen = rowsOf(999, 2000)
     console.log('| strategy | attacked | not attacked |\n|---|---|---|')
-    for (const { strategy, options } of CONTESTANTS) {
+    for (const { strategy, options } of CANDIDATES) {
       const accuracies: number[] = []
       for (const isAttacked of [true, false]) {
         const operator = await operate(port, `${strategy}-${isAttacked}`)

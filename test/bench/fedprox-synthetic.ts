@@ -21,7 +21,7 @@ const SHAPE = { features: 60, classes: 10 }
 /** The recipe's lognormal distribution has a very long tail; those devices would take most of the time. */
 const MAX_ROWS = 500
 
-const CONTESTANTS = [
+const CANDIDATES = [
   { name: 'FedAvg, which drops them', strategy: 'fedavg', options: {} },
   { name: 'FedProx, mu = 0', strategy: 'fedprox', options: { mu: 0 } },
   { name: 'FedProx, mu = 1', strategy: 'fedprox', options: { mu: 1 } },
@@ -44,7 +44,7 @@ export const benchFedproxSynthetic = (): Promise<void> =>
   withCleanUps(async (cleanUps) => {
     const { port } = await startProgram(cleanUps, { name: 'service', program: buildProgram().service })
     const lines: string[] = []
-    for (const { name, strategy, options } of CONTESTANTS) {
+    for (const { name, strategy, options } of CANDIDATES) {
       const figures: { loss: number; accuracy: number }[] = []
       for (const seed of SEEDS) {
         const data = syntheticDevices({ alpha: 1, beta: 1, devices: DEVICES, seed, ...SHAPE, maxRows: MAX_ROWS })

@@ -59,9 +59,9 @@ const measure = async (
   }
   for (const [name, query] of Object.entries(SEARCHES)) {
     const deep = query.endsWith('&deep')
-    const asked = query.replace('&deep', '')
-    const after = deep ? `&after=${await cursorBehind(service, key, asked)}` : ''
-    await add(name, `/api/v1/fleet/devices?limit=${PAGE}&${asked}${after}`)
+    const requested = query.replace('&deep', '')
+    const after = deep ? `&after=${await cursorBehind(service, key, requested)}` : ''
+    await add(name, `/api/v1/fleet/devices?limit=${PAGE}&${requested}${after}`)
   }
   await add('the summary', '/api/v1/fleet/summary')
   printTable([`${database}, ms`, 'median', 'p95'], rows)

@@ -51,8 +51,8 @@ const compare = async (
     const fleet = await registerFleet(load, service, size)
     const registered = performance.now()
     // Makes all devices active and the tables like those of a live fleet, and gives both services the same amount of work.
-    const beats = Array.from({ length: LARGE }, (_, n) => heartbeatOf(fleet[n % size]!))
-    await load.run({ port: service.port, connections: 256, calls: beats })
+    const heartbeats = Array.from({ length: LARGE }, (_, n) => heartbeatOf(fleet[n % size]!))
+    await load.run({ port: service.port, connections: 256, calls: heartbeats })
     const beaten = performance.now()
     const seconds = (ms: number): string => (ms / 1000).toFixed(1)
     console.log(

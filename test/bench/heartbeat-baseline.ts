@@ -19,7 +19,7 @@ const heartbeats: HeartbeatsService = {
   withdraw: async () => undefined,
   flush: async () => undefined,
   close: async () => undefined,
-  async beat(caller, { deviceId }, { status }) {
+  async heartbeat(caller, { deviceId }, { status }) {
     return {
       device: {
         id: caller.deviceId ?? '',

@@ -13,7 +13,7 @@ const DEVICES = 10 * CONNECTIONS
 const ROUNDS = 7
 const SECONDS = 4
 
-interface Contestant {
+interface Candidate {
   readonly service: ServiceUnderTest
   readonly fleet: readonly FleetDevice[]
   readonly perSecond: number[]
@@ -36,15 +36,15 @@ export const benchHeartbeats = (): Promise<void> =>
       const settings = { SERVICE_DATABASE_URL: await cluster.newDatabase() }
       services.push(await startProgram(cleanUps, { name: 'PostgreSQL', program: program.service, settings }))
     }
-    const contestants: Contestant[] = []
+    const candidates: Candidate[] = []
     for (const service of services) {
       const fleet = await registerFleet(load, service, DEVICES)
-      contestants.push({ service, fleet, perSecond: [], p50: [], p99: [], cpuMicroseconds: [] })
+      candidates.push({ service, fleet, perSecond: [], p50: [], p99: [], cpuMicroseconds: [] })
     }
 
     // The first round is a warm-up.
     for (let round = 0; round <= ROUNDS; round++) {
-      for (const contestant of contestants) {
+      for (const contestant of candidates) {
         const { service, fleet } = contestant
         const cpu = service.cpuSeconds()
         const { seconds, latenciesMs } = await load.run({
@@ -61,10 +61,10 @@ export const benchHeartbeats = (): Promise<void> =>
       }
     }
 
-    const baseline = contestants[0]!
+    const baseline = candidates[0]!
     printTable(
       ['heartbeats, 256 connections', 'requests/s', 'ratio', 'from', 'to', 'p50 ms', 'p99 ms', 'CPU us/request'],
-      contestants.map(({ service, perSecond, p50, p99, cpuMicroseconds }) => {
+      candidates.map(({ service, perSecond, p50, p99, cpuMicroseconds }) => {
         const ratios = pairwise(perSecond, baseline.perSecond)
         return [
           service.name,

@@ -4,7 +4,7 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median, pairwise, printTable } from './figures.ts'
-import { type Asked, type Measured, timeChat } from './inference/chat-client.ts'
+import { type ChatRequest, type Measured, timeChat } from './inference/chat-client.ts'
 import { processorTime } from './inference/cpu-time.ts'
 import { type ModelServer, startLlamaServer, startOurs } from './inference/model-servers.ts'
 
@@ -21,8 +21,8 @@ const text = (words: number): string => {
   return `${lastPrompt} ${process.pid} ${Array.from({ length: words }, (_, index) => `item ${(lastPrompt * 7919 + index * 31) % 997}`).join(', ')}`
 }
 
-const together = (server: ModelServer, asked: readonly Asked[]): Promise<Measured[]> =>
-  Promise.all(asked.map((each) => timeChat(server.port, server.model, each)))
+const together = (server: ModelServer, requested: readonly ChatRequest[]): Promise<Measured[]> =>
+  Promise.all(requested.map((each) => timeChat(server.port, server.model, each)))
 
 interface Measure {
   readonly name: string
@@ -85,8 +85,11 @@ const MEASURES: readonly Measure[] = [
     run: async (server) => {
       const prefix = text(LONG)
       await timeChat(server.port, server.model, { content: prefix, maxTokens: 2 })
-      const asked = Array.from({ length: 16 }, (_, index) => ({ content: `${prefix}. Number ${index}?`, maxTokens: 2 }))
-      const responses = await together(server, asked)
+      const requested = Array.from({ length: 16 }, (_, index) => ({
+        content: `${prefix}. Number ${index}?`,
+        maxTokens: 2,
+      }))
+      const responses = await together(server, requested)
       return responses.reduce((sum, { first }) => sum + first, 0) / responses.length
     },
   },

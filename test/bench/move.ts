@@ -56,11 +56,11 @@ const migrate = async (argv: readonly string[], env: Readonly<Record<string, str
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  let said = ''
-  child.stdout.on('data', (bytes) => (said += bytes))
+  let output = ''
+  child.stdout.on('data', (bytes) => (output += bytes))
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`svc migrate ended with ${code}.`)
-  return said
+  return output
 }
 
 const timed = async <T>(work: () => Promise<T>): Promise<[result: T, seconds: number]> => {
@@ -87,10 +87,10 @@ export const benchMove = (): Promise<void> =>
     const { settings: store } = await startSwiftStore(cleanUps)
     const storage = store.SERVICE_STORAGE_URL
     const databaseUrl = await cluster.newDatabase()
-    const [said, moving] = await timed(() =>
+    const [output, moving] = await timed(() =>
       migrate(['--to', databaseUrl, '--storage', storage, '--data-dir', folder], store),
     )
-    console.log(said.trim())
+    console.log(output.trim())
     rmSync(join(folder, 'blobs'), { recursive: true })
     const settings = {
       SERVICE_DATA_DIR: folder,

@@ -84,9 +84,9 @@ const observe = async ({ port, model }: ModelServer, schema: ((salt: number) => 
     workerData: { port, bodies, seconds: SECONDS } satisfies Attack,
   })
   let over = false
-  const attackers = once(thread, 'message').then(([said]) => {
+  const attackers = once(thread, 'message').then(([output]) => {
     over = true
-    return said as Attacked
+    return output as Attacked
   })
   const [health, first, gaps]: [number[], number[], number[]] = [[], [], []]
   const probe = async (): Promise<void> => {
@@ -126,7 +126,7 @@ export const benchSchemas = async (): Promise<void> => {
       rows.push([
         name,
         attackers.statuses.join(', '),
-        String(attackers.asked),
+        String(attackers.requested),
         String(attackers.largest),
         ms(health, 0.5),
         ms(health, 0.99),

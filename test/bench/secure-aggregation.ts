@@ -79,12 +79,12 @@ export const benchSecureAggregation = async (): Promise<void> => {
       for (const words of portable.vectors.slice(gone)) addWords(total, words)
       return total
     })
-    const heard = {
+    const messages = {
       keys: roster,
       shares: Object.fromEntries(shared.map((p) => [p.device, p.message])),
-      responses: responses,
+      responses,
     }
-    const [streams, combining] = await timed(() => unmaskingStreams(round, heard))
+    const [streams, combining] = await timed(() => unmaskingStreams(round, messages))
     const other = sum.slice()
     const [, unmasking] = await timed(() => addMasks(sum, streams, 0, platformExpandMask))
     const [, portableUnmasking] = await timed(() => addMasks(other, streams))

@@ -51,9 +51,9 @@ export const startProgram = async (
   const deadline = Date.now() + START_MS
   let port: string | undefined
   while (port === undefined) {
-    const said = readFileSync(logFile, 'utf8')
-    port = /listening on http:\/\/[^:]+:(\d+)/.exec(said)?.[1]
-    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${options.name} does not start:\n${said}`)
+    const output = readFileSync(logFile, 'utf8')
+    port = /listening on http:\/\/[^:]+:(\d+)/.exec(output)?.[1]
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${options.name} does not start:\n${output}`)
     await sleep(50)
   }
 

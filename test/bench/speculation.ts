@@ -76,9 +76,9 @@ const writeAll = async (engine: Engine, texts: readonly Messages[], temperature:
 const textsFor = async (plain: Engine): Promise<Readonly<Record<string, readonly Messages[]>>> => {
   const once = QUESTIONS.map((content) => [{ role: 'user', content } as const])
   const again: Messages[] = []
-  for (const asked of once) {
-    const { text } = await write(plain, asked, 0)
-    again.push([...asked, { role: 'assistant', content: text }, ...asked])
+  for (const requested of once) {
+    const { text } = await write(plain, requested, 0)
+    again.push([...requested, { role: 'assistant', content: text }, ...requested])
   }
   return { 'asked again': again, 'asked once': once }
 }
@@ -110,7 +110,7 @@ export const benchSpeculation = async (): Promise<void> => {
       // The available draft model belongs to the same family as these.
       if (draft.kind === 'draft-model' && ![STARTER, LARGER].includes(path)) continue
       const engine = await open(draft)
-      for (const [kind, asked] of Object.entries(texts))
+      for (const [kind, requested] of Object.entries(texts))
         for (const [temperature, streams] of [
           [0, 1],
           [0.8, 1],
@@ -120,8 +120,8 @@ export const benchSpeculation = async (): Promise<void> => {
           let [drafted, confirmed, same, all] = [0, 0, 0, 0]
           let [batches, plainBatches] = [0, 0]
           for (let round = 0; round <= ROUNDS; round++) {
-            const expected = await writeAll(plain, asked, temperature, streams)
-            const written = await writeAll(engine, asked, temperature, streams)
+            const expected = await writeAll(plain, requested, temperature, streams)
+            const written = await writeAll(engine, requested, temperature, streams)
             // The first round is a warm-up.
             if (round === 0) continue
             without.push(speed(expected.all))

@@ -61,8 +61,8 @@ export const benchStaging = (): Promise<void> =>
       const load = startLoadGenerator(cleanUps)
       const fleet = await registerFleet(load, service, UPDATES)
       // A round selects active devices, and the other turns last minutes.
-      const beat = () => load.run({ port: service.port, connections: UPDATES, calls: fleet.map(heartbeatOf) })
-      return { service, fleet, beat }
+      const sendHeartbeats = () => load.run({ port: service.port, connections: UPDATES, calls: fleet.map(heartbeatOf) })
+      return { service, fleet, sendHeartbeats }
     }
     const folder = await started('folder', {})
     const s3 = await started('s3', { ...store.settings, SERVICE_CACHE_BYTES: '0' })
@@ -70,8 +70,8 @@ export const benchStaging = (): Promise<void> =>
     const above = { folder: 0, s3: 0 }
     for (let turn = 0; turn < TURNS; turn++) {
       for (const name of ['folder', 's3'] as const) {
-        const { service, fleet, beat } = name === 's3' ? s3 : folder
-        await beat()
+        const { service, fleet, sendHeartbeats } = name === 's3' ? s3 : folder
+        await sendHeartbeats()
         const round = await runUpdateRound(service, fleet, BYTES, { beforeLast: writeOut })
         seconds[name].push(round.aggregateSeconds)
         above[name] = Math.max(above[name], round.peakBytes - round.bytesBefore)

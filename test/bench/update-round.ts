@@ -15,7 +15,7 @@ export interface UpdateRound {
   readonly looksMs: readonly number[]
 }
 
-const asker = (service: ServiceUnderTest) => async (key: string, method: string, path: string, body?: object) => {
+const requester = (service: ServiceUnderTest) => async (key: string, method: string, path: string, body?: object) => {
   const isForm = body instanceof FormData
   const send = () =>
     fetch(`http://127.0.0.1:${service.port}/api/v1/training/rounds${path}`, {
@@ -63,7 +63,7 @@ export const runUpdateRound = async (
   bytes: number,
   { uploaded, beforeLast }: { readonly uploaded?: () => void; readonly beforeLast?: () => void } = {},
 ): Promise<UpdateRound> => {
-  const ask = asker(service)
+  const ask = requester(service)
   const key = fleet[0]!.key
   const size = fleet.length
   const start = { org_id: ORGANIZATION, target_devices: size, min_devices: size, timeout_seconds: 3600 }

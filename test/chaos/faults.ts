@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { seededRandom } from '../../src/sdk/trainers/random.ts'
 import type { Installation } from './installation.ts'
-import type { StoreTrouble } from './proxies.ts'
+import type { StoreFault } from './proxies.ts'
 
 interface Kind {
   /** How often it is drawn, relative to the others. */
@@ -101,11 +101,11 @@ const fillDisk = async (folder: string, holdMs: number): Promise<void> => {
 /** Injects a fault and resolves when it is over. Returns false if this installation does not support it. */
 export const inject = async (to: Installation, { kind, target, holdMs, seconds }: Fault): Promise<boolean> => {
   const service = to.services[Math.floor(target * to.services.length)]!
-  const trouble = async (name: StoreTrouble): Promise<boolean> => {
+  const fault = async (name: StoreFault): Promise<boolean> => {
     if (to.store === null) return false
-    to.store.proxy.trouble = name
+    to.store.proxy.fault = name
     await wait(holdMs)
-    to.store.proxy.trouble = 'none'
+    to.store.proxy.fault = 'none'
     return true
   }
   const done = async (work: Promise<unknown> | undefined): Promise<boolean> => {
@@ -129,13 +129,13 @@ export const inject = async (to: Installation, { kind, target, holdMs, seconds }
     case 'kill store':
       return done(to.store?.program.endBy('SIGKILL', holdMs))
     case 'store away':
-      return trouble('away')
+      return fault('away')
     case 'store slow':
-      return trouble('slow')
+      return fault('slow')
     case 'store errors':
-      return trouble('errors')
+      return fault('errors')
     case 'store torn':
-      return trouble('torn')
+      return fault('torn')
     case 'kill balancer':
       return done(to.balancer?.endBy('SIGKILL', holdMs))
     case 'reset database connections':

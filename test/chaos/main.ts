@@ -24,7 +24,7 @@ let kills = 0
 for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.seeds); seed++) {
   const soak = createSoak()
   const began = performance.now()
-  let told = began
+  let reported = began
   const result = await runChaos({
     seed,
     processes: Number(values.processes),
@@ -37,8 +37,8 @@ for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.
     log: (line) => console.log(line),
     onTick: (installation) => {
       soak.measure(installation)
-      if (!values.soak || performance.now() - told < TELL_EVERY_MS) return
-      told = performance.now()
+      if (!values.soak || performance.now() - reported < TELL_EVERY_MS) return
+      reported = performance.now()
       for (const line of soak.report()) console.log(line)
     },
   })

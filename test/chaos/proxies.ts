@@ -44,11 +44,11 @@ export const startTcpProxy = async (target: number): Promise<ResettingProxy> => 
   }
 }
 
-export type StoreTrouble = 'none' | 'away' | 'slow' | 'errors' | 'torn'
+export type StoreFault = 'none' | 'away' | 'slow' | 'errors' | 'torn'
 
 /** A proxy in front of an object store: forwards requests, or causes the faults in `trouble`. */
 export const startStoreProxy = async (target: number, random: Random) => {
-  const proxy = { port: 0, trouble: 'none' as StoreTrouble, close: (): void => undefined }
+  const proxy = { port: 0, fault: 'none' as StoreFault, close: (): void => undefined }
   const waiting = new Set<NodeJS.Timeout>()
 
   /** Sends half of the response, then closes the connection. */
@@ -58,28 +58,28 @@ export const startStoreProxy = async (target: number, random: Random) => {
 
   const server = createHttpServer((request, response) => {
     const { method, headers, url } = request
-    const { trouble } = proxy
+    const { fault } = proxy
     const isHit = random.uniform() < 0.5
-    if (trouble === 'away') return request.socket.destroy()
-    if (trouble === 'errors' && isHit) return void response.writeHead(500).end()
+    if (fault === 'away') return request.socket.destroy()
+    if (fault === 'errors' && isHit) return void response.writeHead(500).end()
     const pass = (): void => {
-      const onward = httpRequest({ port: target, host: '127.0.0.1', method, headers, path: url }, (answer) => {
+      const forwarded = httpRequest({ port: target, host: '127.0.0.1', method, headers, path: url }, (answer) => {
         response.writeHead(answer.statusCode!, answer.headers)
         if (method === 'HEAD') return void response.end()
-        if (trouble === 'torn' && isHit) return void answer.once('data', (bytes) => tear(response, bytes))
+        if (fault === 'torn' && isHit) return void answer.once('data', (bytes) => tear(response, bytes))
         answer.on('error', () => response.destroy())
         answer.pipe(response)
       })
-      onward.on('error', () => response.destroy())
+      forwarded.on('error', () => response.destroy())
       // The store gets part of a torn request.
-      if (trouble === 'torn' && isHit && method === 'PUT') {
+      if (fault === 'torn' && isHit && method === 'PUT') {
         request.once('data', (bytes: Buffer) => {
-          onward.write(bytes.subarray(0, bytes.length >> 1), () => onward.destroy())
+          forwarded.write(bytes.subarray(0, bytes.length >> 1), () => forwarded.destroy())
           request.socket.destroy()
         })
-      } else request.pipe(onward)
+      } else request.pipe(forwarded)
     }
-    if (trouble !== 'slow') return pass()
+    if (fault !== 'slow') return pass()
     const timer = setTimeout(pass, 200 + 2000 * random.uniform())
     waiting.add(timer)
     timer.unref()

@@ -73,10 +73,11 @@ const injectAll = async (
   const deadline = Date.now() + minutes * 60_000
   const running = new Set<Promise<void>>()
   let killed = 0
-  let told = 0
+  let reported = 0
   let ticked = Date.now()
   const tell = (step: string): void => {
-    for (; told < records.violations.length; told++) log(`VIOLATION seed ${seed}, ${step}: ${records.violations[told]}`)
+    for (; reported < records.violations.length; reported++)
+      log(`VIOLATION seed ${seed}, ${step}: ${records.violations[reported]}`)
   }
   const run = async (fault: Fault): Promise<void> => {
     if (!(await inject(installation, fault))) return

@@ -157,8 +157,8 @@ const readBack = async ({ operator, random, records }: Role): Promise<void> => {
   if (found !== sha256) violation(records, 'no byte changed', `${label}: ${found} instead of ${sha256}`)
 }
 
-const must = async (asked: Promise<{ status: number; body: Record<string, unknown> }>) => {
-  const { status, body } = await asked
+const must = async (requested: Promise<{ status: number; body: Record<string, unknown> }>) => {
+  const { status, body } = await requested
   if (status >= 300) throw new Error(`the workload cannot begin: ${status} ${body.message}`)
   return body
 }

@@ -28,7 +28,7 @@ it('an agent completes its round although the service is killed while it trains'
     },
   }
   const stop = new AbortController()
-  const said: string[] = []
+  const output: string[] = []
   const agent = runAgent({
     baseUrl: first.baseUrl,
     stateDir: folder,
@@ -37,7 +37,7 @@ it('an agent completes its round although the service is killed while it trains'
     intervalSeconds: 0.3,
     rounds: 1,
     signal: stop.signal,
-    log: (message) => said.push(message),
+    log: (message) => output.push(message),
   })
   onTestFinished(async () => {
     stop.abort(new Error('the test is over'))
@@ -58,7 +58,7 @@ it('an agent completes its round although the service is killed while it trains'
   // Training ends while the service is down.
   await writeFile(go, '')
   await until(
-    async () => said,
+    async () => output,
     (lines) => lines.some((line) => line.includes('Trying again')),
   )
   await runService(dataDir, settings)

@@ -14,7 +14,7 @@ const PATIENCE_MS = 120_000
 
 /** A device that takes part in no rounds. */
 export interface Agent {
-  readonly said: string[]
+  readonly lines: string[]
   /** Resolves with the first line that contains the text; `from` is the number of lines to skip. */
   line(text: string, from?: number): Promise<string>
   /** Lines that a model's hook wrote to the agent's folder. */
@@ -22,14 +22,14 @@ export interface Agent {
   readonly folder: string
 }
 
-const agentOf = (said: string[], folder: string): Agent => ({
-  said,
+const agentOf = (lines: string[], folder: string): Agent => ({
+  lines,
   folder,
   line: async (text, from = 0) => {
     for (const deadline = Date.now() + PATIENCE_MS; ; ) {
-      const found = said.slice(from).find((line) => line.includes(text))
+      const found = lines.slice(from).find((line) => line.includes(text))
       if (found !== undefined) return found
-      if (Date.now() > deadline) throw new Error(`nobody said '${text}'; what was said:\n${said.join('\n')}`)
+      if (Date.now() > deadline) throw new Error(`nobody said '${text}'; what was said:\n${lines.join('\n')}`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   },
@@ -59,9 +59,9 @@ export const runAgentProcess = async (
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
-  const said: string[] = []
+  const lines: string[] = []
   for (const stream of [child.stdout!, child.stderr!]) {
-    createInterface({ input: stream }).on('line', (line) => said.push(line))
+    createInterface({ input: stream }).on('line', (line) => lines.push(line))
   }
   const ended = once(child, 'exit')
   const kill = async (): Promise<void> => {
@@ -69,7 +69,7 @@ export const runAgentProcess = async (
     await ended
   }
   onTestFinished(kill)
-  return { ...agentOf(said, folder), kill }
+  return { ...agentOf(lines, folder), kill }
 }
 
 /** Returns a hook command in JavaScript; it can use `version`, `read(path)`, and `note(text)`. */
@@ -92,7 +92,7 @@ export const startAgents = (
     names.map(async (name) => {
       const folder = await emptyFolder()
       const stop = new AbortController()
-      const said: string[] = []
+      const lines: string[] = []
       const ended = runAgent({
         baseUrl,
         stateDir: folder,
@@ -101,13 +101,13 @@ export const startAgents = (
         hook: commandHook({ command: hook(name), cwd: folder, timeoutSeconds: 60, onLine: () => undefined }),
         intervalSeconds: 1,
         signal: stop.signal,
-        log: (line) => said.push(line),
+        log: (line) => lines.push(line),
         ...options,
       })
       onTestFinished(async () => {
         stop.abort(new Error('The test is over.'))
         await ended
       })
-      return agentOf(said, folder)
+      return agentOf(lines, folder)
     }),
   )

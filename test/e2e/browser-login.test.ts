@@ -102,20 +102,20 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const login = await startLogin(world)
     await login.page.goto(login.address.href)
-    const asked: string[] = []
-    login.page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    const requested: string[] = []
+    login.page.on('request', (request) => requested.push(`${request.method()} ${new URL(request.url()).pathname}`))
     const complaint = () => keyField(login).evaluate((field: HTMLInputElement) => field.validationMessage)
     await approve(login).click()
     expect(await complaint()).toBe('Please fill out this field.')
     await keyField(login).fill('sk_live_ab…yz')
     await approve(login).click()
     expect(await complaint()).toBe('Please match the requested format.')
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
 
     await keyField(login).fill(`sk_live_${'x'.repeat(32)}`)
     await approve(login).click()
     await problem(login).getByText('This API key is not valid').waitFor()
-    expect(asked).toEqual(['POST /api/v1/login/authorize'])
+    expect(requested).toEqual(['POST /api/v1/login/authorize'])
     expect(await keptBy(login)).toBeNull()
 
     await keyField(login).fill(world.service.firstAdminKey!)
@@ -147,7 +147,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await login.ran).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringContaining('svc: The browser returned the state of another login. Nothing was stored.\n'),
+      stderr: expect.stringContaining('svc: The browser returned the state of another sign-in. Nothing was stored.\n'),
     })
     expect(await keptBy(login)).toBeNull()
   })
@@ -162,7 +162,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     await heading(login).getByText('Not signed in', { exact: true }).waitFor()
     expect(await login.ran).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('svc: This sign-in code is unknown, used or expired.'),
+      stderr: expect.stringContaining('svc: This sign-in code is unknown, used, or expired.'),
     })
     expect(await keptBy(login)).toBeNull()
   })
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     expect(await login.ran).toMatchObject({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringContaining('svc: The login was not approved in the browser.\n'),
+      stderr: expect.stringContaining('svc: The sign-in was not approved in the browser.\n'),
     })
     expect(await keptBy(login)).toBeNull()
   })
@@ -215,7 +215,7 @@ it('svc login --api-key reads the key from a pipe, and says what to do without a
   expect(await runInProcess(['login', '--api-key'], { env })).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'svc: There is no terminal to ask for the key on.\nGive it on the command line.\n',
+    stderr: 'svc: There is no terminal on which svc could ask for the key.\nPass the key as the value of the option.\n',
   })
   const key = await keyOf(world, { name: 'mine', org_id: 'acme', scopes: ['admin'] })
   const stdin = new PassThrough()

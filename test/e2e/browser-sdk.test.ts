@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
       name: 'ApiError',
       status: 401,
       code: 'unauthorized',
-      message: 'This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.',
+      message: 'This API key is not valid: it is unknown, expired, or revoked. Check it, or create a new key.',
       retryAfterMs: null,
     })
   })

@@ -7,7 +7,7 @@ import { freshPostgresUrl, hasPostgres } from '../databases.ts'
 it.skipIf(!hasPostgres())(
   'loses nothing that was acknowledged although two processes are killed repeatedly',
   async () => {
-    const said: string[] = []
+    const output: string[] = []
     const result = await runChaos({
       seed: 15,
       processes: 2,
@@ -17,9 +17,9 @@ it.skipIf(!hasPostgres())(
       replays: 2,
       maxHoldMs: 1000,
       databaseUrl: await freshPostgresUrl(),
-      log: (line) => said.push(line),
+      log: (line) => output.push(line),
     })
-    expect({ violations: result.violations, kills: result.kills }, said.join('\n')).toEqual({
+    expect({ violations: result.violations, kills: result.kills }, output.join('\n')).toEqual({
       violations: [],
       kills: 3,
     })

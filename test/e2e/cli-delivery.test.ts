@@ -57,11 +57,11 @@ it('push, deploy at 10%, watch it climb; a failing version rolls back automatica
   ])
   await allRun('2.0.0')
 
-  const said = agents.map((agent) => agent.said.length)
+  const output = agents.map((agent) => agent.lines.length)
   expect(await svc('rollback', 'm')).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(/^Rolled back the rollout of version 2\.0\.0 /),
   })
-  await Promise.all(agents.map((agent, n) => agent.line('version 1.0.0 is active', said[n])))
+  await Promise.all(agents.map((agent, n) => agent.line('version 1.0.0 is active', output[n])))
   await allRun('1.0.0')
 })

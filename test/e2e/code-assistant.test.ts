@@ -131,12 +131,12 @@ describe('the code assistant in the terminal', () => {
     const argv = [await builtFile('cli/main.js'), 'demo', 'code-assistant', '--port', '0', '--model', 'starter']
     const child = spawn(process.execPath, argv, { env, stdio: ['pipe', 'pipe', 'pipe'] })
     onTestFinished(() => void child.kill('SIGKILL'))
-    let said = ''
+    let output = ''
     child.stderr.on('data', (chunk) => {
-      said += chunk
+      output += chunk
     })
-    await expect.poll(() => said).toMatch(/ uses starter at http:\S+\d\./)
-    const address = /at (http:\S+\d)\./.exec(said)![1]!
+    await expect.poll(() => output).toMatch(/ uses starter at http:\S+\d\./)
+    const address = /at (http:\S+\d)\./.exec(output)![1]!
     expect((await fetch(`${address}/v1/models`)).status).toBe(200)
     child.kill('SIGKILL')
     const responses = () =>
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser())('the code assistant in a browser', () => {
     await tab.page.locator('#model').getByText('starter').waitFor()
     const field = tab.page.getByLabel('Your question')
     const responses = tab.page.locator('.assistant .body')
-    return { ...tab, assistant, field, responses: responses }
+    return { ...tab, assistant, field, responses }
   }
 
   it('streams the answer to a question, and keeps the conversation', async () => {

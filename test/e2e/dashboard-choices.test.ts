@@ -74,9 +74,9 @@ describe.skipIf(!hasBrowser())('a choice of models', () => {
   it('is loaded again only for events of models', async () => {
     const { world, key, call } = await startWithModels(3)
     const { page } = await openDashboard(world.baseUrl, '/organization')
-    let asked = 0
+    let requested = 0
     page.on('request', (request) => {
-      if (request.url().includes('/api/v1/models?')) asked++
+      if (request.url().includes('/api/v1/models?')) requested++
     })
     await page.goto(`${world.baseUrl}/delivery/policies`)
     await page.locator('[data-mode=live]').waitFor()
@@ -84,19 +84,19 @@ describe.skipIf(!hasBrowser())('a choice of models', () => {
     // The stream makes the page fetch everything again when it opens.
     await expect
       .poll(async () => {
-        const before = asked
+        const before = requested
         await page.waitForTimeout(1000)
-        return asked - before
+        return requested - before
       })
       .toBe(0)
-    const before = asked
+    const before = requested
     for (const name of ['model-0', 'model-1']) {
       await call('PUT', `/models/${name}/policy`, { enabled: true })
       await page.getByRole('cell', { name, exact: true }).waitFor()
     }
-    expect(asked).toBe(before)
+    expect(requested).toBe(before)
     await createModel(world, key, 'new', ['1.0.0'])
     await expect.poll(() => page.getByLabel('Set a policy for a model').locator('option').count()).toBe(5)
-    expect(asked).toBeGreaterThan(before)
+    expect(requested).toBeGreaterThan(before)
   })
 })

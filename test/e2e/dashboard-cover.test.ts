@@ -136,14 +136,14 @@ describe.skipIf(!hasBrowser())('the dialog over a page', () => {
 
   it('a page whose stream was refused once connects again', async () => {
     const { page } = await openAccount()
-    let asked = 0
+    let requested = 0
     await page.route('**/api/v1/events', (route) =>
-      asked++ === 0
+      requested++ === 0
         ? route.fulfill({ status: 401, json: { error: 'unauthorized', message: 'No.', status_code: 401 } })
         : route.fallback(),
     )
     await page.reload()
     await page.locator('[data-mode=live]').waitFor()
-    expect(asked).toBe(2)
+    expect(requested).toBe(2)
   })
 })

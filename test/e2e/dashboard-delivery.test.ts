@@ -44,9 +44,9 @@ const keyboardOf = (page: Page) => {
       await page.keyboard.type(text)
     },
     /** Confirms a dialog after checking its text. */
-    confirm: async (verb: string, said: RegExp, name?: string) => {
+    confirm: async (verb: string, output: RegExp, name?: string) => {
       const dialog = page.getByRole('dialog')
-      await dialog.getByText(said).waitFor()
+      await dialog.getByText(output).waitFor()
       if (name !== undefined) {
         await dialog.getByRole('textbox').focus()
         await page.keyboard.type(name)

@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     await dialog.getByRole('button', { name: 'Create', exact: true }).click()
     await dialog
       .getByRole('alert')
-      .getByText(/^Endpoint: must not hold a password/)
+      .getByText(/^Endpoint: must not contain a password/)
       .waitFor()
     expect(await dialog.getByLabel('Endpoint').getAttribute('aria-invalid')).toBe('true')
     await expectAccessible(page)

@@ -108,8 +108,8 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     const world = await startWorld({ webFolder, config: { enrollment: 'token', oidc: provider.settings } })
     await provider.open(world.baseUrl)
     provider.setUser({ sub: 'u-1', email: 'ada@acme.example', name: 'Ada' })
-    const asked = `code_challenge=${'x'.repeat(43)}&redirect_uri=http://127.0.0.1:1/callback&state=${'s'.repeat(16)}`
-    const { page } = await openDashboard(world.baseUrl, `/login?${asked}`)
+    const requested = `code_challenge=${'x'.repeat(43)}&redirect_uri=http://127.0.0.1:1/callback&state=${'s'.repeat(16)}`
+    const { page } = await openDashboard(world.baseUrl, `/login?${requested}`)
     await page.getByRole('link', { name: 'sign in' }).click()
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
     await expectAccessible(page)
@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
     await useProvider.click()
     await page.getByText('You are signed in as ada@acme.example of acme.').waitFor()
-    expect(page.url()).toBe(`${world.baseUrl}/login?${asked}`)
+    expect(page.url()).toBe(`${world.baseUrl}/login?${requested}`)
     await page.goto(`${world.baseUrl}/?next=https://evil.example/login`)
     await page.getByText('ada@acme.example · acme').waitFor()
   })

@@ -161,19 +161,19 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await page.reload()
     await signIn(page, 'ada@acme.example')
     await page.getByText('ada@acme.example · acme').waitFor()
-    const asked = async () => {
+    const requested = async () => {
       const request = page.waitForRequest('**/api/v1/session')
       await focus(page)
       return (await (await request).allHeaders())['x-service-background']
     }
-    expect(await asked()).toBeUndefined()
+    expect(await requested()).toBeUndefined()
     await context.clock.fastForward(61_000)
-    expect(await asked()).toBe('1')
+    expect(await requested()).toBe('1')
     const read = page.waitForRequest('**/api/v1/fleet/summary')
     await focus(page)
     expect((await (await read).allHeaders())['x-service-background']).toBe('1')
     await page.mouse.move(50, 50)
-    expect(await asked()).toBeUndefined()
+    expect(await requested()).toBeUndefined()
   })
 
   it('the identity provider returns to the original page, and users without a password are not asked for one', async () => {

@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     expect(wrong()).toEqual([])
     const again = await openDashboard(link, '')
     await again.page.getByRole('button', { name: 'Sign in' }).click()
-    await again.page.getByText('This link is unknown, used or expired.').waitFor()
+    await again.page.getByText('This link is unknown, used, or expired.').waitFor()
     await again.page.getByRole('button', { name: 'Not now' }).click()
     await again.page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
   })
@@ -82,11 +82,14 @@ describe.skipIf(!hasBrowser())('signing in', () => {
       const body = { name: 'one', org_id: 'acme', scopes: [scope] }
       const made = await world.request('POST', '/api/v1/keys', { key: world.service.firstAdminKey!, body })
       const { page, wrong } = await openDashboard(await linkOf(world, (made.body as { api_key: string }).api_key), '')
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
+      const requested: string[] = []
+      page.on('request', (request) => requested.push(request.url()))
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText(shown).waitFor()
-      expect({ refused: asked.filter((url) => refused.test(url)), wrong: wrong() }).toEqual({ refused: [], wrong: [] })
+      expect({ refused: requested.filter((url) => refused.test(url)), wrong: wrong() }).toEqual({
+        refused: [],
+        wrong: [],
+      })
     }
   })
 

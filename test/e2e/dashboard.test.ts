@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, unwrap } from '../../src/client/client.ts'
-import { openLeague } from '../../src/control/federations/federation.fixture.ts'
+import { openFederation } from '../../src/control/federations/federation.fixture.ts'
 import { createDevice } from '../../src/sdk/device-client.ts'
 import { takePart } from '../../src/sdk/take-part.ts'
 import { freshDataDir } from '../databases.ts'
@@ -152,7 +152,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
   })
 
   it('distinguishes devices with the same name in two organizations, and says what needs attention', async () => {
-    const { world, send, admin, keyOf } = await openLeague({ webFolder })
+    const { world, send, admin, keyOf } = await openFederation({ webFolder })
     for (const org of ['acme', 'beta'])
       await send(await keyOf(org), 'POST', '/devices/register', { device_id: 'phone' })
     const model = await send(admin, 'POST', '/models', { name: 'm', org_id: 'acme', framework: 'pytorch' })

@@ -57,7 +57,7 @@ it('a rollback is instant: every device runs the previous version without a down
   const { deployment_id: id } = await operator.ask<{ deployment_id: string }>('POST', '/deploy/execute', aim)
   await Promise.all(agents.map((agent) => agent.line('Model m: version 2.0.0 is active.')))
   expect(downloads()).toBe(8)
-  const before = agents.map(({ said }) => said.length)
+  const before = agents.map(({ lines: output }) => output.length)
   await operator.ask('POST', `/deployments/${id}/rollback`, {})
   await Promise.all(agents.map((agent, n) => agent.line('Model m: version 1.0.0 is active.', before[n])))
   expect(downloads()).toBe(8)
@@ -69,8 +69,8 @@ it('a blue_green deployment is on all devices before any of them runs it', async
   const aim = { model_name: 'm', model_version: '2', devices: names, strategy: 'blue_green' }
   const { deployment_id: id } = await operator.ask<{ deployment_id: string }>('POST', '/deploy/execute', aim)
   await Promise.all(agents.map((agent) => agent.line('Model m: version 2.0.0 is active.')))
-  for (const { said } of agents) {
-    const own = said.filter((line) => line.startsWith('Model m: version 2.0.0'))
+  for (const { lines: output } of agents) {
+    const own = output.filter((line) => line.startsWith('Model m: version 2.0.0'))
     expect(own).toEqual([
       'Model m: version 2.0.0 is ready and waiting for activation.',
       'Model m: version 2.0.0 is active.',

@@ -73,16 +73,16 @@ const post = (port: number, agent: Agent, body: string, leaveAfter: number | nul
   new Promise((resolve, reject) => {
     const path = '/v1/chat/completions'
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const asked = request({ port, host: '127.0.0.1', method: 'POST', path, headers, agent }, (response) => {
+    const requested = request({ port, host: '127.0.0.1', method: 'POST', path, headers, agent }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk) => (text += chunk))
       response.on('end', () => resolve({ status: response.statusCode!, body: text }))
       response.on('error', fail)
     })
     const fail = (error: unknown) => (leaveAfter === null ? reject(error) : resolve('left'))
-    asked.on('error', fail)
-    asked.end(body)
-    if (leaveAfter !== null) setTimeout(() => asked.destroy(), leaveAfter)
+    requested.on('error', fail)
+    requested.end(body)
+    if (leaveAfter !== null) setTimeout(() => requested.destroy(), leaveAfter)
   })
 
 /** Sends half a request and disconnects. */

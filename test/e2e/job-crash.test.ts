@@ -132,10 +132,10 @@ const playEvaluation = async (killedAt: readonly string[]) => {
   const round = `/training/rounds/${history[0]!.round_id}`
   for (const [device, own] of keys.entries())
     await post(`${round}/updates`, own, formOf(weights(device), { num_samples: 1, evaluation }))
-  const asked = await until(look, ({ waiting_until }) => waiting_until !== null)
+  const requested = await until(look, ({ waiting_until }) => waiting_until !== null)
   for (const [device, own] of keys.entries()) {
     await pass(`before device ${device}`)
-    expect(await look()).toMatchObject({ status: 'running', waiting_until: asked.waiting_until })
+    expect(await look()).toMatchObject({ status: 'running', waiting_until: requested.waiting_until })
     const name = `device-${device}`
     const beat = await unwrap(
       clientOf(service, own).PUT('/api/v1/devices/{device_id}/heartbeat', { params: { path: { device_id: name } } }),

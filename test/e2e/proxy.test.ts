@@ -13,9 +13,9 @@ const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/tls
 /** Starts an HTTP proxy that resolves every host to this machine, and records the requests. */
 const startProxy = async () => {
   const requests: string[] = []
-  const proxy = createServer((asked, response) => {
-    const { method = '', headers } = asked
-    const url = new URL(asked.url ?? '')
+  const proxy = createServer((requested, response) => {
+    const { method = '', headers } = requested
+    const url = new URL(requested.url ?? '')
     requests.push(`${method} ${url.pathname} ${headers['proxy-authorization']}`)
     const onward = request(
       { host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers },
@@ -24,7 +24,7 @@ const startProxy = async () => {
         answered.pipe(response)
       },
     )
-    asked.pipe(onward)
+    requested.pipe(onward)
   })
   proxy.on('connect', ({ url = '', headers }, client) => {
     requests.push(`CONNECT ${headers['proxy-authorization']}`)
@@ -74,14 +74,14 @@ it.each([
   if (scheme === 'http') expect(proxy.requests).toContainEqual(expect.stringContaining('POST /api/v1/models/'))
 
   // Neither the hosts in NO_PROXY nor this machine are reached through the proxy.
-  const asked = proxy.requests.length
+  const requested = proxy.requests.length
   expect(await svc(['keys', 'list'], { NO_PROXY: 'invalid' })).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('fleet.invalid'),
   })
   const local = { SERVICE_API_BASE: `${scheme}://127.0.0.1:${port}` }
   expect(await svc(['keys', 'list'], local)).toMatchObject({ exitCode: 0 })
-  expect(proxy.requests).toHaveLength(asked)
+  expect(proxy.requests).toHaveLength(requested)
 
   // With and without a scheme.
   const name = `${scheme.toUpperCase()}_PROXY`

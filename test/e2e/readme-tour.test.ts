@@ -27,7 +27,7 @@ const freePort = async (): Promise<number> => {
 /** Commands that keep their terminal busy, and what they print once the next ones can run. */
 const STAYS: readonly (readonly [command: RegExp, ready: RegExp])[] = [
   [/^npx svc up$/m, /Dashboard:/],
-  [/^npx svc agent /m, /waits for rounds/],
+  [/^npx svc agent /m, /is waiting for rounds/],
   [/^npx svc serve /m, /Queue:/],
 ]
 

@@ -187,21 +187,21 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     const direct = await fetch(location, { headers: { range: 'bytes=5-9' } })
     expect(direct.status).toBe(206)
     expect(Buffer.from(await direct.arrayBuffer()).equals(file.subarray(5, 10))).toBe(true)
-    const asked: string[] = []
+    const requested: string[] = []
     const device = createDevice({
       baseUrl: service.baseUrl,
       deviceId: 'a',
       apiKey: key,
       directDownloads: true,
       fetch: (input, init) => {
-        asked.push(new URL(input instanceof Request ? input.url : input).origin)
+        requested.push(new URL(input instanceof Request ? input.url : input).origin)
         return fetch(input, init)
       },
     })
     const sink = memorySink()
     const assignment = { modelId: id, versionNumber: 1, file: { sizeBytes: file.length, sha256: hash } }
     await device.downloadVersion(assignment as unknown as Assignment, sink)
-    expect(asked).toEqual([service.baseUrl, swift.endpoint])
+    expect(requested).toEqual([service.baseUrl, swift.endpoint])
     expect(sha256Of(sink.bytes())).toBe(hash)
 
     await swift.kill()
@@ -251,8 +251,8 @@ const survivesFaults = async (
   const bytes = randomBytes(4 * MIB)
   const hash = await keep(store, bytes)
   const copied = () => store.withPaths(async (pathOf) => readFile(await pathOf(hash)))
-  const asked = () => proxy.methods.filter((line) => line.startsWith('GET') && line.includes(hash)).length
-  const before = asked()
+  const requested = () => proxy.methods.filter((line) => line.startsWith('GET') && line.includes(hash)).length
+  const before = requested()
   let failures = 0
   for (const bring of [() => readAll(store, hash), copied]) {
     proxy.disturb((_request, response) => {
@@ -269,7 +269,7 @@ const survivesFaults = async (
     })
     expect((await bring()).equals(bytes)).toBe(true)
   }
-  expect([failures, asked() - before]).toEqual([4, 8])
+  expect([failures, requested() - before]).toEqual([4, 8])
   proxy.disturb((_request, response) => void response.writeHead(503).end())
   await expect(copied()).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
   proxy.disturb(null)

@@ -128,5 +128,5 @@ for (const path of paths)
   responses[path] = await call('GET', path, undefined, key).catch((error: unknown) => ({ error: String(error) }))
 // The sum of these numbers overflows: version 1.0.0 stores their mean as Infinity, and cannot list its models afterwards.
 if (process.env.OVERFLOW !== undefined) await runRound({}, [0.5, 1.7e308, 1.7e308])
-await writeFile(target, `${JSON.stringify({ key, device_key: devices[1]!.api_key, responses: responses }, null, 1)}\n`)
+await writeFile(target, `${JSON.stringify({ key, device_key: devices[1]!.api_key, answers: responses }, null, 1)}\n`)
 console.log(`${paths.length} answers in ${target}`)

@@ -72,7 +72,7 @@ def test_a_job_that_is_stopped_raises_its_reason(client: Client) -> None:
     with pytest.raises(TributaryError, match="stopped") as caught:
         job.wait()
     assert (caught.value.code, caught.value.is_passing) == ("job_stopped", False)
-    with pytest.raises(ValueError, match="no round is completed"):
+    with pytest.raises(ValueError, match="no round has been completed"):
         job.weights()
 
 
@@ -99,10 +99,48 @@ def test_versions_are_delivered_to_groups_step_by_step_or_at_once(client: Client
     assert {"delivered-0", "delivered-1"} <= {each.device_identifier for each in client.devices()}
 
 
-def test_what_does_not_exist_is_an_error_with_a_code(client: Client) -> None:
-    with pytest.raises(TributaryError, match="no-such-model") as caught:
-        client.model("no-such-model")
-    assert (caught.value.code, caught.value.status, str(caught.value)) == ("not_found", 404, caught.value.message)
+def test_what_does_not_exist_or_is_not_allowed_is_an_error_with_a_code(client: Client, service: Service) -> None:
+    for ask in (client.model, client.pull, client.weights):
+        with pytest.raises(TributaryError, match="no-such-model") as caught:
+            ask("no-such-model")
+        assert (caught.value.code, caught.value.status, str(caught.value)) == ("not_found", 404, caught.value.message)
+    with pytest.raises(TributaryError) as refused:
+        Client(service.url, "no-such-key").pull("no-such-model")
+    assert (refused.value.code, refused.value.status) == ("unauthorized", 401)
+    for name in ("a/b", "l" * 300, "n\0l"):
+        with pytest.raises(TributaryError) as named:
+            client.push(name, START)
+        assert (named.value.code, named.value.status) == ("bad_request", 400)
+
+
+def test_the_weights_of_a_raw_vector_are_its_numbers(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "vector.f32"
+    path.write_bytes(np.array([1.5, -2.0], "<f4").tobytes())
+    client.push("raw-vector", path)
+    np.testing.assert_array_equal(client.weights("raw-vector")["vector"], [1.5, -2.0])
+
+
+def test_numpy_numbers_are_sent_as_numbers(client: Client) -> None:
+    client.push("numpy-numbers", START)
+    options = {"strategy": "fedprox", "strategy_options": {"mu": np.float32(0.5)}}
+    job = client.train("numpy-numbers", rounds=np.int64(3), min_devices=9, **options)
+    assert (job.stop().rounds, job.strategy_options["mu"]) == (3, 0.5)
+    with pytest.raises(TypeError, match="cannot be sent as JSON"):
+        client.train("numpy-numbers", hyperparameters={"a": object()})
+
+
+def test_a_misspelled_setting_of_a_job_is_refused_and_the_defaults_are_the_services(client: Client) -> None:
+    client.push("misspelled", START)
+    for wrong, right in (("min_device", "min_devices"), ("round", "rounds"), ("stragegy", "strategy")):
+        with pytest.raises(TributaryError, match=f"did you mean `{right}`"):
+            client.train("misspelled", **{wrong: 9})
+    job = client.train("misspelled").stop()
+    assert (job.rounds, job.strategy, job.min_devices) == (10, "fedavg", 2)
+
+
+def test_devices_that_a_group_does_not_take_are_logged(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    assert client.create_group("unknown", ["no-such-device"]).device_count == 0
+    assert "Group 'unknown': skipped no-such-device." in caplog.text
 
 
 def test_lists_are_read_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

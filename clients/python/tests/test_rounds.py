@@ -231,6 +231,16 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     }
 
 
+def test_an_accuracy_that_the_service_does_not_accept_is_left_out_and_the_update_counts(
+    client: Client, fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.push("percent", {"w": START}, "1.0.0")
+    fleet.add("percent", lambda weights, plan: (weights, 1, {"loss": 0.5, "accuracy": 93.5}))
+    job = client.train("percent", rounds=1, min_devices=1).wait(timeout=PATIENCE)
+    assert [(each.status, each.loss, each.accuracy) for each in job.history] == [("completed", 0.5, None)]
+    assert "The metric 'accuracy' = 93.5 is not sent" in caplog.text
+
+
 def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) -> None:
     client.push("evaluated-last", {"w": START}, "1.0.0")
 

@@ -54,6 +54,11 @@ def test_bfloat16_is_rounded_to_nearest_with_ties_to_even(tmp_path: Path) -> Non
     assert write_weights(found, types) == path.read_bytes()
 
 
+def test_the_name_of_the_metadata_is_no_name_of_a_tensor() -> None:
+    with pytest.raises(ValueError, match="'__metadata__' cannot be the name of a tensor"):
+        write_weights({"__metadata__": np.zeros(1)})
+
+
 def test_numpy_files_are_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", a=np.ones(2, "f4"), b=np.arange(3))
     np.save(tmp_path / "w.npy", np.ones((2, 2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import sys
@@ -21,6 +22,8 @@ from .device import Device, State
 from .errors import TributaryError, network_error
 from .records import Deployment, DeviceRecord, ListedDevice, Model, Version
 from .weights import Weights, read_weights, to_torch, write_weights
+
+log = logging.getLogger("tributary")
 
 T = TypeVar("T")
 
@@ -96,7 +99,7 @@ class Job(_Refreshed, records.Job):
     def weights(self, torch: bool = False) -> Any:
         """Return the latest round's model as arrays, or as a PyTorch state dict."""
         if self.latest_model_id is None:
-            raise ValueError(f"Job {self.id} has no model yet: no round is completed.")
+            raise ValueError(f"Job {self.id} has no model yet: no round has been completed.")
         return self._client.weights(self.latest_model_id, torch=torch)
 
     def plot(self, metric: str = "loss") -> Any:
@@ -177,7 +180,9 @@ class Group(_Refreshed, records.Group):
 
     def _change(self, method: str, device_ids: Sequence[str]) -> Group:
         path = f"/device-groups/{self.id}"
-        self._client.request(method, f"{path}/devices", {"device_ids": list(device_ids)})
+        changed = self._client.request(method, f"{path}/devices", {"device_ids": list(device_ids)})
+        if changed.get("skipped"):
+            log.warning("Group %r: skipped %s.", self.name, ", ".join(map(str, changed["skipped"])))
         return self._take(self._client.request("GET", path))
 
 
@@ -256,7 +261,7 @@ class Client:
         """
         with tempfile.TemporaryDirectory() as folder:
             if isinstance(weights, Mapping):
-                path = Path(folder) / f"{name}.safetensors"
+                path = Path(folder) / "weights.safetensors"
                 path.write_bytes(write_weights(weights))
             else:
                 path = Path(weights)
@@ -274,13 +279,22 @@ class Client:
 
     def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
         """Download a version's file, verified by hash, to a folder or file path, complete or not at all."""
-        path = f"/models/{quote(name)}/versions/{quote(str(version))}/download"
-        with self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path)) as answer:
+        of_version = f"/models/{quote(name)}/versions/{quote(str(version))}"
+        path = f"{of_version}/download"
+        try:
+            head = self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path))
+        except TributaryError as error:
+            # A response to HEAD has no body, which would contain the service's error. This request raises it.
+            if error.code == "unknown":
+                self.request("GET", of_version)
+            raise
+        with head as answer:
             size, digest = int(answer.headers["content-length"]), hex_of("X-Model-Hash", answer.headers["x-model-hash"])
             named = answer.headers.get_filename() or "weights"
         target = Path(to)
         if target.is_dir():
-            target = target / Path(named.replace("\\", "/")).name
+            file_name = Path(named.replace("\\", "/")).name
+            target = target / ("weights" if file_name in ("", "..") else file_name)
         partial = target.with_name(f"{target.name}.{digest[:16]}.partial")
         self.connection.download(path, partial, size, digest)
         os.replace(partial, target)
@@ -289,7 +303,8 @@ class Client:
     def weights(self, name: str, version: str | int = "latest", torch: bool = False) -> Any:
         """Return a version's weights as arrays by name, or as a PyTorch state dict."""
         with tempfile.TemporaryDirectory() as folder:
-            weights, types = read_weights(self.pull(name, version, folder))
+            path = self.pull(name, version, folder)
+            weights, types = read_weights(path, raw_vector=path.suffix == ".f32")
             copied: Weights = {each: array.copy() for each, array in weights.items()}
             return to_torch(copied, types) if torch else copied
 
@@ -319,11 +334,21 @@ class Client:
     # Training
 
     def train(
-        self, model: str, *, rounds: int = 10, strategy: str = "fedavg", min_devices: int = 2, **options: Any
+        self,
+        model: str,
+        *,
+        rounds: int | None = None,
+        strategy: str | None = None,
+        min_devices: int | None = None,
+        **options: Any,
     ) -> Job:
-        """Start a training job. `options` are fields of POST /training/jobs, such as hyperparameters."""
-        asked = {"model": model, "rounds": rounds, "strategy": strategy, "min_devices": min_devices, **options}
-        return self.job(self.request("POST", "/training/jobs", asked)["id"])
+        """Start a training job, by default 10 rounds of fedavg with at least 2 devices. `options` are fields of
+        POST /training/jobs, such as hyperparameters.
+        """
+        # A default that is sent would keep the service from noticing a misspelling, such as min_device=3.
+        named = {"rounds": rounds, "strategy": strategy, "min_devices": min_devices}
+        given = {each: value for each, value in named.items() if value is not None}
+        return self.job(self.request("POST", "/training/jobs", {"model": model, **given, **options})["id"])
 
     def job(self, job_id: str) -> Job:
         return record(Job, self.request("GET", f"/training/jobs/{job_id}"), _client=self)

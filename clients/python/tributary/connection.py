@@ -157,7 +157,7 @@ class Connection:
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
-            options["body"] = json.dumps(body, allow_nan=False).encode()
+            options["body"] = json.dumps(body, allow_nan=False, default=_plain).encode()
         return self.retrying(f"{method} {path}", lambda: self._json(method, path, headers=headers, **options), until)
 
     def submit(
@@ -318,6 +318,13 @@ def _copy(answer: http.client.HTTPResponse, file: IO[bytes], size: int) -> None:
         raise network_error(f"The connection broke during the download ({error}).") from error
     if file.tell() < size:
         raise network_error(f"Only {file.tell()} of {size} bytes arrived.")
+
+
+def _plain(value: Any) -> Any:
+    """A numpy or torch scalar as a number."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r} ({type(value).__name__}) cannot be sent as JSON.")
 
 
 def home() -> Path:

@@ -287,7 +287,7 @@ def register_again(
     device: Device, state: State, *, enrollment_token: str | None, capabilities: Mapping[str, Any] | None
 ) -> None:
     """Register under the same name, which a reinstalled service accepts. Raises its refusal; the old key then remains,
-    because the service may accept it again, such as when another database stood in for its own."""
+    because the service may accept it again, for example, if it was temporarily running on a different database."""
     renewed = Device(device.connection.url, device.device_id, stop=device.connection.stop)
     key = renewed.register(enrollment_token=enrollment_token, capabilities=capabilities)
     state.save(device.connection.url, device.device_id, key)

@@ -1,4 +1,4 @@
-"""One program for each device folder, whether it is `run` or `svc agent`: both keep to the same lock file."""
+"""One program for each device folder, whether it is `run` or `svc agent`: both use the same lock file."""
 
 from __future__ import annotations
 

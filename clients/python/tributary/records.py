@@ -54,6 +54,7 @@ class DeviceRecord:
     trains: bool
     status: Literal["active", "inactive"]
     metrics: dict[str, Any] | None
+    omitted: list[str] | None = None
     last_heartbeat: str
     created_at: str
     updated_at: str
@@ -131,6 +132,7 @@ class Job:
     group_id: str | None
     federation_id: str | None
     hyperparameters: dict[str, Any]
+    omitted: list[str] | None = None
     privacy: dict[str, Any] | None
     secure_aggregation: dict[str, Any] | None
     stop_when: dict[str, Any] | None

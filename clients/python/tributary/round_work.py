@@ -133,7 +133,7 @@ class RoundWork:
             (folder / "update").read_bytes(),
             result.num_samples,
             loss=result.metrics.get("loss"),
-            accuracy=result.metrics.get("accuracy"),
+            accuracy=_sendable(result.metrics, without=frozenset(result.metrics) - {"accuracy"}).get("accuracy"),
             training_time_seconds=result.seconds,
             metrics=_sendable(result.metrics, without=OWN_FIELDS),
             evaluation=_evaluation(result),
@@ -202,7 +202,7 @@ class _Heartbeats:
             try:
                 self._beat()
             except TributaryError as error:
-                log.warning("Heartbeat while training: %s", error)
+                log.warning("A heartbeat during training failed: %s", error)
             except Stopped:
                 return
 

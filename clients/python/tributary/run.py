@@ -78,7 +78,7 @@ def run(
                 try:
                     device = sign_in(url, state, device_id=device_id, api_key=api_key, stop=stop, **enrollment)
                     if loop.device is None:
-                        log.info("Device %s waits for rounds at %s.", device.device_id, url)
+                        log.info("Device %s is waiting for rounds at %s.", device.device_id, url)
                     loop.device = device
                     return loop.serve(device)
                 except TributaryError as error:

@@ -62,6 +62,8 @@ def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = 
     parts: list[bytes] = []
     at = 0
     for name, value in weights.items():
+        if name == "__metadata__":
+            raise ValueError("'__metadata__' cannot be the name of a tensor: safetensors files use it for metadata.")
         array = to_numpy(value)
         kind = (types or {}).get(name) or type_of(value, array, name)
         data = _to_bfloat16(array) if kind == "BF16" else np.ascontiguousarray(array, dtype=_NUMPY[kind]).tobytes()

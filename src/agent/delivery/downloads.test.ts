@@ -100,7 +100,7 @@ test("a disk that cannot be written to is reported as a failure with that reason
     .poll(() => unit.reports.at(-1))
     .toMatchObject({
       state: 'failed',
-      reason: "The disk answered 'EISDIR: illegal operation on a directory': the version could not be written.",
+      reason: "The disk reported 'EISDIR: illegal operation on a directory': the version could not be written.",
     })
 })
 
@@ -153,7 +153,9 @@ test('a device without room for a third version deletes the previous one, but ne
   await run('3.0.0')
   expect(await filesOf()).toHaveLength(2)
   expect(await folder.load()).toMatchObject({ current: { version: '3.0.0' }, previous: { version: '2.0.0' } })
-  expect(lines).toContain('Model m: version 1.0.0, which ran before, is deleted: the disk has no room for a third one.')
+  expect(lines).toContain(
+    'Model m: version 1.0.0, which ran before, was deleted: the disk has no room for a third one.',
+  )
   // Nothing is deleted for a version that would not fit anyway.
   await expect(run('4.0.0')).rejects.toThrow(
     /^The disk is full: the version needs 4\.2 MB more, but only .+ is free\.$/,

@@ -1,4 +1,5 @@
 import { ApiError } from '../../client/client.ts'
+import { anySignal } from '../../domain/any-signal.ts'
 import { errorMessage } from '../../domain/error-message.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { type FileSink, openFileSink } from '../../platform/transfer/file-sink.ts'
@@ -51,7 +52,7 @@ const diskFault = (error: unknown): string | null => {
   if (!(error instanceof Error) || !('code' in error && 'syscall' in error && 'path' in error)) return null
   if (error.code === 'EROFS') return 'The disk is read-only'
   if (error.code === 'EACCES' || error.code === 'EPERM') return 'The agent may not write to its models folder'
-  return `The disk answered '${error.message.replace(/, \w+ '.*$/s, '')}'`
+  return `The disk reported '${error.message.replace(/, \w+ '.*$/s, '')}'`
 }
 
 /** True for transient errors. They include a refused key, which may be replaced. */
@@ -90,7 +91,7 @@ export const fetchVersion = async (assignment: Assignment, context: FetchContext
       if (!started) context.onStart(sink.received())
       started = true
       await requireSpace(context, sizeBytes - sink.received())
-      const stop = AbortSignal.any([signal, turn.over])
+      const stop = anySignal(signal, turn.over)
       await device.downloadVersion(assignment, sink, { signal: stop, onVerify: context.onVerify })
       break
     } catch (error) {

@@ -98,7 +98,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
   const makeRoom = async (requested: Assignment, missing: number): Promise<void> => {
     const without = withoutPrevious(state, requested, missing)
     if (without !== null) {
-      log(`version ${state.previous?.version}, which ran before, is deleted: the disk has no room for a third one.`)
+      log(`version ${state.previous?.version}, which ran before, was deleted: the disk has no room for a third one.`)
       await save(without)
     }
     await deleteUnused(requested)

@@ -1,3 +1,4 @@
+import { anySignal } from '../../domain/any-signal.ts'
 import { errorMessage } from '../../domain/error-message.ts'
 import { type Assignment, sameContent } from '../../sdk/assignment.ts'
 import { backOffMs, DEFAULT_POLICY } from '../../sdk/retry.ts'
@@ -32,7 +33,7 @@ const AWAY = { ...DEFAULT_POLICY, firstWaitMs: 5000, longestWaitMs: 300_000 }
 /** Waits after a failure that may be temporary, such as a full disk or corrupted bytes. */
 const FAILED = { ...DEFAULT_POLICY, firstWaitMs: 3_600_000, longestWaitMs: 86_400_000 }
 
-const isSameWish = (a: Assignment | null | undefined, b: Assignment | null): boolean =>
+const isSameAssignment = (a: Assignment | null | undefined, b: Assignment | null): boolean =>
   JSON.stringify(a) === JSON.stringify(b)
 
 /** True if work on `a` also serves `b`, so that it may continue. */
@@ -46,7 +47,7 @@ const leadsTo = (a: Assignment | null | undefined, b: Assignment | null): boolea
 export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: WorkerContext): ModelWorker => {
   let requested: Assignment | null | undefined
   let step = new AbortController()
-  let awaken = (): void => undefined
+  let wake = (): void => undefined
 
   const restateMs = (): number => restateSeconds * 1000 * (0.5 + Math.random() / 2)
 
@@ -54,11 +55,11 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
   const rest = (target: Assignment | null | undefined, ms: number): Promise<void> =>
     new Promise((resolve) => {
       const timer = Number.isFinite(ms) ? setTimeout(resolve, ms) : undefined
-      awaken = () => {
+      wake = () => {
         clearTimeout(timer)
         resolve()
       }
-      if (requested !== target || signal.aborted) awaken()
+      if (requested !== target || signal.aborted) wake()
     })
 
   const work = async (target: Assignment | null, failures: number, stop: AbortSignal): Promise<Outcome> => {
@@ -90,7 +91,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
         if (target !== delivered) failures = 0
         delivered = target
         step = new AbortController()
-        outcome = await work(target, failures, AbortSignal.any([signal, step.signal]))
+        outcome = await work(target, failures, anySignal(signal, step.signal))
         failures = outcome.isSettled ? 0 : failures + 1
       } else if (target && (await steps.isLost(target).catch(() => false))) {
         steps.log(`the file of version ${target.version} is gone.`)
@@ -103,15 +104,15 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
     }
   }
 
-  const stop = (): void => awaken()
+  const stop = (): void => wake()
   signal.addEventListener('abort', stop, { once: true })
   return {
     want: (assignment) => {
-      if (isSameWish(requested, assignment)) return
+      if (isSameAssignment(requested, assignment)) return
       const isTheSameWork = leadsTo(requested, assignment)
       requested = assignment
       if (!isTheSameWork) step.abort(new Error('Another version is assigned now.'))
-      awaken()
+      wake()
     },
     ended: run().finally(() => signal.removeEventListener('abort', stop)),
   }

@@ -57,7 +57,7 @@ const readWaiting = async (path: string): Promise<Waiting[]> => {
  */
 export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<ReportOutbox> => {
   let waiting: Waiting[] = await readWaiting(path)
-  let awaken = (): void => undefined
+  let wake = (): void => undefined
   let lastWrite: Promise<void> = Promise.resolve()
 
   const persist = (): Promise<void> => {
@@ -93,16 +93,16 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
   return {
     add: async (planId, report) => {
       waiting.push({ planId, report })
-      awaken()
+      wake()
       // A full disk must still be reported.
       if (!isIntermediate(report)) await persist().catch((error: unknown) => log(`${path}: ${String(error)}`))
     },
 
     run: async (signal) => {
-      signal.addEventListener('abort', () => awaken(), { once: true })
+      signal.addEventListener('abort', () => wake(), { once: true })
       for (let failures = 0; !signal.aborted; ) {
         const awake = new Promise<void>((resolve) => {
-          awaken = resolve
+          wake = resolve
           if (signal.aborted) resolve()
         })
         const next = waiting[0]

@@ -95,7 +95,7 @@ const join = async (text: string, { deviceId, platform }: AgentCommandOptions, s
   const { baseUrl, code } = parseJoinCode(text)
   const known = await (await openAgentState(session.home.folder, baseUrl, deviceId ?? null)).load()
   if (known !== null) {
-    session.out.note(`This machine is device ${known.deviceId} of ${baseUrl} already; the code was not used.`)
+    session.out.note(`This machine is already device ${known.deviceId} of ${baseUrl}; the code was not used.`)
     return baseUrl
   }
   const { claimCode } = await import('../delivery/claim.ts')

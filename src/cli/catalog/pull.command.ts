@@ -14,7 +14,7 @@ interface PullCommandOptions extends DataOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'a model of the catalog, by name or id; name@version, hf:org/model or ollama:name')
+    .argument('<name>', 'a model of the catalog, by name or id; name@version, hf:org/model, or ollama:name')
     .option('-v, --version <version>', 'version, alias, or latest', 'latest')
     .addOption(
       new Option(
@@ -24,7 +24,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .option(
       '-o, --output <path>',
-      'destination folder or file; without it, hf: and ollama: go to the models folder',
+      'destination folder or file; without it, hf: and ollama: models go to the models folder',
       '.',
     )
     .addOption(jsonOption())
@@ -36,7 +36,7 @@ export const define = (command: Command, session: Session): void => {
         if (given('version') || given('format'))
           throw wrongUsage(
             '--version and --format are for models of the catalog.',
-            'Such as: svc pull hf:org/model:q4_k_m',
+            'For example: svc pull hf:org/model:q4_k_m',
           )
         const { pullSource } = await import('./pull-source.ts')
         return pullSource(name, { output: given('output') ? output : null, json: json === true }, session)

@@ -72,7 +72,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[source]',
-      'a file, a local model, hf:<org>/<model> or ollama:<name> (default: the model file in this folder)',
+      'a file, a local model, hf:<org>/<model>, or ollama:<name> (default: the model file in this folder)',
     )
     .requiredOption('-v, --version <version>', 'semantic version of the upload, such as 1.4.0', parseVersion)
     .option('-m, --model-id <model>', 'model in the catalog, by name or id (default: derived from the file name)')

@@ -174,7 +174,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     [1, "svc: There is no file and no model 'other' here."],
     [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],
     [1, 'svc: There is no model with the id 00000000-0000-4000-8000-000000000000.'],
-    [1, "svc: 'hf:a/b/c' names no model."],
+    [1, "svc: 'hf:a/b/c' is not the name of a model."],
   ])
   const { SERVICE_API_KEY: _, ...keyless } = env
   expect(await runInProcess(['push', 'net.onnx', '-v', '1.0.0'], { env: keyless, cwd })).toMatchObject({

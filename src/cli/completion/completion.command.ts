@@ -34,7 +34,7 @@ Add it to the startup file of your shell:
   zsh   eval "$(svc completion zsh)"      in ~/.zshrc, after compinit
   fish  svc completion fish | source      in ~/.config/fish/config.fish
 
-It also completes the names of models, devices, groups and jobs of the service that svc is signed in to.`
+It also completes the names of models, devices, groups, and jobs of the service that svc is signed in to.`
 
 export const define = (command: Command, { io }: Session): void => {
   command

@@ -7,7 +7,7 @@ const TARGETS_SHOWN = 20
 
 const named = (targets: readonly string[]): string => {
   const more = targets.length - TARGETS_SHOWN
-  return targets.slice(0, TARGETS_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return targets.slice(0, TARGETS_SHOWN).join(', ') + (more > 0 ? `, and ${more} more` : '')
 }
 
 /** Shows which devices would get the version, and when; changes nothing. @throws Failure if there are none */
@@ -22,7 +22,7 @@ export const dryRun = async (
   const seen = way.kind === 'rollout' ? await previewSchedule(connection, way.model.id, requested) : null
   // A rollout also reaches inactive devices when they become active.
   const total = seen?.target_devices ?? prepared.target_count
-  const away = total > prepared.target_count ? `, of which ${prepared.target_count} are active now` : ''
+  const activeWords = total > prepared.target_count ? `, of which ${prepared.target_count} are active now` : ''
   const firstDevices = Math.ceil((prepared.target_count * requested.rollout) / 100)
   // A rollout is for the whole fleet, so the warning about missing targets is not needed.
   const warnings = seen?.warnings ?? prepared.warnings
@@ -41,7 +41,7 @@ export const dryRun = async (
       ['Model', way.model?.name ?? requested.name],
       ['Version', seen?.version ?? requested.version],
       ['How', way.kind === 'rollout' ? 'rollout over the whole fleet' : `deployment, ${requested.strategy}`],
-      ['Targets', total === 0 ? 'none' : `${total}${away}: ${named(prepared.resolved_targets)}`],
+      ['Targets', total === 0 ? 'none' : `${total}${activeWords}: ${named(prepared.resolved_targets)}`],
     ])
     if (seen !== null) {
       out.line('')

@@ -109,7 +109,7 @@ it('deploys to the whole fleet only after confirmation, at the terminal or with 
     expect(await deploy(null, ...argv), argv.join(' ')).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: `svc: ${question} needs a confirmation, and there is no terminal to ask on.\nConfirm it with --yes.\n`,
+      stderr: `svc: ${question} needs a confirmation, and there is no terminal on which svc could ask for it.\nConfirm it with --yes.\n`,
     })
   }
   expect(await deploy('n')).toEqual({

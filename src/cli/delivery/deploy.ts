@@ -49,7 +49,7 @@ export const deploymentMethodOf = async (
     if (value === undefined) continue
     throw wrongUsage(
       `${option} applies to rollouts only: a canary over the whole fleet.`,
-      'Leave it out, or leave out --devices, --group, --target and --strategy.',
+      'Leave it out, or leave out --devices, --group, --target, and --strategy.',
     )
   }
   return { kind: 'deployment', model }

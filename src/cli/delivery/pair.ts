@@ -1,5 +1,6 @@
 import type { Identity } from '../../agent/agent-state.ts'
 import { startDeliveries } from '../../agent/delivery/deliveries.ts'
+import { anySignal } from '../../domain/any-signal.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { createDevice } from '../../sdk/device-client.ts'
 import { Failure } from '../failure.ts'
@@ -43,7 +44,7 @@ const receive = async (
   )
   const device = createDevice({ baseUrl, deviceId, apiKey, platform })
   const done = new AbortController()
-  const stop = AbortSignal.any([signal, done.signal])
+  const stop = anySignal(signal, done.signal)
   let last: DeliveryReport | null = null
   const deliveries = await startDeliveries({
     modelsFolder,

@@ -45,9 +45,9 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   out.note(`Scan it with the phone, or open ${address}`)
   if (isLoopback(new URL(base).hostname)) {
     out.note('A phone cannot reach this address: start the service with SERVICE_HOST=0.0.0.0, and give --api-base the')
-    out.note('address that this machine has in your network.')
+    out.note('address that this machine has on your network.')
   }
-  out.note(`Another computer: svc pair ${made.code}. The code works once, for five minutes.`)
+  out.note(`On another computer, run: svc pair ${made.code}. The code works once, for five minutes.`)
 
   const { code, ...first } = made
   const say = ({ status, reason, device_id: device, device_state: state }: typeof first): void => {
@@ -59,7 +59,7 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   let pairing = first
   say(pairing)
   while (!['active', 'expired', 'failed'].includes(pairing.status)) {
-    await waitForNextPoll(session, LOOK_EVERY_MS, 'The code stays valid until it is used or its five minutes are over.')
+    await waitForNextPoll(session, LOOK_EVERY_MS, 'The code stays valid until it is used, for at most five minutes.')
     const path = { pairing_id: pairing.pairing_id }
     const now = await connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params: { path } }))
     for (const status of passedBetween(pairing.status, now)) say({ ...now, status, reason: null, device_state: null })

@@ -73,7 +73,7 @@ const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'a model, by name or id')
-    .option('-w, --watch', 'follow the newest plan until it ends; exit code 1 if it is paused, failed or rolled back')
+    .option('-w, --watch', 'follow the newest plan until it ends; exit code 1 if it is paused, failed, or rolled back')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { json, apiBase, watch: isWatched }: StatusOptions) => {

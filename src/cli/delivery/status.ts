@@ -47,7 +47,7 @@ export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
     : `${percentage} of ${targetPercentage}%`
 
 /** Returns the failure of a plan that went wrong as an error; null if it is fine. */
-export const troubleOf = (plan: Plan): Failure | null => {
+export const failureOf = (plan: Plan): Failure | null => {
   const phrases = {
     paused: 'is paused',
     rolled_back: 'was rolled back',

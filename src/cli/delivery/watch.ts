@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts'
 import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { countsOf, isInProgress, type Plan, plansOf } from './plans.ts'
-import { countWords, type ModelStatus, reachWords, troubleOf } from './status.ts'
+import { countWords, failureOf, type ModelStatus, reachWords } from './status.ts'
 
 /** Each poll sends three requests, which leaves room within a key's limit of 100 requests per minute. */
 const LOOK_EVERY_MS = 3000
@@ -17,8 +17,8 @@ const mayPass = (error: unknown): error is Failure =>
   error instanceof Failure && (!(error.cause instanceof ApiError) || error.cause.code === 'rate_limited')
 
 const requireGoodEnd = (plan: Plan): void => {
-  const trouble = troubleOf(plan)
-  if (trouble !== null) throw trouble
+  const failure = failureOf(plan)
+  if (failure !== null) throw failure
 }
 
 /**
@@ -39,7 +39,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
     return { plans, followed, counts: followed === undefined ? {} : await countsOf(connection, followed, modelId) }
   }
   const lastLines = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
-  let saidCounts = countWords(newest.counts)
+  let shownCounts = countWords(newest.counts)
   let failedLooks = 0
   for (;;) {
     await waitForNextPoll(
@@ -60,12 +60,12 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
     const time = session.now().toISOString().slice(11, 19)
     for (const plan of plans) {
       const isFollowed = plan.id === newest.id
-      if (lastLines.get(plan.id) === lineOf(plan) && (!isFollowed || saidCounts === countWords(counts))) continue
+      if (lastLines.get(plan.id) === lineOf(plan) && (!isFollowed || shownCounts === countWords(counts))) continue
       // Skips plans that had ended before the watch began.
       const isNews = lastLines.has(plan.id) || isInProgress(plan)
       lastLines.set(plan.id, lineOf(plan))
-      if (isFollowed) saidCounts = countWords(counts)
-      if (isNews) session.out.line(`${time}  ${lineOf(plan)}${isFollowed ? `; devices: ${saidCounts}` : ''}`)
+      if (isFollowed) shownCounts = countWords(counts)
+      if (isNews) session.out.line(`${time}  ${lineOf(plan)}${isFollowed ? `; devices: ${shownCounts}` : ''}`)
     }
     if (followed === undefined) return
     if (!isInProgress(followed)) return requireGoodEnd(followed)

@@ -44,19 +44,19 @@ const passOn = (target: URL, key: string | null, incoming: IncomingMessage, outg
     ...(length && { 'content-length': length }),
     ...(key !== null && { authorization: `Bearer ${key}` }),
   }
-  const onward = send(target, { method: incoming.method, headers }, (response) => {
+  const forwarded = send(target, { method: incoming.method, headers }, (response) => {
     const { 'content-type': contentType = 'application/json', 'retry-after': retry } = response.headers
     outgoing.writeHead(response.statusCode!, { 'content-type': contentType, ...(retry && { 'retry-after': retry }) })
     pipeline(response, outgoing, () => undefined)
   })
-  onward.once('error', (error) => {
+  forwarded.once('error', (error) => {
     if (outgoing.headersSent) return void outgoing.destroy()
     const message = `The inference server cannot be reached (${error.message}).`
     outgoing.writeHead(502, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
   })
   // Leaving the page stops the answer.
-  outgoing.once('close', () => onward.destroy())
-  incoming.pipe(onward)
+  outgoing.once('close', () => forwarded.destroy())
+  incoming.pipe(forwarded)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
-import { ChatServerError, streamChat } from '../../inference/engines/proxied/openai-client.ts'
+import { streamChat } from '../../inference/engines/proxied/openai-client.ts'
+import { ChatServerError } from '../../inference/engines/proxied/server-errors.ts'
 import { serverKey } from '../network/running-server.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'

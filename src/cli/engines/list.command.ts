@@ -63,6 +63,8 @@ export const define = (command: Command, session: Session): void => {
       ]),
     )
     session.out.line('')
-    session.out.line('Any OpenAI-style server is an engine by its address: --engine http://127.0.0.1:8000/v1')
+    session.out.line(
+      'Any OpenAI-compatible server can be an engine. Give its address: --engine http://127.0.0.1:8000/v1',
+    )
   })
 }

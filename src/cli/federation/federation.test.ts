@@ -40,7 +40,7 @@ it('creates a federation, invites, joins, shares a model, and lists the members'
     'Owner:        acme\n' +
     'Members:      1\n' +
     'Status:       active\n' +
-    'You are:      owner\n' +
+    'Your role:    owner\n' +
     'Created:      2026-01-01T00:00:00.000Z\n'
   expect(await acme.svc('federation', 'invite', 'hospitals', 'beta,gamma', 'delta')).toEqual(
     done('Invited beta, gamma, delta.\n'),
@@ -52,7 +52,7 @@ it('creates a federation, invites, joins, shares a model, and lists the members'
   })
   expect(await beta.svc('federation', 'show', 'hospitals')).toEqual(
     done(
-      fields.replace('You are:      owner', 'You are:      invited'),
+      fields.replace('Your role:    owner', 'Your role:    invited'),
       `You are invited. Join with: svc federation join ${id}\n`,
     ),
   )
@@ -66,15 +66,15 @@ it('creates a federation, invites, joins, shares a model, and lists the members'
   await acme.svc('federation', 'budget', 'hospitals', '--epsilon', '8')
   expect(await beta.svc('federation', 'show', id)).toEqual(
     done(
-      `${fields.replace('Members:      1', 'Members:      2').replace('You are:      owner', 'You are:      member')}` +
+      `${fields.replace('Members:      1', 'Members:      2').replace('Your role:    owner', 'Your role:    member')}` +
         'Models:       scanner\n' +
         'Privacy:      epsilon 0 of 8 spent\n',
     ),
   )
   expect(await beta.svc('federation', 'list')).toEqual(
     done(
-      'ID                                    NAME       OWNER  YOU ARE  MEMBERS  CREATED\n' +
-        `${id}  hospitals  acme   member         2  2026-01-01 00:00\n`,
+      'ID                                    NAME       OWNER  YOUR ROLE  MEMBERS  CREATED\n' +
+        `${id}  hospitals  acme   member           2  2026-01-01 00:00\n`,
     ),
   )
   expect(await acme.svc('federation', 'members', 'hospitals')).toEqual(
@@ -138,12 +138,12 @@ it("reports a federation that is missing, ambiguous, or not the organization's t
   expect(await admin('federation', 'show', 'f')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nName it by its id.\n`,
+    stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nUse its id instead.\n`,
   })
   expect(await admin('federation', 'members', 'f')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nName it by its id.\n`,
+    stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nUse its id instead.\n`,
   })
   await acme.svc('federation', 'invite', 'f', 'beta')
   expect(await beta.svc('federation', 'invite', first, 'gamma')).toEqual({

@@ -25,7 +25,7 @@ export const federationNamed = async (connection: Connection, name: string): Pro
   }
   if (others.length > 0) {
     const ids = federations.map(({ id, org_id }) => `${id} (of ${org_id})`).join(', ')
-    throw new Failure(`There are several federations '${name}': ${ids}.`, { advice: 'Name it by its id.' })
+    throw new Failure(`There are several federations '${name}': ${ids}.`, { advice: 'Use its id instead.' })
   }
   return found
 }
@@ -37,7 +37,7 @@ export const federationFields = (federation: Federation): [string, string | null
   ['Owner', federation.org_id],
   ['Members', String(federation.member_count)],
   ['Status', federation.status],
-  ['You are', standingOf(federation)],
+  ['Your role', standingOf(federation)],
   ['Created', federation.created_at],
 ]
 

@@ -8,7 +8,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[model]',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model or ollama:name (default: SERVICE_MODEL)',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
     .option('--local', 'do not share the result')
     .addOption(
@@ -29,7 +29,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(apiBaseOption())
     .addHelpText(
       'after',
-      '\nWith an API key, statistics of hardware and speed are shared unless --local is given: every field is printed before it\nis sent. Prompts, replies, weights, names, addresses and device ids are never sent.',
+      '\nWith an API key, statistics of hardware and speed are shared unless --local is given: every field is printed before it\nis sent. Prompts, replies, weights, names, addresses, and device ids are never sent.',
     )
     .action(async (model: string | undefined, options: BenchmarkCommandOptions) => {
       const { runBenchmark } = await import('./benchmark.ts')

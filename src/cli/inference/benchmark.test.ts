@@ -74,12 +74,12 @@ it('shares nothing with --local or without a key', async () => {
   ])
   const { results, ...rest } = JSON.parse(keyless.stdout)
   expect(rest).toEqual({ model: 'starter', skipped: [], shared: false })
-  const [{ firstTokenMs, totalMs, tokensPerSecond, completionTokens, memoryBytes }] = results
-  expect(completionTokens).toBe(8)
-  expect(firstTokenMs.p50).toBeLessThanOrEqual(firstTokenMs.p99)
-  expect(tokensPerSecond.p50).toBeGreaterThanOrEqual(tokensPerSecond.p99)
-  expect(totalMs.p50).toBeGreaterThan(firstTokenMs.p50)
-  expect(memoryBytes).toBeGreaterThan(1_000_000)
+  const [{ first_token_ms, total_ms, tokens_per_second, completion_tokens, memory_bytes }] = results
+  expect(completion_tokens).toBe(8)
+  expect(first_token_ms.p50).toBeLessThanOrEqual(first_token_ms.p99)
+  expect(tokens_per_second.p50).toBeGreaterThanOrEqual(tokens_per_second.p99)
+  expect(total_ms.p50).toBeGreaterThan(first_token_ms.p50)
+  expect(memory_bytes).toBeGreaterThan(1_000_000)
 })
 
 it('with an inactive key it shares nothing, but still succeeds', async () => {

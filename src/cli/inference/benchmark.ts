@@ -90,6 +90,18 @@ export const rowsOf = ({
   ]
 }
 
+const present = (result: BenchmarkResult) => ({
+  engine: result.engine,
+  iterations: result.iterations,
+  max_tokens: result.maxTokens,
+  prompt_tokens: result.promptTokens,
+  completion_tokens: result.completionTokens,
+  first_token_ms: result.firstTokenMs,
+  tokens_per_second: result.tokensPerSecond,
+  total_ms: result.totalMs,
+  memory_bytes: result.memoryBytes,
+})
+
 /** Measures the model, prints the results, and shares the fields that it announced. */
 export const runBenchmark = async (
   session: Session,
@@ -127,5 +139,5 @@ export const runBenchmark = async (
       isShared = (await shareBenchmark(session, sharing.to, report)) && isShared
     }
   }
-  if (options.json) out.json({ model, results, skipped, shared: isShared })
+  if (options.json) out.json({ model, results: results.map(present), skipped, shared: isShared })
 }

@@ -48,7 +48,7 @@ it('tries the prompts on each model, reports quality and cost, and writes the li
     keep: 0.95,
     unseen: null,
     caveats: [
-      'Quality is agreement with the replies of starter for 2 of 5 prompts: it cannot show where starter is wrong.',
+      'For 2 of 5 prompts, quality is the agreement with the replies of starter, so it cannot show where starter is wrong.',
       '5 prompts are too few: the intervals are wide and the limits uncertain. Use at least 30.',
     ],
   })
@@ -71,7 +71,7 @@ it('shows a table with the chosen limits marked, and says what it wrote', async 
   const ran = await svc('--models', `${SMALL},starter`, '--keep', '1')
   expect(ran.exitCode).toBe(0)
   const rows = ran.stdout.trimEnd().split('\n')
-  expect(rows[0]).toMatch(/LIMITS +TINY-CHAT-FIRST1-Q8_0 \/ STARTER +QUALITY +95% +KEPT +MS +OF ALONE +TOKENS$/)
+  expect(rows[0]).toMatch(/LIMITS +TINY-CHAT-FIRST1-Q8_0 \/ STARTER +QUALITY +95% +KEPT +MS +TIME VS ALONE +TOKENS$/)
   expect(rows.filter((row) => row.startsWith('*'))).toHaveLength(1)
   expect(ran.stderr).toContain('* the fastest that keeps 100% of the quality of starter alone (1.000).\n')
   expect(ran.stderr).toContain(`Written to ${join(home, 'routing.json')}, which svc serve --auto-route reads.\n`)
@@ -96,7 +96,7 @@ it('reports faulty lines, wrong models, and a missing file', async () => {
       'it has neither input (a string) nor messages',
       'it is not JSON',
       'it is not an object',
-      'its messages are not a list of {role: system, user or assistant; content: a string}',
+      'its messages are not a list of {role: system, user, or assistant; content: a string}',
       'expected_output is not a string',
     ].map((what) => [1, `svc: /prompts.jsonl, line 3: ${what}.`]),
   )

@@ -113,7 +113,7 @@ const shownOf = (all: readonly Policy[], chosen: Policy): readonly Policy[] => {
 const caveatsOf = (count: number, graded: number, reference: string): string[] => [
   ...(graded < count
     ? [
-        `Quality is agreement with the replies of ${reference} for ${count - graded} of ${count} prompts: it cannot show where ${reference} is wrong.`,
+        `For ${count - graded} of ${count} prompts, quality is the agreement with the replies of ${reference}, so it cannot show where ${reference} is wrong.`,
       ]
     : []),
   ...(count < FEW_PROMPTS
@@ -154,7 +154,17 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
     })
     return
   }
-  const header = ['', 'LIMITS', names.join(' / ').toUpperCase(), 'QUALITY', '95%', 'KEPT', 'MS', 'OF ALONE', 'TOKENS']
+  const header = [
+    '',
+    'LIMITS',
+    names.join(' / ').toUpperCase(),
+    'QUALITY',
+    '95%',
+    'KEPT',
+    'MS',
+    'TIME VS ALONE',
+    'TOKENS',
+  ]
   out.table(header, shownOf(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
   out.note(
     `* the fastest that keeps ${percent(options.keep)} of the quality of ${names.at(-1)} alone (${alone.quality.toFixed(3)}).`,

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { anySignal } from '../../domain/any-signal.ts'
 import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { harmless } from '../output.ts'
@@ -54,7 +55,7 @@ const obey = async (
       out.note(conversation.system === null ? 'There is no system message.' : `System message: ${conversation.system}`)
       return true
     case 'save': {
-      if (rest === '') out.note('Name a file: /save chat.json')
+      if (rest === '') out.note('Give a file name: /save chat.json')
       else {
         const text = `${JSON.stringify({ model, messages: allOf(conversation) }, null, 2)}\n`
         await writeFile(resolve(io.cwd, rest), text, { flag: 'wx' }).then(
@@ -79,7 +80,7 @@ const converse = async (
   options: ChatOptions,
   stopped: AbortSignal,
 ): Promise<void> => {
-  const signal = io.signal === undefined ? stopped : AbortSignal.any([io.signal, stopped])
+  const signal = anySignal(io.signal, stopped)
   const request = {
     messages: allOf(conversation),
     maxTokens: options.maxTokens,
@@ -145,11 +146,11 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
     const typed = lines[Symbol.asyncIterator]()
     lines.prompt()
     for await (const line of { [Symbol.asyncIterator]: () => typed }) {
-      const said = line.trim()
-      if (said.startsWith('/')) {
-        if (!(await obey(said, conversation, session, engine.model.name))) break
-      } else if (said !== '') {
-        conversation.messages = [...conversation.messages, { role: 'user', content: said }]
+      const input = line.trim()
+      if (input.startsWith('/')) {
+        if (!(await obey(input, conversation, session, engine.model.name))) break
+      } else if (input !== '') {
+        conversation.messages = [...conversation.messages, { role: 'user', content: input }]
         running = new AbortController()
         await converse(engine, conversation, session, options, running.signal)
         running = null

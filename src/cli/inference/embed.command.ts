@@ -12,7 +12,7 @@ interface EmbedOptions {
 }
 
 const ADVICE =
-  'Name a GGUF embedding model, or the folder of an ONNX one, such as a sentence-transformers model with onnx/model.onnx.'
+  'Use a GGUF embedding model, or the folder of an ONNX one, such as a sentence-transformers model with onnx/model.onnx.'
 
 const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
   model: engine.model.name,
@@ -23,12 +23,12 @@ const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
 })
 
 const embed = async (session: Session, model: string, text: string, options: EmbedOptions): Promise<void> => {
-  if (text === '') throw wrongUsage('A text is needed.', 'For example: svc embed <model> "What is a rollout?"')
+  if (text === '') throw wrongUsage('The text is missing.', 'For example: svc embed <model> "What is a rollout?"')
   const signal = session.io.signal ?? new AbortController().signal
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const { format } = chosen.file
-  if (format !== 'onnx' && format !== 'gguf') {
+  if (format !== 'onnx' && format !== 'gguf' && format !== 'remote') {
     throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}; embeddings need a GGUF or an ONNX model.`, {
       advice: ADVICE,
     })

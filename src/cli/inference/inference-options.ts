@@ -34,8 +34,8 @@ export const modelOrDefault = (given: string | undefined, { io }: Session): stri
   const name = given || io.env.SERVICE_MODEL
   if (name) return name
   throw wrongUsage(
-    'No model was named.',
-    'Name one, such as starter, or set SERVICE_MODEL. List local models with: svc list models',
+    'No model was given.',
+    'Give one, such as starter, or set SERVICE_MODEL. List local models with: svc list models',
   )
 }
 

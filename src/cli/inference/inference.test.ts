@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { builtFile } from '../../../test/e2e/built-program.ts'
@@ -53,14 +56,14 @@ test("an interrupted run ends its line, stops the model, and exits with the sign
 })
 
 test.each([
-  [['run', 'starter'], 2, 'A prompt is needed.'],
-  [['run'], 2, 'No model was named.'],
+  [['run', 'starter'], 2, 'The prompt is missing.'],
+  [['run'], 2, 'No model was given.'],
   [['run', 'nothing', 'Hi'], 1, "There is no model 'nothing'."],
   [['run', 'starter', 'Hi', '--engine', 'mnn'], 1, 'mnn cannot run'],
   [['run', 'starter', 'Hi', '--temperature', '3'], 2, 'It must be a number from 0 to 2.'],
   [['run', 'starter', 'Hi', '--max-tokens', '0'], 2, 'It must be a whole number from 1'],
-  [['embed', 'starter', ''], 2, 'A text is needed.'],
-  [['serve'], 2, 'No model was named.'],
+  [['embed', 'starter', ''], 2, 'The text is missing.'],
+  [['serve'], 2, 'No model was given.'],
   [['serve', 'starter', '--auto-route'], 2, 'needs more than one model'],
   [['serve', 'starter', '--models', 'starter', '--auto-route', '--port', '0'], 2, 'needs more than one model'],
   [['serve', 'starter', '--share'], 2, 'Add --benchmark.'],
@@ -92,6 +95,17 @@ const chat = async (address: string, body: object) => {
   })
   return { headers: response.headers, body: (await response.json()) as Record<string, unknown> }
 }
+
+test.skipIf(!existsSync('/dev/full'))('a full disk at the end of standard output is reported', async () => {
+  const full = await open('/dev/full', 'w')
+  onTestFinished(() => full.close())
+  const child = spawn(process.execPath, [await builtFile('cli/main.js'), '--version'], {
+    stdio: ['ignore', full.fd, 'pipe'],
+    env: { ...process.env, ...nowhere },
+  })
+  const [words, [exitCode]] = await Promise.all([text(child.stderr!), once(child, 'exit')])
+  expect([words, exitCode]).toEqual(['svc: Standard output cannot be written: the disk is full.\n', 1])
+})
 
 test('serve prints its banner, routes between models, and exits with 0 when stopped', async () => {
   const argv = ['serve', 'starter', '--models', BIGGER, '--auto-route', '--host', '127.0.0.1', '--port', '0']

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { mkdir, readFile, symlink } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { testEngines } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -84,8 +87,23 @@ it('says which models can embed if the given one cannot', async () => {
     stdout: '',
     stderr:
       "svc: The model 'starter' does not compute embeddings.\n" +
-      'Name a GGUF embedding model, or the folder of an ONNX one, such as a sentence-transformers model with onnx/model.onnx.\n',
+      'Use a GGUF embedding model, or the folder of an ONNX one, such as a sentence-transformers model with onnx/model.onnx.\n',
   })
+})
+
+it('embed uses the server whose address is given as the engine', async () => {
+  const server = createServer((request, response) => {
+    const isEmbedding = request.url === '/v1/embeddings'
+    response.writeHead(isEmbedding ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(isEmbedding ? '{"data":[{"index":0,"embedding":[0.5,1]}],"usage":{"prompt_tokens":3}}' : '{}')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { svc } = await start(null)
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const { stdout, stderr } = await svc('embed', 'm', 'the sky', '--engine', address)
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ model: 'm', engine: 'openai', tokens: 3, dimensions: 2, embedding: [0.5, 1] })
 })
 
 it('without onnxruntime, explains how to install it', async () => {

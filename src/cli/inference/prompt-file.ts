@@ -33,12 +33,12 @@ const parseLine = (line: string): PromptLine | string => {
     return { messages: [{ role: 'user', content: input }], expected }
   if (!Array.isArray(messages)) return 'it has neither input (a string) nor messages'
   if (messages.length > 0 && messages.every(isMessage)) return { messages, expected }
-  return 'its messages are not a list of {role: system, user or assistant; content: a string}'
+  return 'its messages are not a list of {role: system, user, or assistant; content: a string}'
 }
 
 /** The system's error for reading a folder does not include its name. */
 export const nameFolder = (given: string) => (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EISDIR') throw new Failure(`${given} is a folder. Name a file.`, { cause: error })
+  if (error.code === 'EISDIR') throw new Failure(`${given} is a folder. Give the path of a file.`, { cause: error })
   throw error
 }
 
@@ -58,6 +58,6 @@ export const readPrompts = async (given: string, cwd: string): Promise<readonly 
     }
     prompts.push(parsed)
   }
-  if (prompts.length === 0) throw new Failure(`${path} holds no prompts.`)
+  if (prompts.length === 0) throw new Failure(`${path} contains no prompts.`)
   return prompts
 }

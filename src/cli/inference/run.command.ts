@@ -113,9 +113,9 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[model]',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model or ollama:name (default: SERVICE_MODEL)',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
-    .argument('[prompt]', 'the prompt; - reads it from standard input; without one, a chat on a terminal')
+    .argument('[prompt]', 'the prompt; - reads it from standard input; if omitted on a terminal, svc starts a chat')
     .addOption(engineOption())
     .addOption(maxTokensOption(256))
     .addOption(
@@ -132,7 +132,7 @@ export const define = (command: Command, session: Session): void => {
       const name = modelOrDefault(model, session)
       const isChat = !prompt && session.io.stdin?.isTTY === true && options.json !== true
       if (isChat) return converse(session, name, options)
-      if (!prompt) throw wrongUsage('A prompt is needed.', `For example: svc run ${name} "What is a rollout?"`)
+      if (!prompt) throw wrongUsage('The prompt is missing.', `For example: svc run ${name} "What is a rollout?"`)
       await run(session, name, prompt, options)
     })
 }

@@ -32,7 +32,7 @@ export const benchmarkServed = async (
   const { engine, release } = await models.available.open(file.name, signal)
   try {
     if (engine.chat === undefined) {
-      out.note(`${file.name} has no benchmark: it is not a chat model.`)
+      out.note(`${file.name} cannot be benchmarked: it is not a chat model.`)
       return
     }
     out.note(`Measuring ${ITERATIONS} replies of up to ${MAX_TOKENS} tokens, after a warm-up.`)

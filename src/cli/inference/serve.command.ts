@@ -11,7 +11,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[model]',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model or ollama:name (default: SERVICE_MODEL)',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
     .addOption(
       new Option('-p, --port <port>', 'port to listen on; 0 picks a free one')

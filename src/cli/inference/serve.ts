@@ -43,7 +43,7 @@ const keyOf = ({ apiKey }: ServeOptions, env: Io['env']): string | null => {
   const where = apiKey === undefined ? 'SERVICE_SERVER_KEY' : '--api-key'
   throw wrongUsage(
     `${where} is not a key.`,
-    'It must have 1 to 512 letters, digits and punctuation marks, without spaces.',
+    'It must have 1 to 512 letters, digits, and punctuation marks, without spaces.',
   )
 }
 
@@ -54,7 +54,7 @@ const assertConsistent = (model: string, { share, benchmark, models = [], autoRo
   if (autoRoute && models.every((name) => name === model)) {
     throw wrongUsage(
       '--auto-route needs more than one model.',
-      'Name the others with --models, for example: svc serve small --models medium,large --auto-route',
+      'List the others with --models, for example: svc serve small --models medium,large --auto-route',
     )
   }
 }
@@ -82,7 +82,7 @@ const draftOf = (draft: string | undefined, { io }: Session): DraftOptions | nul
   if (draft === undefined) return null
   if (draft === 'prompt-lookup' || draft === 'first-layers') return { kind: draft }
   if (draft.endsWith('.gguf')) return { kind: 'draft-model', path: resolve(io.cwd, draft) }
-  throw wrongUsage(`--draft takes prompt-lookup, first-layers or the path of a .gguf file, got '${draft}'.`)
+  throw wrongUsage(`--draft takes prompt-lookup, first-layers, or the path of a .gguf file, got '${draft}'.`)
 }
 
 const settingsOf = (

@@ -20,7 +20,7 @@ interface TranscribeOptions {
 
 const ADVICE =
   'Get the default model with: svc add whisper-base hf:onnx-community/whisper-base\n' +
-  'Or name the folder of an ONNX Whisper model with --model: config.json, generation_config.json, preprocessor_config.json ' +
+  'Or name the folder of an ONNX Whisper model with --model: config.json, generation_config.json, preprocessor_config.json, ' +
   'and tokenizer.json, and, under onnx/, encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
 
 /** The transcript format by file extension; all other files get plain text. */
@@ -43,7 +43,7 @@ const choose = async (session: Session, model: string): Promise<ChosenModel> => 
   })
   const { format } = chosen.file
   if (format === 'onnx') return chosen
-  throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}, which does not transcribe.`, { advice: ADVICE })
+  throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}, which cannot transcribe speech.`, { advice: ADVICE })
 }
 
 const present = (transcription: Transcription, samples: number, output: string | undefined): string => {
@@ -56,7 +56,7 @@ const read = async (path: string): Promise<Buffer> => {
   const { size } = await stat(path)
   if (size > MAX_FILE_BYTES) {
     const megabytes = Math.ceil(size / 1024 / 1024)
-    throw new Failure(`${path} has ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB can be read.`, {
+    throw new Failure(`${path} is ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB can be read.`, {
       advice: 'Split the recording, or convert it to MP3.',
     })
   }
@@ -94,6 +94,6 @@ export const define = (command: Command, session: Session): void => {
         .argParser(parseLanguage)
         .default(null, 'auto, detected by the model'),
     )
-    .addOption(outputOption('output file: text, or .json, .srt or .vtt with timestamps'))
+    .addOption(outputOption('output file: text, or .json, .srt, or .vtt with timestamps'))
     .action((file: string, options: TranscribeOptions) => transcribe(session, file, options))
 }

@@ -16,7 +16,7 @@ const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | unde
   const stopped = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => {
       const advice = 'Start again with: svc login. Without a browser: svc login --no-browser'
-      reject(new Failure('Nobody approved the login within 5 minutes.', { advice }))
+      reject(new Failure('Nobody approved the sign-in within 5 minutes.', { advice }))
     }, DEADLINE_MS)
     const abort = (): void => reject(signal?.reason)
     signal?.addEventListener('abort', abort)
@@ -52,9 +52,9 @@ export const loginWithBrowser = async (session: Session, apiBase: string): Promi
     page.searchParams.set('code_challenge', createHash('sha256').update(verifier).digest('base64url'))
     page.searchParams.set('redirect_uri', callback.redirectUri)
     page.searchParams.set('state', state)
-    out.note(`Approve the login in your browser. If none opens, go to:\n\n  ${page.href}\n`)
+    out.note(`Approve the sign-in in your browser. If no browser opens, go to:\n\n  ${page.href}\n`)
     if (io.openBrowser === undefined && !hasDisplay())
-      out.note('No screen here? Stop this, and use: svc login --no-browser\n')
+      out.note('No browser on this machine? Press Ctrl-C, and run: svc login --no-browser\n')
     const show = io.openBrowser ?? openBrowser
     show(page.href)
     const code = await within(callback.code, io.signal)

@@ -76,22 +76,22 @@ export const openCallback = async (state: string): Promise<Callback> => {
   const server = createServer((request, response) => {
     const url = addressOf(request.url ?? '/')
     if (request.method !== 'GET' || url?.pathname !== PATH) {
-      return void send(response, 404, 'Not found', 'This address only completes a login of svc.')
+      return void send(response, 404, 'Not found', 'This address is only for completing svc login.')
     }
     if (settle === null)
-      return void send(response, 400, 'Too late', 'This login has ended. Start again with svc login.')
+      return void send(response, 400, 'Too late', 'This sign-in has ended. Start again with svc login.')
     if (!sameText(url.searchParams.get('state') ?? '', state)) {
-      const failure = new Failure('The browser returned the state of another login. Nothing was stored.', {
+      const failure = new Failure('The browser returned the state of another sign-in. Nothing was stored.', {
         advice: 'Unless you opened an old tab, someone else may have sent it. Start again with: svc login',
       })
-      return refuse(response, 'This page does not belong to the login that svc is waiting for.', failure)
+      return refuse(response, 'This page does not belong to the sign-in that svc is waiting for.', failure)
     }
     const given = url.searchParams.get('code')
     if (given === null || given === '') {
-      const failure = new Failure('The login was not approved in the browser.', {
+      const failure = new Failure('The sign-in was not approved in the browser.', {
         advice: 'Start again with: svc login',
       })
-      return refuse(response, 'The login was not approved.', failure)
+      return refuse(response, 'The sign-in was not approved.', failure)
     }
     waiting = response
     settle.resolve(given)
@@ -108,7 +108,12 @@ export const openCallback = async (state: string): Promise<Callback> => {
       if (waiting !== null && outcome === 'signed-in') {
         await send(waiting, 200, 'Signed in', 'The command line is signed in. You can close this page.')
       } else if (waiting !== null) {
-        await send(waiting, 502, 'Not signed in', 'The login could not be completed. See the terminal for the reason.')
+        await send(
+          waiting,
+          502,
+          'Not signed in',
+          'The sign-in could not be completed. See the terminal for the reason.',
+        )
       }
       server.close()
       // Browsers open spare connections that never carry a request.

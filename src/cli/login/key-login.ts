@@ -12,7 +12,8 @@ const organizationOf = async (session: Session, apiBase: string, key: string): P
     return (await unwrap(connection.client.GET('/api/v1/keys/self'))).org_id
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    const advice = error.code === 'unauthorized' ? `Ask the operator of ${apiBase} for a key, or: svc login` : undefined
+    const advice =
+      error.code === 'unauthorized' ? `Ask the operator of ${apiBase} for a key, or sign in with: svc login` : undefined
     throw new Failure(error.message, { ...(advice !== undefined && { advice }), cause: error })
   }
 }

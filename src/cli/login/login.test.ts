@@ -71,7 +71,7 @@ it('signs in through the browser and stores a working key', async () => {
   const { exitCode, stdout, stderr } = await ran
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Signed in to ${world.baseUrl}.\n` })
   expect(stderr).toBe(
-    `Approve the login in your browser. If none opens, go to:\n\n  ${page.href}\n\nThe key is in ${path}.\n`,
+    `Approve the sign-in in your browser. If no browser opens, go to:\n\n  ${page.href}\n\nThe key is in ${path}.\n`,
   )
 
   const kept = await credentialsIn(home)
@@ -108,7 +108,7 @@ it('refuses the state of another login and stores nothing', async () => {
     exitCode: 1,
     stdout: '',
     last:
-      'svc: The browser returned the state of another login. Nothing was stored.\n' +
+      'svc: The browser returned the state of another sign-in. Nothing was stored.\n' +
       'Unless you opened an old tab, someone else may have sent it. Start again with: svc login\n',
   })
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
@@ -125,7 +125,7 @@ it('serves only its callback, and fails if the code is invalid or missing', asyn
   expect((await fetch(callback)).status).toBe(400)
   expect(await first.ran).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('svc: The login was not approved in the browser.\n'),
+    stderr: expect.stringContaining('svc: The sign-in was not approved in the browser.\n'),
   })
 
   const second = await startLogin(world, { home })
@@ -134,7 +134,7 @@ it('serves only its callback, and fails if the code is invalid or missing', asyn
   expect((await fetch(forged)).status).toBe(502)
   expect(await second.ran).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('svc: This sign-in code is unknown, used or expired.'),
+    stderr: expect.stringContaining('svc: This sign-in code is unknown, used, or expired.'),
   })
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
 })
@@ -163,7 +163,7 @@ it('as a program, exits with 130 on Ctrl-C', async () => {
   }
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(130)
   expect(stderr).toMatch(
-    /^Approve the login in your browser. If none opens, go to:\n\n {2}http:\S+\n\n(No screen here\? Stop this, and use: svc login --no-browser\n\n)?$/,
+    /^Approve the sign-in in your browser. If no browser opens, go to:\n\n {2}http:\S+\n\n(No browser on this machine\? Press Ctrl-C, and run: svc login --no-browser\n\n)?$/,
   )
 })
 
@@ -220,8 +220,8 @@ it('refuses a mistyped key without a request, and a key that the service does no
       exitCode: 1,
       stdout: '',
       stderr:
-        'svc: This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.\n' +
-        `Ask the operator of ${world.baseUrl} for a key, or: svc login\n`,
+        'svc: This API key is not valid: it is unknown, expired, or revoked. Check it, or create a new key.\n' +
+        `Ask the operator of ${world.baseUrl} for a key, or sign in with: svc login\n`,
     },
   ])
   expect(await exists(join(home, 'credentials.json'))).toBe(false)

@@ -3,8 +3,6 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fetchModelFile, findModelParts } from '../../inference/sources/fetch-model.ts'
 import { parseModelSource } from '../../inference/sources/model-source.ts'
-import { TransferError } from '../../platform/transfer/transfer-error.ts'
-import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 
@@ -16,25 +14,20 @@ interface Fetched {
   discard(): Promise<void>
 }
 
-/** Downloads `hf:org/model` or `ollama:name` to a folder: a GGUF file, or the files of an ONNX model. @throws Failure */
+/** Downloads `hf:org/model` or `ollama:name` to a folder: a GGUF file, or the files of an ONNX model. @throws TransferError */
 export const downloadParts = async (text: string, folder: string, { io, out }: Session): Promise<readonly string[]> => {
   const signal = io.signal ?? new AbortController().signal
   const paths: string[] = []
-  try {
-    for (const { place, found } of await findModelParts(parseModelSource(text), io.env, signal)) {
-      for (const note of found.notes) out.note(note)
-      const bar = showProgress(io, `Downloading ${place}`)
-      try {
-        paths.push(await fetchModelFile(found, join(folder, dirname(place)), { signal, progress: bar.update }))
-      } finally {
-        bar.end()
-      }
+  for (const { place, found } of await findModelParts(parseModelSource(text), io.env, signal)) {
+    for (const note of found.notes) out.note(note)
+    const bar = showProgress(io, `Downloading ${place}`)
+    try {
+      paths.push(await fetchModelFile(found, join(folder, dirname(place)), { signal, progress: bar.update }))
+    } finally {
+      bar.end()
     }
-    return paths
-  } catch (error) {
-    if (!(error instanceof TransferError)) throw error
-    throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
   }
+  return paths
 }
 
 /** Like `downloadParts`, but into a temporary folder to copy from. */

@@ -43,6 +43,22 @@ it('pull downloads Ollama models without a service, to the models folder or a gi
   expect(await pull('--version', '2')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--version') })
 })
 
+it('run, embed and pull show what the name of a source looks like if it is invalid', async () => {
+  const env = { SERVICE_HOME: await emptyFolder() }
+  const advice = 'Names look like hf:org/model, hf:org/model@revision:file.gguf, ollama:name, or ollama:name:tag.'
+  for (const source of ['ollama:', 'ollama:../../x', 'hf:../x/y'])
+    for (const words of [
+      ['run', source, 'hi'],
+      ['embed', source, 'hi'],
+      ['pull', source],
+    ])
+      expect(await runInProcess(words, { env })).toEqual({
+        exitCode: 1,
+        stdout: '',
+        stderr: `svc: '${source}' is not the name of a model.\n${advice}\n`,
+      })
+})
+
 it('refuses a name that belongs to a model from another source', async () => {
   const SERVICE_HOME = await emptyFolder()
   await addModel(SERVICE_HOME, { name: 'tiny', path: STARTER })

@@ -7,7 +7,7 @@ import { downloadFile } from '../../platform/transfer/download-file.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { follow, plainEtag, type Request } from '../../platform/transfer/follow.ts'
 import { type RemoteFile, safeFileName } from '../../platform/transfer/remote-file.ts'
-import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
+import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure, unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
@@ -134,9 +134,6 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   const bar = showProgress(io, `Pulling ${basename(target)}`)
   try {
     await downloadFile(remote, target, { signal, progress: bar.update })
-  } catch (error) {
-    if (!(error instanceof TransferError)) throw error
-    throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
   } finally {
     bar.end()
   }

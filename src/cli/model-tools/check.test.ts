@@ -170,7 +170,7 @@ it.each([
   [['missing.gguf'], 1, 'There is no file missing.gguf.'],
   [['.'], 1, '. is a folder.'],
   [['/dev/null'], 1, '/dev/null is not a regular file.'],
-  [[TINY, '-d', 'pixel-99'], 2, "There is no device profile 'pixel-99'.\nThere are: this, iphone-se-3"],
+  [[TINY, '-d', 'pixel-99'], 2, "There is no device profile 'pixel-99'.\nKnown profiles: this, iphone-se-3"],
   [[TINY, '--context', '99999'], 2, '--context 99999 is more than the 2048 tokens'],
   [[TINY, '--context', '1.5'], 2, 'It must be a whole number'],
   [[TINY, '--input-shape', '1,x'], 2, 'whole numbers from 1'],

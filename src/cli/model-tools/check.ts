@@ -30,8 +30,8 @@ export const check = async (given: string, options: CheckOptions, session: Sessi
   const status = await stat(path).catch(() => null)
   if (status === null) throw new Failure(`There is no file ${given}.`)
   if (!status.isFile() && !status.isDirectory())
-    throw new Failure(`${given} is not a regular file.`, { advice: 'Name a model file.' })
-  if (!status.isFile()) throw new Failure(`${given} is a folder.`, { advice: 'Name a model file.' })
+    throw new Failure(`${given} is not a regular file.`, { advice: 'Give the path of a model file.' })
+  if (!status.isFile()) throw new Failure(`${given} is a folder.`, { advice: 'Give the path of a model file.' })
   const model = await inspectModel(path, options.inputShape)
   const context = contextOf(model, options.context)
   const memory = memoryOf(model, context)
@@ -48,7 +48,7 @@ const profilesOf = (names: readonly string[] | undefined): readonly DeviceProfil
     const found = name === 'this' ? thisMachine() : DEVICE_PROFILES.find(({ id }) => id === name)
     if (found !== undefined) return found
     const known = ['this', ...DEVICE_PROFILES.map(({ id }) => id)].join(', ')
-    throw wrongUsage(`There is no device profile '${name}'.`, `There are: ${known}.`)
+    throw wrongUsage(`There is no device profile '${name}'.`, `Known profiles: ${known}.`)
   })
 }
 
@@ -77,12 +77,12 @@ const thisMachine = (): DeviceProfile => ({
   source: 'measured now',
 })
 
-const contextOf = ({ languageModel }: ModelProfile, asked: number | undefined): number => {
+const contextOf = ({ languageModel }: ModelProfile, requested: number | undefined): number => {
   if (languageModel === null) return 0
   const most = languageModel.contextTokens
-  if (asked !== undefined && asked > most)
-    throw wrongUsage(`--context ${asked} is more than the ${most} tokens that the model was trained for.`)
-  return asked ?? Math.min(DEFAULT_CONTEXT, most)
+  if (requested !== undefined && requested > most)
+    throw wrongUsage(`--context ${requested} is more than the ${most} tokens that the model was trained for.`)
+  return requested ?? Math.min(DEFAULT_CONTEXT, most)
 }
 
 const rounded = (value: number | null): number | null => (value === null ? null : Number(value.toPrecision(3)))

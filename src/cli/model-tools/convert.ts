@@ -33,10 +33,12 @@ const fileAt = async (text: string, cwd: string): Promise<ModelFile> => {
   })
   if (found === null) throw new Failure(`There is no file ${text}.`)
   if (!found.isFile() && !found.isDirectory()) {
-    throw new Failure(`${text} is not a regular file.`, { advice: 'Name a model file.' })
+    throw new Failure(`${text} is not a regular file.`, { advice: 'Give the path of a model file.' })
   }
   if (!found.isFile()) {
-    throw new Failure(`${text} is a folder.`, { advice: 'Name a model file. Folders can only be converted to gguf.' })
+    throw new Failure(`${text} is a folder.`, {
+      advice: 'Give the path of a model file. Folders can only be converted to gguf.',
+    })
   }
   return { path, fileName: basename(path) }
 }

@@ -29,13 +29,16 @@ export const keyOf = (model: string, prompt: PromptLine, settings: readonly unkn
 /** @throws Failure if results cannot be appended to the file: it is the test data, or not a regular file */
 export const requireResultsFile = async (path: string, testData: string): Promise<void> => {
   if (await isSameFile(path, testData)) {
-    throw wrongUsage('--results names the file of --test-data.', 'Name another file: results are added to it.')
+    throw wrongUsage(
+      '--results and --test-data are the same file.',
+      'Choose another file for --results: results are appended to it.',
+    )
   }
   const found = await stat(path).catch(() => null)
   if (found === null || found.isFile()) return
   throw wrongUsage(
     `--results ${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}.`,
-    'Name a file: a repeated run reads the results in it.',
+    'Choose a file: a repeated run reads the results in it.',
   )
 }
 
@@ -73,8 +76,8 @@ export const readResults = async (path: string): Promise<ReadonlyMap<string, Lin
     }
   }
   if (found.size === 0 && text.trim() !== '' && !isCutOff(text)) {
-    throw new Failure(`${path} holds something other than results of svc eval, and was left as it is.`, {
-      advice: 'Name another file with --results.',
+    throw new Failure(`${path} contains something other than results of svc eval, and was left as it is.`, {
+      advice: 'Choose another file with --results.',
     })
   }
   if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n')

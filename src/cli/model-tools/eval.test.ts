@@ -132,7 +132,7 @@ describe('with a third-party server', () => {
       ],
     })
     expect((await run(argv)).stdout).toMatch(
-      /^good less bad, exact_match: 0\.667 \[0\.\d+, 0\.\d+\], p = 0\.008 \(McNemar\)$/m,
+      /^good minus bad, exact_match: 0\.667 \[0\.\d+, 0\.\d+\], p = 0\.008 \(McNemar\)$/m,
     )
   })
 
@@ -239,12 +239,16 @@ describe('refuses', () => {
   })
 
   it.each([
-    [['-d', '.'], 1, 'svc: . is a folder. Name a file.'],
-    [['-d', 'test.jsonl', '--results', './test.jsonl'], 2, '--results names the file of --test-data.'],
-    [['-d', 'test.jsonl', '--results', 'link.jsonl'], 2, '--results names the file of --test-data.'],
+    [['-d', '.'], 1, 'svc: . is a folder. Give the path of a file.'],
+    [['-d', 'test.jsonl', '--results', './test.jsonl'], 2, '--results and --test-data are the same file.'],
+    [['-d', 'test.jsonl', '--results', 'link.jsonl'], 2, '--results and --test-data are the same file.'],
     [['-d', 'test.jsonl', '--results', '.'], 2, 'is a folder.'],
     [['-d', 'test.jsonl', '--results', '/dev/null'], 2, '--results /dev/null is not a regular file.'],
-    [['-d', 'test.jsonl', '--results', 'other.jsonl'], 1, 'other.jsonl holds something other than results of svc eval'],
+    [
+      ['-d', 'test.jsonl', '--results', 'other.jsonl'],
+      1,
+      'other.jsonl contains something other than results of svc eval',
+    ],
   ])('%j, before any request', async (argv, exitCode, message) => {
     const { cwd, run } = await start()
     await symlink('test.jsonl', join(cwd, 'link.jsonl'))

@@ -163,14 +163,14 @@ const evaluateLine = async (
 ): Promise<Omit<LineResult, 'line' | 'model' | 'key'>> => {
   const response = await server.chat(model, messages, options.maxTokens)
   const output = 'text' in response ? response.text : null
-  const isAsked = options.metrics.includes('exact_match') && expected !== null
+  const isMeasured = options.metrics.includes('exact_match') && expected !== null
   return {
     output,
     error: 'refused' in response ? response.refused : null,
     latency_ms: Number(response.milliseconds.toFixed(3)),
     similarity:
       similarity === null || expected === null ? null : output === null ? 0 : await similarity.of(output, expected),
-    exact_match: isAsked ? output !== null && isExactMatch(output, expected) : null,
+    exact_match: isMeasured ? output !== null && isExactMatch(output, expected) : null,
   }
 }
 
@@ -229,7 +229,7 @@ const print = (report: Report, { out }: Session): void => {
   const [one, other] = summaries.map(({ model }) => model)
   for (const { metric, difference, interval, test, pValue } of comparisons)
     out.line(
-      `${one} less ${other}, ${metric}: ${number(difference)} [${number(interval.lower)}, ${number(interval.upper)}], p = ${number(pValue)} (${test})`,
+      `${one} minus ${other}, ${metric}: ${number(difference)} [${number(interval.lower)}, ${number(interval.upper)}], p = ${number(pValue)} (${test})`,
     )
   if (thresholdMetric === null) return
   const [{ similarity: similar, exactMatch }] = summaries as [Summary, ...Summary[]]

@@ -44,7 +44,9 @@ export const MEASURED_FORMATS = {
       const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })
       const notes = [...quantized.notes]
       if (method === 'int8' && ranges.size === 0)
-        notes.push('int8 quantized only the weights: ranges of values are measured with onnxruntime.')
+        notes.push(
+          'int8 quantized only the weights, because the ranges of values were not measured (that needs onnxruntime).',
+        )
       return { bytes: writeOnnx(quantized.model), notes }
     },
   },

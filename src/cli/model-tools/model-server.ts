@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { anySignal } from '../../domain/any-signal.ts'
 import type { ChatMessage } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 import { serverKey } from '../network/running-server.ts'
@@ -82,7 +83,7 @@ const sender =
       method: body === null ? 'GET' : 'POST',
       headers: { 'content-type': 'application/json', ...(key !== null && { authorization: `Bearer ${key}` }) },
       ...(body !== null && { body: JSON.stringify(body) }),
-      signal: io.signal ? AbortSignal.any([io.signal, timeout]) : timeout,
+      signal: anySignal(io.signal, timeout),
     })
     const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
     return {

@@ -63,7 +63,7 @@ const readSamples = async (model: OnnxModel, file: string, { io }: Session): Pro
   if (/^\.(jsonl|ndjson|json)$/i.test(extname(path))) {
     return samplesFromLines(model, bytes.toString('utf8'), MAX_SAMPLES)
   }
-  if (!/^\.np[zy]$/i.test(extname(path))) throw wrongUsage(`--data ${file}: expected a .npz, .npy or .jsonl file.`)
+  if (!/^\.np[zy]$/i.test(extname(path))) throw wrongUsage(`--data ${file}: expected a .npz, .npy, or .jsonl file.`)
   const source = bytesSource(bytes)
   const arrays = new Map<string, NumberArray>()
   for (const tensor of readWeights(source).tensors) {
@@ -88,7 +88,8 @@ const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | s
     if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
     if (!isNeeded) return `The quality was not measured: ${error.message}`
     throw new Failure(`The quality cannot be measured, and nothing was written: ${error.message}`, {
-      advice: 'To quantize without measuring, name a method and leave out --quality-threshold and --data.',
+      advice:
+        'To quantize without measuring, choose a method with --method, and leave out --quality-threshold and --data.',
     })
   }
 }

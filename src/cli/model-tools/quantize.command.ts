@@ -30,7 +30,7 @@ Examples:
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model_path>', 'an .onnx, .tflite, .mlmodel or .gguf file, an .mlpackage, or a folder of these')
+    .argument('<model_path>', 'an .onnx, .tflite, .mlmodel, or .gguf file, an .mlpackage, or a folder of these')
     .addOption(new Option('-m, --method <method>', 'how to quantize').choices(METHODS).default('auto'))
     .option('-o, --output <path>', 'folder of the result, or its file name (default: quantized, next to the model)')
     .option('--quality-threshold <share>', 'write nothing below this quality, 0.0 to 1.0', parseThreshold)

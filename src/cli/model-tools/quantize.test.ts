@@ -90,8 +90,8 @@ it.each([
   [['net.onnx', '-m', 'int8', '-o', 'link.onnx'], 2, 'svc: The result would replace'],
   [['net.onnx', '-m', 'int8', '-o', 'taken.onnx'], 2, 'taken.onnx, which is a folder.'],
   [['net.onnx', '-m', 'int8', '-o', 'net.pt'], 1, 'net.pt: it is a file, not a folder.'],
-  [['net.onnx', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Name a file.'],
-  [['chat.gguf', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Name a file.'],
+  [['net.onnx', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Give the path of a file.'],
+  [['chat.gguf', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Give the path of a file.'],
   [['empty', '-m', 'int8'], 1, 'svc: There is no model in empty that can be quantized.'],
 ] as const)('%j exits with %i', async (argv, expected, message) => {
   const { cwd, svc } = await start()
@@ -123,7 +123,7 @@ it('says if the result is larger than the original', async () => {
   await writeFile(join(cwd, 'many.onnx'), writeOnnx(graph.build()))
   const { exitCode, stderr } = await svc('many.onnx', '-m', 'dynamic')
   expect(exitCode).toBe(0)
-  expect(stderr).toMatch(/The result is larger than the original: \d+ kB in place of \d+ kB\./)
+  expect(stderr).toMatch(/The result is larger than the original: \d+ kB instead of \d+ kB\./)
 })
 
 it('shows enough digits to tell a missed threshold from the result', () => {

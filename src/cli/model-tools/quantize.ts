@@ -122,7 +122,7 @@ const noteIfLarger = ({ table }: Report, method: string, { out }: Session): void
   const original = table[0]?.bytes
   const made = table.find((row) => row.method === method)?.bytes
   if (original === undefined || made === undefined || made <= original) return
-  out.note(`The result is larger than the original: ${sizeWords(made)} in place of ${sizeWords(original)}.`)
+  out.note(`The result is larger than the original: ${sizeWords(made)} instead of ${sizeWords(original)}.`)
 }
 
 /** Quantizes one file; `place` returns the output path for the chosen method. @throws Failure below the threshold */
@@ -144,7 +144,7 @@ export const quantizeFile = async (
   if (isForGguf && extname(fileName).toLowerCase() !== '.gguf') {
     throw wrongUsage(
       `${fileName} cannot be quantized to ${options.method}, which is a type of GGUF file.`,
-      'Use auto, int8, int4, dynamic or float16.',
+      'Use auto, int8, int4, dynamic, or float16.',
     )
   }
   await requireFree(place(options.method), source)

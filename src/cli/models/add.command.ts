@@ -9,7 +9,7 @@ export const define = (command: Command, session: Session): void => {
     .argument('<name>', 'name of the model, or name:variant (default variant: from the file name)')
     .argument(
       '<path>',
-      'a GGUF file, the folder of an ONNX, MLX, MLC or MNN model, hf:org/model or ollama:name; files are copied',
+      'a GGUF file, the folder of an ONNX, MLX, MLC, or MNN model, hf:org/model, or ollama:name; files are copied',
     )
     .action(async (name: string, path: string) => {
       const { addModel } = await import('../../inference/models/change-models.ts')

@@ -47,7 +47,7 @@ export const define = (command: Command, session: Session): void => {
       )
       if (options.json) return out.json({ aliases })
       if (alias !== undefined) return out.line(`${name}@${alias} is deleted.`)
-      if (aliases.length === 0) return out.note(`'${name}' has no aliases. Make one with: svc models promote`)
+      if (aliases.length === 0) return out.note(`'${name}' has no aliases. Create one with: svc models promote`)
       const rows = aliases.map((one) => [one.alias, one.version_label, ...whoAndWhen(one)])
       out.table(['ALIAS', 'VERSION', 'BY', 'AT'], rows)
     })

@@ -47,7 +47,7 @@ it('promotes a version, and then accepts the alias wherever a version is expecte
     [''],
   ])
   expect((await svc('models aliases net --delete production')).stdout).toBe('net@production is deleted.\n')
-  expect((await svc('models aliases net')).stderr).toBe("'net' has no aliases. Make one with: svc models promote\n")
+  expect((await svc('models aliases net')).stderr).toBe("'net' has no aliases. Create one with: svc models promote\n")
 })
 
 it('lists the aliases if one is unknown, and refuses two contradictory versions', async () => {
@@ -62,7 +62,7 @@ it('lists the aliases if one is unknown, and refuses two contradictory versions'
   const twice = await svc('pull net@production --version 1.4.0')
   expect([twice.exitCode, twice.stderr]).toEqual([
     2,
-    "svc: 'net@production' names version production, but --version is 1.4.0.\nName one of them.\n",
+    "svc: 'net@production' names version production, but --version is 1.4.0.\nGive only one of them.\n",
   ])
   expect((await svc('models --source registry')).stdout).toContain('net')
 })

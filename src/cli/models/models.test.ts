@@ -208,7 +208,7 @@ it('an unavailable source is a note if there are others, and a failure if it is 
     exitCode: 0,
     stderr:
       'Ollama cannot be listed: nothing answers at http://127.0.0.1:1 (OLLAMA_HOST).\n' +
-      'The registry cannot be listed: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n',
+      'The catalog cannot be listed: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n',
     rows: [
       ['SOURCE', 'MODEL', 'KIND', 'SIZE'],
       ['local', 'starter', 'q4_0', '1.5 MB'],
@@ -218,7 +218,7 @@ it('an unavailable source is a note if there are others, and a failure if it is 
   expect(await runInProcess(['models', '--source', 'ollama'], { env: { ...env, OLLAMA_HOST: other } })).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `svc: Ollama cannot be listed: what answers at http://${other} is not Ollama.\n`,
+    stderr: `svc: Ollama cannot be listed: the program at http://${other} is not Ollama.\n`,
   })
   const registry = await runInProcess(['models', '--source', 'registry'], { env })
   expect([registry.exitCode, registry.stdout]).toEqual([1, ''])

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { anySignal } from '../../domain/any-signal.ts'
 import type { Io } from '../io.ts'
 
 /** A model in Ollama. */
@@ -42,12 +43,12 @@ export const ollamaModels = async (env: Io['env'], signal?: AbortSignal): Promis
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   let response: Response
   try {
-    response = await fetch(`${address}/api/tags`, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
+    response = await fetch(`${address}/api/tags`, { signal: anySignal(signal, timeout) })
   } catch (error) {
     signal?.throwIfAborted()
     throw new Error(`nothing answers at ${address} (OLLAMA_HOST)`, { cause: error })
   }
   const body = (await response.json().catch(() => null)) as { readonly models?: unknown } | null
-  if (!response.ok || !Array.isArray(body?.models)) throw new Error(`what answers at ${address} is not Ollama`)
+  if (!response.ok || !Array.isArray(body?.models)) throw new Error(`the program at ${address} is not Ollama`)
   return body.models.flatMap(modelIn)
 }

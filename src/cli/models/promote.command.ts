@@ -27,8 +27,8 @@ export const define = (command: Command, session: Session): void => {
       )
       if (json) return out.json(moved)
       if ('title' in moved) {
-        out.line(`${moved.title}: waiting for another admin.`)
-        return out.note(`They approve it with: svc approvals approve ${moved.id}`)
+        out.line(`${moved.title}: waiting for the approval of another admin.`)
+        return out.note(`They can approve it with: svc approvals approve ${moved.id}`)
       }
       if (before?.version === moved.version) {
         return out.line(`${name}@${alias} is already version ${moved.version_label}.`)

@@ -10,14 +10,14 @@ export const define = (command: Command, session: Session): void => {
     .argument('[version]', 'a version, latest, or an alias (default: latest)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async (text: string, asked: string | undefined, { json, apiBase }: DataOptions) => {
+    .action(async (text: string, versionOption: string | undefined, { json, apiBase }: DataOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
       const { referenced } = await import('../model-sources/catalog.ts')
       const { name, version } =
         splitReference(text) === null
-          ? { name: text, version: asked ?? 'latest' }
-          : await referenced(connection, text, asked ?? 'latest')
+          ? { name: text, version: versionOption ?? 'latest' }
+          : await referenced(connection, text, versionOption ?? 'latest')
       const path = { model_id: name, version }
       const found = await connection.ask((client) =>
         client.GET('/api/v1/models/{model_id}/versions/{version}', { params: { path } }),

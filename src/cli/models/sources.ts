@@ -80,7 +80,7 @@ export const askSources = async (session: Session, source: SourceName, apiBase?:
   const requested: readonly (readonly [name: string, Promise<Request>])[] = [
     ...(all ? [['The models folder', local(session)] as const] : []),
     ...(all || source === 'ollama' ? [['Ollama', ollama(session)] as const] : []),
-    ...(all || source === 'registry' ? [['The registry', registry(session, apiBase)] as const] : []),
+    ...(all || source === 'registry' ? [['The catalog', registry(session, apiBase)] as const] : []),
   ]
   const responses = await Promise.all(
     requested.map(async ([name, response]): Promise<Request> => {

@@ -176,14 +176,14 @@ describe('svc launch', () => {
       {
         exitCode: 1,
         stderr:
-          "svc: There is no model 'qwen3'. Models: starter. Name a GGUF file or a model folder by its path, or put one in " +
+          "svc: There is no model 'qwen3'. Models: starter. Give the path of a GGUF file or a model folder, or put one in " +
           `${join(home, 'models')}.\n`,
       },
       {
         exitCode: 1,
         stderr:
           `svc: The server at ${server.url} has no model 'big'. It has: starter.\n` +
-          "Name one of them with --model, or another --port to start a server with 'big'.\n",
+          "Choose one of them with --model, or choose another --port to start a server with 'big'.\n",
       },
       {
         exitCode: 1,

@@ -68,6 +68,6 @@ export const modelOf = ({ url, models }: RunningServer, requested: string | null
   const found = models.find((name) => name === requested)
   if (found !== undefined) return found
   throw new Failure(`The server at ${url} has no model '${requested}'. It has: ${models.join(', ')}.`, {
-    advice: `Name one of them with --model, or another --port to start a server with '${requested}'.`,
+    advice: `Choose one of them with --model, or choose another --port to start a server with '${requested}'.`,
   })
 }

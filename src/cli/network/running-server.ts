@@ -1,3 +1,4 @@
+import { anySignal } from '../../domain/any-signal.ts'
 import { Failure } from '../failure.ts'
 import type { Io } from '../io.ts'
 import type { Session } from '../session.ts'
@@ -34,7 +35,7 @@ export const serverAt = async (url: string, { io }: Pick<Session, 'io'>): Promis
   let response: Response
   try {
     response = await fetch(`${url}/v1/models`, {
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      signal: anySignal(signal, timeout),
       ...(key !== null && { headers: { authorization: `Bearer ${key}` } }),
     })
   } catch (error) {

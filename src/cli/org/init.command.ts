@@ -28,7 +28,9 @@ export const define = (command: Command, session: Session): void => {
         out.note(`Settings of the ${compliance} preset, a starting point and not a certification:`)
         for (const [setting, text] of settingFields(PRESETS[compliance])) out.note(`  ${setting}: ${text}`)
         if (compliance === 'gdpr')
-          out.note('  data of a device: svc devices export, svc devices erase (docs/compliance.md)')
+          out.note(
+            '  Export or erase the data of a device with svc devices export and svc devices erase (docs/compliance.md).',
+          )
         if (!yes && io.stdin?.isTTY === true) await confirm(io, `Creating ${name} with these settings`)
       }
       const connection = await session.signedIn({ apiBase })
@@ -49,7 +51,7 @@ export const define = (command: Command, session: Session): void => {
       session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
       if (key?.org_id === null)
         session.out.note(
-          `Your key belongs to no organization. With it, svc keys create, groups, team and federation work in ${org.name}; what other commands add, such as svc push, does not belong to it. For all commands: svc keys create <name>, then svc login --api-key.`,
+          `Your key belongs to no organization. With this key, svc keys create, groups, team, and federation use ${org.name}, but what other commands create, such as svc push, does not belong to it. To use it with all commands, run svc keys create <name>, then svc login --api-key.`,
         )
     })
 }

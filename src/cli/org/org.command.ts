@@ -62,7 +62,7 @@ export const define = (command: Command, session: Session): void => {
       if (!json) {
         session.out.fields([...orgFields(org), ...(rules === null ? [] : settingFields(settingsFrom(rules)))])
         for (const { setting, value, preset } of rules?.violations ?? []) {
-          session.out.note(`${setting} is ${value}: the preset of ${org.compliance} has ${preset}.`)
+          session.out.note(`${setting} is ${value}; the ${org.compliance} preset requires ${preset}.`)
         }
         for (const warning of rules?.warnings ?? []) session.out.note(warning)
         return

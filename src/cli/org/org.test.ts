@@ -29,7 +29,7 @@ it('creates an organization on the service and shows it afterwards', async () =>
     exitCode: 0,
     stdout: shown,
     stderr: expect.stringMatching(
-      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key belongs to no organization\. With it, svc keys create, groups, team and federation work in Acme Robotics; what other commands add, such as svc push, does not belong to it\. For all commands: svc keys create <name>, then svc login --api-key\.\n$/,
+      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key belongs to no organization\. With this key, svc keys create, groups, team, and federation use Acme Robotics, but what other commands create, such as svc push, does not belong to it\. To use it with all commands, run svc keys create <name>, then svc login --api-key\.\n$/,
     ),
   })
   const kept = {
@@ -54,7 +54,7 @@ it('creates an organization on the service and shows it afterwards', async () =>
   expect(JSON.parse(stdout)).toMatchObject({ ...kept, settings: { key_lifetime_days: 365, violations: [] } })
   const changed = await svc('org', 'set', 'acme-robotics', '--key-lifetime-days', 'none', '--api-base', world.baseUrl)
   expect(changed).toMatchObject({ exitCode: 0, stderr: '' })
-  expect((await svc('org')).stderr).toBe('key_lifetime_days is null: the preset of gdpr has 365.\n')
+  expect((await svc('org')).stderr).toBe('key_lifetime_days is null; the gdpr preset requires 365.\n')
 
   expect(await svc(...argv)).toEqual({
     exitCode: 1,

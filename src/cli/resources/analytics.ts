@@ -6,7 +6,7 @@ const AT = '/api/v1/federations/{federation_id}'
 
 const filters = option(
   '--filter <key=value>',
-  'such as platform=ios or start_time=2026-01-01T00:00:00Z; repeatable',
+  'filter, such as platform=ios or start_time=2026-01-01T00:00:00Z; repeatable',
   'filters',
   { parse: 'pairs' },
 )
@@ -14,7 +14,9 @@ const groupBy = option('--group-by <kind>', 'kind of group (default: device_grou
   choices: ['device_group', 'federation_member'],
 })
 const groupIds = option('--group <id>', 'only these groups; repeatable', 'group_ids', { parse: 'each' })
-const confidence = option('--confidence <level>', 'such as 0.95', 'confidence_level', { parse: 'number' })
+const confidence = option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', {
+  parse: 'number',
+})
 
 export const analytics: Resource = {
   name: 'analytics',

@@ -7,7 +7,7 @@ const who = (name: string, id: string) => (row: Row) => row[name] ?? row[id]
 
 export const approvals: Resource = {
   name: 'approvals',
-  summary: 'decide requests that need a second admin',
+  summary: 'approve or reject requests that need a second admin',
   actions: [
     action('list', 'list requests for approval', 'GET /api/v1/approvals', {
       options: [option('--status <status>', 'such as pending', 'status', { choices: APPROVAL_STATUSES })],

@@ -55,7 +55,7 @@ const writeNew = async (path: string, text: AsyncIterable<string>): Promise<void
   const refuse = (error: NodeJS.ErrnoException): never => {
     // For a new file, ENOENT means that its folder is missing.
     const reason = error.code === 'ENOENT' ? 'its folder does not exist' : (fileReason(error) ?? error.message)
-    const advice = error.code === 'EEXIST' ? { advice: 'Name a file that does not exist.' } : {}
+    const advice = error.code === 'EEXIST' ? { advice: 'Choose a file that does not exist yet.' } : {}
     throw new Failure(`${path} cannot be written: ${reason}.`, { ...advice, cause: error })
   }
   const file = await open(path, 'wx', 0o600).catch(refuse)

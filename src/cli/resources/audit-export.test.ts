@@ -35,7 +35,7 @@ it('prints the audit log, or writes it to a new file for the owner only', async 
     return stderr.replaceAll(`${folder}/`, '')
   }
   expect(await refused('mine')).toBe(
-    'svc: mine cannot be written: it already exists.\nName a file that does not exist.\n',
+    'svc: mine cannot be written: it already exists.\nChoose a file that does not exist yet.\n',
   )
   expect(await refused('nowhere/x')).toBe('svc: nowhere/x cannot be written: its folder does not exist.\n')
   expect(await refused('mine/x')).toBe('svc: mine/x cannot be written: a part of its path is not a folder.\n')

@@ -22,7 +22,7 @@ const TIMEOUT_MS = 30 * 60_000
 const readHeads = async (path: string, cwd: string): Promise<Heads> => {
   const text = await readFile(resolve(cwd, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Failure(`${path} cannot be read: ${fileReason(error) ?? error.message}.`, {
-      advice: 'Name a copy of audit-heads.jsonl from the data folder of the service.',
+      advice: 'Use a copy of audit-heads.jsonl from the data folder of the service.',
     })
   })
   try {
@@ -61,16 +61,16 @@ export const define = (command: Command, session: Session): void => {
       }
       if (!found.valid)
         throw new Failure('The audit log was changed outside the service.', {
-          advice: 'Compare it with a backup, and with the copies that integrations or exports have.',
+          advice: 'Compare it with a backup, and with copies from integrations and exports.',
         })
       if (path !== undefined && found.chains.every((chain) => chain.heads === 0))
         throw new Failure(
           heads.length === 0
-            ? `No head was compared: ${path} holds none.`
-            : `No head was compared: those in ${path} are of other organizations.`,
+            ? `No head was compared: ${path} contains none.`
+            : `No head was compared: those in ${path} belong to other organizations.`,
           {
             advice:
-              'Name a copy of audit-heads.jsonl, or of a response of GET /api/v1/audit/head, of this organization.',
+              'Use a copy of audit-heads.jsonl, or of a response of GET /api/v1/audit/head, of this organization.',
           },
         )
     })

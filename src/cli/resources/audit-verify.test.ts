@@ -28,11 +28,11 @@ it('passes only if a signed head was compared', async () => {
   }
   expect(await verify('acme.jsonl')).toEqual([0, 'acme: valid, signed heads compared: 1\n', ''])
   const none = 'acme: valid, signed heads compared: 0\n'
-  expect(await verify('empty.jsonl')).toEqual([1, none, 'svc: No head was compared: empty.jsonl holds none.'])
+  expect(await verify('empty.jsonl')).toEqual([1, none, 'svc: No head was compared: empty.jsonl contains none.'])
   expect(await verify('beta.jsonl')).toEqual([
     1,
     none,
-    'svc: No head was compared: those in beta.jsonl are of other organizations.',
+    'svc: No head was compared: those in beta.jsonl belong to other organizations.',
   ])
   expect((await verify('nowhere'))[2]).toBe('svc: nowhere cannot be read: it does not exist.')
 })

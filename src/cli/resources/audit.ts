@@ -12,7 +12,7 @@ const changed = (row: Row): string =>
 
 export const audit: Resource = {
   name: 'audit',
-  summary: 'list, export and verify the audit log',
+  summary: 'list, export, and verify the audit log',
   actions: [
     action('list', 'list the latest entries of the audit log', 'GET /api/v1/audit', {
       options: AUDIT_FILTERS,
@@ -34,14 +34,14 @@ export const audit: Resource = {
     }),
     action('erase', 'erase a name from the audit log', 'DELETE /api/v1/audit/names/{name_kind}/{name_id}', {
       args: [
-        argument('kind', 'person, key, device or another kind, as shown in the entries', { field: 'name_kind' }),
+        argument('kind', 'person, key, device, or another kind, as shown in the entries', { field: 'name_kind' }),
         argument('id', 'its id in the entries', { field: 'name_id' }),
       ],
       options: [
         option('--org <org_id>', 'organization of the entries, for keys that see several', 'org_id', { at: 'query' }),
       ],
-      confirm: 'Erasing the name of the {kind} {id}, for good',
-      done: 'Erased. The entries stay, with the id.',
+      confirm: 'Permanently erasing the name of the {kind} {id}',
+      done: 'Erased. The entries remain, with the id instead of the name.',
     }),
     { name: 'export', summary: 'print the audit log', load: () => import('./audit-export.command.ts') },
     {

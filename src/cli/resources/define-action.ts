@@ -166,8 +166,8 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
       })
     const response = await send(connection, parts)
     if (json) out.json(response)
-    const unchanged = action.unchanged?.(response) ?? null
-    if (unchanged !== null) throw new Failure(unchanged)
+    const failure = action.failure?.(response) ?? null
+    if (failure !== null) throw new Failure(failure)
     if (!json) await show(action, response, context, parts)
   } catch (error) {
     throw await withMeant(error, action, words, context)

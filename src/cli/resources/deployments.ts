@@ -12,7 +12,9 @@ export const deployments: Resource = {
   summary: 'inspect and control deployments',
   actions: [
     action('list', 'list deployments, newest first', 'GET /api/v1/deployments', {
-      options: [option('--model <model>', 'only of this model, by its deployed name', 'model_name')],
+      options: [
+        option('--model <model>', 'only deployments of this model, by the name it was deployed under', 'model_name'),
+      ],
       rows: 'deployments',
       columns: [
         ['MODEL', 'model_name'],

@@ -48,17 +48,17 @@ const lastHeardByMinute = ({ last_heard, ...counts }: Row): Row => ({
 
 export const devices: Resource = {
   name: 'devices',
-  summary: 'search, show, register and invite devices',
+  summary: 'search, show, register, and invite devices',
   actions: [
     action('list', 'search and list devices', 'GET /api/v1/fleet/devices', {
       options: [
         option('-q, --search <text>', 'part of the device id', 'q'),
-        option('--status <status>', 'active or inactive', 'status', { choices: ['active', 'inactive'] }),
+        option('--status <status>', 'only devices in this state', 'status', { choices: ['active', 'inactive'] }),
         option('--platform <platform>', 'platform of the device', 'platform', { choices: PLATFORMS }),
-        option('--sort <field>', 'order (default: device_id)', 'sort', {
+        option('--sort <field>', 'field to sort by (default: device_id)', 'sort', {
           choices: ['device_id', 'last_seen', 'created'],
         }),
-        option('--order <order>', 'asc or desc (default: asc)', 'order', { choices: ['asc', 'desc'] }),
+        option('--order <order>', 'sort order (default: asc)', 'order', { choices: ['asc', 'desc'] }),
       ],
       rows: 'devices',
       columns: COLUMNS,
@@ -93,12 +93,12 @@ export const devices: Resource = {
       summary: 'print a command that enrolls another machine',
       load: () => import('./invite.command.ts'),
     },
-    action('export', 'export all that is stored about a device', 'GET /api/v1/devices/{device_id}/export', {
+    action('export', 'export everything that is stored about a device', 'GET /api/v1/devices/{device_id}/export', {
       args: [deviceArgument],
     }),
     action('erase', 'erase a device and its data', 'POST /api/v1/devices/{device_id}/erase', {
       args: [argument('device', 'a device, by its device id', { find: 'device', field: 'confirm' })],
-      confirm: 'Erasing the device {device} and all that is stored about it, for good',
+      confirm: 'Permanently erasing the device {device} and everything that is stored about it',
       done: 'Erased. The receipt: svc devices receipt {id}',
     }),
     action('receipts', 'list receipts of erased devices', 'GET /api/v1/device-erasures', {
@@ -121,7 +121,7 @@ export const devices: Resource = {
         option('--capability <key=value>', 'a capability, such as memory_gb=8; repeatable', 'capabilities', {
           parse: 'pairs',
         }),
-        option('--org <org_id>', 'its organization (default: that of the key)', 'org_id'),
+        option('--org <org_id>', 'organization of the device (default: that of the key)', 'org_id'),
         option('--no-trains', 'the device only runs models; no round selects it', 'trains', { parse: 'off' }),
       ],
       hint: 'Save the key now: it is not shown again.',

@@ -41,7 +41,7 @@ export const experiments: Resource = {
   actions: [
     action('list', 'list experiments, newest first', 'GET /api/v1/experiments', {
       options: [
-        option('--status <status>', 'only those in this state', 'status', {
+        option('--status <status>', 'only experiments in this state', 'status', {
           choices: ['draft', 'running', 'paused', 'completed', 'cancelled'],
         }),
       ],
@@ -61,15 +61,20 @@ export const experiments: Resource = {
     action('create', 'create an experiment in the state draft', 'POST /api/v1/experiments', {
       args: [argument('name', 'unique in the organization', { field: 'name' })],
       options: [
-        option('--variant <name=model@version:share>', 'such as control=my-model@1.0.0:0.5; repeatable', 'variants', {
-          parse: 'each',
-          required: true,
-        }),
+        option(
+          '--variant <name=model@version:share>',
+          'a variant, such as control=my-model@1.0.0:0.5; repeatable',
+          'variants',
+          {
+            parse: 'each',
+            required: true,
+          },
+        ),
         option('--group <group>', 'only devices of this group, by name or id; repeatable', 'target_groups', {
           parse: 'each',
         }),
         option('--metric <name>', 'primary metric (default: accuracy)', 'primary_metric'),
-        option('--confidence <level>', 'such as 0.95', 'confidence_level', { parse: 'number' }),
+        option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', { parse: 'number' }),
       ],
       body: variantsOf,
       finds: ['group'],
@@ -87,7 +92,7 @@ export const experiments: Resource = {
       args: [experiment],
       options: [
         DEVICE,
-        option('--metric <key=value>', 'such as accuracy=0.9; repeatable', 'metrics', {
+        option('--metric <key=value>', 'a measurement, such as accuracy=0.9; repeatable', 'metrics', {
           parse: 'pairs',
           required: true,
         }),

@@ -114,7 +114,7 @@ const pick = async (
   const exact = rows.filter((row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text))
   if (new Set(exact.map((row) => row.org_id)).size > 1) {
     const ids = exact.map((row) => `${row[id]} (of ${row.org_id})`).join(', ')
-    throw new Failure(`There are several ${kind}s '${text}': ${ids}.`, { advice: 'Name it by its id.' })
+    throw new Failure(`There are several ${kind}s '${text}': ${ids}.`, { advice: 'Use its id instead.' })
   }
   if (exact[0] !== undefined) return exact[0]
   const begun = START_OF_ID.test(text) ? rows.filter((row) => String(row[id]).startsWith(text.toLowerCase())) : []

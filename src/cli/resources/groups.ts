@@ -50,7 +50,7 @@ export const groups: Resource = {
       done: 'Created group {name} ({id}).',
       hint: 'Add devices with: svc groups add {name} <devices...>',
     }),
-    action('update', "change a group's name, description or tags", `PUT ${AT}`, {
+    action('update', "change a group's name, description, or tags", `PUT ${AT}`, {
       args: [groupArgument],
       options: [option('--name <name>', 'new name', 'name'), ...fields],
       done: 'Changed group {name} ({id}).',
@@ -68,7 +68,8 @@ export const groups: Resource = {
     }),
     action('delete', 'delete a group; its devices stay', `DELETE ${AT}`, {
       args: [groupArgument],
-      confirm: 'Deleting the group {group}, whose devices lose the versions of rollouts and experiments to it,',
+      confirm:
+        'Deleting the group {group}, whose devices lose the versions that its rollouts and experiments assigned,',
       done: 'Deleted group {group_id}.',
     }),
   ],

@@ -13,7 +13,7 @@ export const integrations: Resource = {
   actions: [
     action('list', 'list integrations', 'GET /api/v1/integrations', {
       options: [
-        option('--type <type>', 'metrics, logs, training or all (default: all)', 'kind', {
+        option('--type <type>', 'metrics, logs, training, or all (default: all)', 'kind', {
           choices: [...INTEGRATION_KINDS, 'all'],
         }),
       ],
@@ -41,16 +41,25 @@ export const integrations: Resource = {
         option('--name <name>', 'name (default: the type)', 'name'),
         option('--endpoint <url>', "the receiver's address", 'endpoint'),
         option('--format <format>', 'event format (default: depends on the type)', 'format', { choices: LOG_FORMATS }),
-        option('--topic <topic>', 'only events of this topic, or audit; repeatable (default: all events)', 'topics', {
-          parse: 'each',
-        }),
+        option(
+          '--topic <topic>',
+          'only events of this topic, or audit for the audit log; repeatable (default: all events)',
+          'topics',
+          {
+            parse: 'each',
+          },
+        ),
         option('--config-json <json>', 'settings, such as \'{"token": "..."}\'', 'config', { parse: 'json' }),
       ],
       hint: 'Check it with: svc integrations test {id}',
     }),
-    action('test', "send a sample and show the receiver's answer", `POST ${AT}/test`, {
+    action('test', "send a sample and show the receiver's response", `POST ${AT}/test`, {
       args: [integration],
       options: [KIND],
+      failure: ({ ok, status, response }) =>
+        ok === true
+          ? null
+          : `The receiver did not accept the sample${status === null ? '' : ` (HTTP ${status})`}: ${response}`,
     }),
     action('pause', 'pause an integration', `POST ${AT}/pause`, { args: [integration], done: 'Paused {name} ({id}).' }),
     action('resume', 'resume an integration', `POST ${AT}/resume`, {

@@ -114,7 +114,7 @@ it('explains a missing scope, an invalid key, and an unknown id', async () => {
       exitCode: 1,
       stdout: '',
       stderr:
-        'svc: This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.\n' +
+        'svc: This API key is not valid: it is unknown, expired, or revoked. Check it, or create a new key.\n' +
         'The key came from SERVICE_API_KEY. Sign in again: svc login\n',
     },
     {

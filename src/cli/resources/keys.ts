@@ -55,7 +55,7 @@ const keyId = argument('key_id', 'id of the key, as svc keys list shows it', { f
 
 export const keys: Resource = {
   name: 'keys',
-  summary: 'create, list, rotate and revoke API keys',
+  summary: 'create, list, rotate, and revoke API keys',
   actions: [
     action('create', 'create an API key', 'POST /api/v1/keys', {
       args: [argument('name', 'name of the key', { field: 'name' })],

@@ -28,7 +28,7 @@ it('--org selects between devices with the same id in several organizations', as
     exitCode: 1,
     stdout: '',
     stderr:
-      "svc: Several organizations have a device 'phone'. Name one with --org ('default' also stands for devices without an organization), or use a key of that organization.\n",
+      "svc: Several organizations have a device 'phone'. Choose one with --org ('default' also stands for devices without an organization), or use a key of that organization.\n",
   })
   expect(await json('devices', 'show', 'phone', '--org', 'beta')).toMatchObject({ org_id: 'beta' })
   expect(await json('devices', 'heartbeats', 'phone', '--org', 'beta')).toMatchObject({ device_id: 'phone' })
@@ -67,7 +67,7 @@ it('erases a name from the audit log of the organization from --org', async () =
   expect(entries.length).toBeGreaterThan(0)
   expect(await named()).not.toEqual(new Set([null]))
   const erase = ['audit', 'erase', String(entries[0].object_kind), id, '--yes']
-  const erased = said('Erased. The entries stay, with the id.\n')
+  const erased = said('Erased. The entries remain, with the id instead of the name.\n')
   expect(await svc(...erase, '--org', 'acme')).not.toEqual(erased)
   expect(await svc(...erase, '--org', 'beta')).toEqual(erased)
   expect(await named()).toEqual(new Set([null]))

@@ -29,14 +29,24 @@ export const org: Resource = {
         option('--key-lifetime-days <n>', 'maximum lifetime of a new key; none: no limit', 'key_lifetime_days', NUMBER),
         option(
           '--update-retention-days <n>',
-          'days to keep updates; none: as the service',
+          'days to keep updates; none: the setting of the service',
           'update_retention_days',
           NUMBER,
         ),
-        option('--min-group-size <n>', 'smallest group that analytics show; none: 5', 'min_group_size', NUMBER),
-        option('--automatic-rollback <on>', 'whether every rollout rolls back automatically', 'automatic_rollback', {
-          parse: 'boolean',
-        }),
+        option(
+          '--min-group-size <n>',
+          'smallest group that analytics show; none: the setting of the service, 5',
+          'min_group_size',
+          NUMBER,
+        ),
+        option(
+          '--automatic-rollback <on>',
+          'whether new rollouts always roll back automatically',
+          'automatic_rollback',
+          {
+            parse: 'boolean',
+          },
+        ),
         option('--require-approval <on>', 'whether risky changes need a second admin', 'require_approval', {
           parse: 'boolean',
         }),

@@ -114,8 +114,8 @@ export interface Action {
   readonly shown?: (response: Row) => Row
   /** Notes to print at the end, given the response and the body that was sent. */
   readonly notes?: (response: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
-  /** Returns why nothing was changed, and the command fails; null if something was. */
-  readonly unchanged?: (response: Row) => string | null
+  /** Returns why the command fails although the request was accepted, such as that nothing was changed; null if it does not. */
+  readonly failure?: (response: Row) => string | null
   /** A confirmation to ask for, with the command's arguments in braces. */
   readonly confirm?: string
   /** Sends the organization in the query or the body. */
@@ -167,10 +167,10 @@ export const action = (
 ): Action => ({ name, summary, request, ...more })
 
 /** For a change of several objects: `field` lists the changed ones. Prints the skipped ones; fails if nothing changed. */
-export const ofSeveral = (field: string, nothing: string, why: string): Pick<Action, 'unchanged' | 'notes'> => {
+export const ofSeveral = (field: string, nothing: string, why: string): Pick<Action, 'failure' | 'notes'> => {
   const skippedIn = ({ skipped }: Row): string => `Skipped: ${(skipped as readonly string[]).join(', ')} (${why}).`
   return {
-    unchanged: (response) =>
+    failure: (response) =>
       (response[field] as readonly string[]).length > 0 ? null : `${nothing}. ${skippedIn(response)}`,
     notes: async (response) => ((response.skipped as readonly string[]).length === 0 ? [] : [skippedIn(response)]),
   }

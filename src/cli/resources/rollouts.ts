@@ -37,7 +37,9 @@ const plan: readonly ActionOption[] = [
   option('--step <percent>', 'increase at each step (default: 10)', 'increment_step', { parse: 'number' }),
   option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
   option('--group <group>', 'only devices of this group, by name or id', 'group'),
-  option('--auto-rollback', 'roll back on too many failures, instead of pausing', 'auto_rollback', { parse: 'flag' }),
+  option('--auto-rollback', 'roll back, instead of pausing, when too many devices fail', 'auto_rollback', {
+    parse: 'flag',
+  }),
   option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', { parse: 'off' }),
 ]
 
@@ -53,16 +55,16 @@ const move = (name: string, did: string, summary: string): Action => ({
 
 export const rollouts: Resource = {
   name: 'rollouts',
-  summary: 'create, control and inspect rollouts',
+  summary: 'create, control, and inspect rollouts',
   actions: [
     action('list', 'list rollouts, newest first', 'GET /api/v1/rollouts', {
       options: [
-        option('--model <model>', 'only of this model, by name or id', 'model_id', {
+        option('--model <model>', 'only rollouts of this model, by name or id', 'model_id', {
           find: 'model',
           conflicts: 'status',
           request: 'GET /api/v1/models/{model_id}/rollouts',
         }),
-        option('--status <status>', 'only those in this state', 'status', {
+        option('--status <status>', 'only rollouts in this state', 'status', {
           choices: ['pending', 'active', 'paused', 'completed', 'rolled_back'],
         }),
       ],

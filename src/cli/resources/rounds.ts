@@ -35,14 +35,24 @@ const start = action('start', 'start one round; svc train start runs many', 'POS
     }),
     option('--group <group>', 'only devices of this group, by name or id', 'group'),
     option('--federation <federation>', 'devices of all active members of a federation, by name or id', 'federation'),
-    option('--privacy <key=value>', 'such as noise_multiplier=1 or clip_norm=1; repeatable', 'privacy', {
-      parse: 'pairs',
-    }),
-    option('--secure-aggregation <key=value>', 'such as threshold=3; repeatable', 'secure_aggregation', {
-      parse: 'pairs',
-    }),
+    option(
+      '--privacy <key=value>',
+      'a privacy setting, such as noise_multiplier=1 or clip_norm=1; repeatable',
+      'privacy',
+      {
+        parse: 'pairs',
+      },
+    ),
+    option(
+      '--secure-aggregation <key=value>',
+      'a setting of secure aggregation, such as threshold=3; repeatable',
+      'secure_aggregation',
+      {
+        parse: 'pairs',
+      },
+    ),
     option('--raw-vector', 'model and updates are raw float32 vectors', 'raw_vector', { parse: 'flag' }),
-    option('--org <org_id>', 'its organization (default: that of the key)', 'org_id'),
+    option('--org <org_id>', 'organization of the round (default: that of the key)', 'org_id'),
   ],
   done: 'Started round {round_number} ({id}): {target_devices} devices, at least {min_devices} updates.',
   hint: 'Watch it with: svc rounds show {round_number}',
@@ -53,7 +63,7 @@ export const rounds: Resource = {
   summary: 'start and inspect rounds',
   actions: [
     action('list', 'list rounds, newest first', 'GET /api/v1/training/rounds', {
-      options: [option('--status <status>', 'only those in this state', 'status', { choices: ROUND_STATUSES })],
+      options: [option('--status <status>', 'only rounds in this state', 'status', { choices: ROUND_STATUSES })],
       rows: 'rounds',
       columns: COLUMNS,
       none: 'No rounds. Train with: svc train start <model>',

@@ -121,6 +121,12 @@ const STEPS: readonly Step[] = [
   ['policies show m', 0, /Min reports: +5\n/],
   ['policies decisions m', 0, 'No decisions yet.\n'],
   ['policies delete m --yes', 0, /^Deleted the policy/],
+  [
+    'integrations create --type webhook --name closed --endpoint http://127.0.0.1:1/',
+    0,
+    /Check it with: svc integrations test /,
+  ],
+  ['integrations test closed', 1, /^svc: The receiver did not accept the sample: .*connection refused/],
 ]
 
 it('an operator uses every resource by name', async () => {

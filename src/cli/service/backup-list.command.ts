@@ -9,7 +9,7 @@ const ofService = async (session: Session, { apiBase, json }: DataOptions): Prom
   const connection = await session.signedIn({ apiBase })
   const response = await connection.ask((client) => client.GET('/api/v1/backups'))
   if (json) return session.out.json(response)
-  if (response.backups.length === 0) return session.out.note('No backups. Make one with: svc backup <folder>')
+  if (response.backups.length === 0) return session.out.note('No backups. Create one with: svc backup <folder>')
   await session.out.list(
     ['NAME', 'STATUS', 'AT', 'FILES', 'SIZE', 'NEW', 'VERIFIED', 'TARGET', 'REASON'],
     response.backups.map((backup) => [

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -62,8 +63,37 @@ const engines = async ({ io }: Session): Promise<readonly Finding[]> => {
   ]
 }
 
-const disk = async ({ home, io }: Session): Promise<Finding> => {
-  let folder = resolve(io.cwd, io.env.SERVICE_DATA_DIR || join(home.folder, 'data'))
+const dataFolder = ({ home, io }: Session): string =>
+  resolve(io.cwd, io.env.SERVICE_DATA_DIR || join(home.folder, 'data'))
+
+const KEY_FILES = [
+  { name: 'secrets.key', expected: '32 bytes', isValid: (bytes: Buffer) => bytes.length === 32 },
+  { name: 'audit.key', expected: 'a private key in PEM', isValid: (bytes: Buffer) => isPrivateKey(bytes) },
+]
+
+const isPrivateKey = (bytes: Buffer): boolean => {
+  try {
+    return createPrivateKey(bytes).type === 'private'
+  } catch {
+    return false
+  }
+}
+
+/** The service creates missing keys when it needs them; another user's cannot be checked. */
+const keyFiles = (session: Session): readonly Finding[] =>
+  KEY_FILES.flatMap(({ name, expected, isValid }) => {
+    const path = join(dataFolder(session), name)
+    try {
+      return isValid(readFileSync(path))
+        ? []
+        : [fail('Key file', `${path} must contain ${expected}`, 'Restore it from a backup.')]
+    } catch {
+      return []
+    }
+  })
+
+const disk = async (session: Session): Promise<Finding> => {
+  let folder = dataFolder(session)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
@@ -72,7 +102,7 @@ const disk = async ({ home, io }: Session): Promise<Finding> => {
   return free < LOW_BYTES ? warn('Disk', found, 'Free disk space before you add large models.') : ok('Disk', found)
 }
 
-const START = 'Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.'
+const START = 'Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.'
 
 const service = async ({ baseUrl, client }: Connection, now: () => Date): Promise<readonly Finding[]> => {
   const requested = now().getTime()
@@ -94,9 +124,9 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
     ready?.status === 200
       ? ok('Ready', 'yes')
       : fail('Ready', `no (${ready?.status ?? 'no answer'})`, "See the service's log for the reason.")
-  const away = (Date.parse(timestamp) - (requested + answered) / 2) / 1000
-  const clock = `${Math.abs(away).toFixed(1)} s ${away < 0 ? 'behind' : 'ahead of'} this machine`
-  const isOff = Math.abs(away) > CLOCK_WARN_SECONDS + (answered - requested) / 2000
+  const offsetSeconds = (Date.parse(timestamp) - (requested + answered) / 2) / 1000
+  const clock = `${Math.abs(offsetSeconds).toFixed(1)} s ${offsetSeconds < 0 ? 'behind' : 'ahead of'} this machine`
+  const isOff = Math.abs(offsetSeconds) > CLOCK_WARN_SECONDS + (answered - requested) / 2000
   return [
     here,
     state,
@@ -132,6 +162,7 @@ export const allFindings = async (session: Session, apiBase: string | undefined)
     node(),
     packageFiles(),
     await disk(session),
+    ...keyFiles(session),
     ...(await engines(session)),
     ...(await service(connection, session.now)),
     await key(session, baseUrl),

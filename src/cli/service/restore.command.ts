@@ -11,7 +11,7 @@ interface RestoreOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<target>', 'the folder that holds the backups, or s3://bucket/prefix?endpoint=…&region=…')
+    .argument('<target>', 'the folder that contains the backups, or s3://bucket/prefix?endpoint=…&region=…')
     .option('--backup <name>', 'name of the backup, as svc backup list <target> shows it (default: the latest)')
     .option('--data-dir <folder>', 'empty data folder to restore to (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())

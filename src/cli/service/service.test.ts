@@ -45,7 +45,7 @@ it('backup reports a target that is a file', async () => {
   const home = await emptyFolder()
   const file = join(home, 'file')
   await writeFile(file, '')
-  const refused = `${file} is not a folder. Name an empty folder, or one that holds backups already.\n`
+  const refused = `${file} is not a folder. Choose an empty folder, or one that already contains backups.\n`
   expect(await runInProcess(['backup', 'list', file], { env: { SERVICE_HOME: home } })).toEqual({
     exitCode: 1,
     stdout: '',
@@ -72,15 +72,15 @@ it('an invitation registers another machine as a device with one command, once',
       env: { SERVICE_HOME: home },
       now: world.now,
       signal: stop.signal,
-      onOutput: (text) => text.includes('waits for rounds') && stop.abort(new Interrupted('SIGINT')),
+      onOutput: (text) => text.includes('is waiting for rounds') && stop.abort(new Interrupted('SIGINT')),
     })
   }
   const home = await emptyFolder()
   const joined = await agent(home, '--join', join, '--device-id', 'kitchen')
-  expect(joined.stdout).toMatch(new RegExp(`^Joined ${world.baseUrl} as kitchen\\.\nDevice kitchen waits`))
+  expect(joined.stdout).toMatch(new RegExp(`^Joined ${world.baseUrl} as kitchen\\.\nDevice kitchen is waiting`))
   // The same command again: the machine is already a device and needs no code.
   expect((await agent(home, '--join', join, '--device-id', 'kitchen')).stderr).toMatch(
-    /^This machine is device kitchen/,
+    /^This machine is already device kitchen/,
   )
   expect(await agent(await emptyFolder(), '--join', join)).toMatchObject({
     exitCode: 1,
@@ -116,6 +116,10 @@ it('doctor reports problems with advice and exits with 1', async () => {
   await once(other, 'listening')
   const SERVICE_API_BASE = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
   expect(await states({ SERVICE_API_BASE })).toMatchObject({ Service: 'fail' })
+  const SERVICE_DATA_DIR = await emptyFolder()
+  expect(await states({ SERVICE_DATA_DIR })).not.toHaveProperty('Key file')
+  await writeFile(join(SERVICE_DATA_DIR, 'audit.key'), 'short')
+  expect(await states({ SERVICE_DATA_DIR })).toMatchObject({ 'Key file': 'fail' })
 })
 
 it('completes commands, options, and names from the service, and prints nothing if there are none', async () => {

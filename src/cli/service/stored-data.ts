@@ -34,7 +34,7 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
             state: 'fail',
             found: `${damaged.length} of ${stored} are damaged: ${names.join(' ')}`,
             advice:
-              'If SERVICE_BACKUP_URL is set, they are restored from a backup that has them. Otherwise upload them again.',
+              'If SERVICE_BACKUP_URL is set, they are restored automatically from a backup that contains them. Otherwise upload them again.',
           }
         : {
             check: 'Files',
@@ -52,7 +52,7 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
       check: 'Backup',
       state: isOld ? 'warn' : 'ok',
       found: last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`,
-      advice: isOld ? 'Make one with: svc backup <folder>. To schedule backups, set SERVICE_BACKUP_URL.' : null,
+      advice: isOld ? 'Create one with: svc backup <folder>. To schedule backups, set SERVICE_BACKUP_URL.' : null,
     })
   }
   return findings

@@ -52,7 +52,7 @@ export const define = (command: Command, session: Session): void => {
       if ((output !== undefined) !== (format === 'tensorboard')) {
         throw wrongUsage(
           '--output and --format tensorboard must be given together.',
-          'Such as: svc train export my-job --format tensorboard --output runs',
+          'For example: svc train export my-job --format tensorboard --output runs',
         )
       }
       const connection = await session.signedIn({ apiBase })

@@ -50,7 +50,7 @@ export const jobOf = async (
   if (job !== null) return job
   // If the model does not exist either, throws that error.
   await ofModel
-  throw new Failure(`'${modelOrJob}' was never trained by a job.`, {
+  throw new Failure(`No training job has trained '${modelOrJob}'.`, {
     advice: `Start one: svc train start ${modelOrJob}`,
   })
 }

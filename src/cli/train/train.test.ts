@@ -148,7 +148,7 @@ it('explains invalid orders', async () => {
   const { svc } = await opened()
   expect(await svc('train', 'status', 'm')).toMatchObject({
     exitCode: 1,
-    stderr: "svc: 'm' was never trained by a job.\nStart one: svc train start m\n",
+    stderr: "svc: No training job has trained 'm'.\nStart one: svc train start m\n",
   })
   expect(await svc('train', 'start', 'm', '--strategy', 'sgd')).toMatchObject({ exitCode: 2 })
   expect(await svc('train', 'start', 'm', '--rounds', '0')).toMatchObject({ exitCode: 2 })

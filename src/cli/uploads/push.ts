@@ -59,7 +59,9 @@ const findOrCreate = async (connection: Connection, name: string, fileName: stri
   const found = await nullIfNotFound(modelNamed(connection, name))
   if (found !== null) return found
   if (isUuid(name))
-    throw new Failure(`There is no model with the id ${name}.`, { advice: 'Leave it out, or give a name.' })
+    throw new Failure(`There is no model with the id ${name}.`, {
+      advice: 'Leave out --model-id, or give the name of the model.',
+    })
   const framework = FRAMEWORK_OF_ENDING[extensionOf(fileName)] ?? 'pytorch'
   try {
     await connection.ask((client) => client.POST('/api/v1/models', { body: { name, framework } }))

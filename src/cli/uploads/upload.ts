@@ -4,6 +4,7 @@ import { request as requestOverHttp } from 'node:http'
 import { request as requestOverHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { anySignal } from '../../domain/any-signal.ts'
 import { routeTo } from '../../platform/transfer/proxy.ts'
 import { Interruption, reasonOf } from '../../platform/transfer/transfer-error.ts'
 
@@ -66,7 +67,7 @@ const quoted = (name: string): string => `"${name.replace(/[\r\n"\\]/g, '_')}"`
 export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line): Promise<UploadResponse> => {
   const { method, url, headers, before = NOTHING, file, after = NOTHING } = sending
   signal.throwIfAborted()
-  const route = await routeTo(url, AbortSignal.any([signal, AbortSignal.timeout(stallMs)])).catch((error: unknown) => {
+  const route = await routeTo(url, anySignal(signal, AbortSignal.timeout(stallMs))).catch((error: unknown) => {
     signal.throwIfAborted()
     throw new Interruption(`there is no connection (${reasonOf(error)})`, { cause: error })
   })

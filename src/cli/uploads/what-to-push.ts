@@ -7,7 +7,6 @@ import { findModel } from '../../inference/models/model-folder.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
-import { TransferError } from '../../platform/transfer/transfer-error.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
@@ -44,42 +43,37 @@ const theOneIn = async (folder: string, shown: string): Promise<string> => {
     found.length === 0
       ? `There is no model file in ${shown}.`
       : `There are several model files in ${shown}: ${found.slice(0, 10).join(', ')}${found.length > 10 ? ', …' : ''}.`,
-    'Name what to push: svc push <file> --version 1.0.0',
+    'Say which file to push: svc push <file> --version 1.0.0',
   )
 }
 
 const fromSource = async (text: string, { io, home, out }: Session): Promise<Pushed> => {
   const signal = io.signal ?? new AbortController().signal
+  const source = parseModelSource(text)
+  const here = source.kind === 'ollama' && !io.env.OLLAMA_REGISTRY ? await findInLocalOllama(source, io.env) : null
+  if (source.kind === 'ollama' && here !== null) {
+    out.note('Read from the models that Ollama has pulled to this machine.')
+    const { name, tag } = source
+    return {
+      path: here,
+      fileName: `${name}-${tag}.gguf`,
+      name: nameFor(name),
+      description: `From ${text}`,
+      isOurs: false,
+    }
+  }
+  const found = await findModelFile(source, io.env, signal)
+  for (const note of found.notes) out.note(note)
+  // Each file has its own folder, so that an interrupted download can be resumed.
+  const mark = createHash('sha256').update(`${found.label} ${found.digest.hex}`).digest('hex').slice(0, 16)
+  const bar = showProgress(io, `Downloading ${found.fileName}`)
   try {
-    const source = parseModelSource(text)
-    const here = source.kind === 'ollama' && !io.env.OLLAMA_REGISTRY ? await findInLocalOllama(source, io.env) : null
-    if (source.kind === 'ollama' && here !== null) {
-      out.note('Read from the models that Ollama has pulled to this machine.')
-      const { name, tag } = source
-      return {
-        path: here,
-        fileName: `${name}-${tag}.gguf`,
-        name: nameFor(name),
-        description: `From ${text}`,
-        isOurs: false,
-      }
-    }
-    const found = await findModelFile(source, io.env, signal)
-    for (const note of found.notes) out.note(note)
-    // Each file has its own folder, so that an interrupted download can be resumed.
-    const mark = createHash('sha256').update(`${found.label} ${found.digest.hex}`).digest('hex').slice(0, 16)
-    const bar = showProgress(io, `Downloading ${found.fileName}`)
-    try {
-      const folder = join(home.folder, 'downloads', mark)
-      const path = await fetchModelFile(found, folder, { signal, progress: bar.update })
-      const { fileName, label } = found
-      return { path, fileName, name: nameFor(plainNameOf(source)), description: `From ${label}`, isOurs: true }
-    } finally {
-      bar.end()
-    }
-  } catch (error) {
-    if (!(error instanceof TransferError)) throw error
-    throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
+    const folder = join(home.folder, 'downloads', mark)
+    const path = await fetchModelFile(found, folder, { signal, progress: bar.update })
+    const { fileName, label } = found
+    return { path, fileName, name: nameFor(plainNameOf(source)), description: `From ${label}`, isOurs: true }
+  } finally {
+    bar.end()
   }
 }
 
@@ -129,6 +123,6 @@ export const requireModelName = (name: string, from: '--model-id' | 'file'): str
     ? wrongUsage('No model name can be derived from the file name.', 'Name the model with --model-id.')
     : wrongUsage(
         `--model-id '${name.slice(0, 150)}' cannot be the name of a model.`,
-        "Names have up to 128 letters, digits, '.', '_' and '-', and start with a letter or a digit.",
+        "Names have up to 128 letters, digits, '.', '_', and '-', and start with a letter or a digit.",
       )
 }

@@ -157,7 +157,7 @@ const pruneAudit = async (chains: AuditChains, settings: SettingsService, now: D
 export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {
-  description: 'Organizations, people, API keys, sign-in and sessions',
+  description: 'Organizations, people, API keys, sign-in, and sessions',
   tables: [
     'orgs',
     'org_settings',

@@ -106,7 +106,7 @@ export const compareGroups = async (
   }
   const inPairs = postHoc && groups.length <= MAX_COMPARED_IN_PAIRS
   if (postHoc && !inPairs) {
-    warnings.push(`Pairs are compared for at most ${MAX_COMPARED_IN_PAIRS} groups: name fewer of them in group_ids.`)
+    warnings.push(`Pairs are compared for at most ${MAX_COMPARED_IN_PAIRS} groups: list fewer groups in group_ids.`)
   }
   return {
     f_statistic: anova.fStatistic,

@@ -26,6 +26,7 @@ export const present = (query: StoredQuery) => ({
   query_type: query.queryType,
   variable: query.variable,
   request: { ...query.request },
+  ...(query.omitted && { omitted: [...query.omitted] }),
   status: query.status,
   result: query.result === null ? null : { ...query.result },
   reason: query.reason,

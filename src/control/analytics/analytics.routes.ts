@@ -36,7 +36,7 @@ export const analyticsRoutes = (
       schema: {
         operationId: 'describeVariable',
         summary: 'Describe a variable by group',
-        description: 'Mean, spread and percentiles of a variable, by group.',
+        description: 'Mean, spread, and percentiles of a variable, by group.',
         params: AnalyticsParams,
         body: DescriptiveBody,
         response: { 200: DescriptiveResult },

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { missing, openLeague, refused, uuid } from '../federations/federation.fixture.ts'
+import { missing, openFederation, refused, uuid } from '../federations/federation.fixture.ts'
 import { near, openClinic, PLANTS, SLEEP, SPRAYS } from './clinic.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -362,7 +362,7 @@ describe('statistics over reported data', () => {
     const test = { variable: 'x', group_a: a }
     expect(await message('t-test', { ...test, group_b: a })).toBe('group_a and group_b are the same group.')
     expect(await message('t-test', { ...test, group_b: 'same' })).toBe(
-      "Several members have a device group 'same': name it by its id.",
+      "Several members have a device group 'same': use its id.",
     )
     expect(await message('t-test', { ...test, group_b: 'foreign' })).toBe(
       "Device group 'foreign' does not exist among those of the members.",
@@ -376,6 +376,19 @@ describe('statistics over reported data', () => {
 })
 
 describe('analytics queries', () => {
+  it('with a large request are listed without it, and retrieved with it', async () => {
+    const { id, send, groupOf, ask } = await openClinic()
+    const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
+    const request = { variable: 'x', group_ids: [a], remark: 'y'.repeat(10_000) }
+    const { query_id } = (await ask('descriptive', request)).body
+    expect(await send('GET', `/federations/${id}/analytics/queries`)).toMatchObject({
+      body: { queries: [{ id: query_id, variable: 'x', request: {}, omitted: ['request'] }] },
+    })
+    const whole = (await send('GET', `/federations/${id}/analytics/queries/${query_id}`)).body
+    expect(whole).toMatchObject({ request })
+    expect(whole).not.toHaveProperty('omitted')
+  })
+
   it('are recorded, including failed ones, listed newest first, and retrieved', async () => {
     const { id, send, groupOf, ask } = await openClinic()
     const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
@@ -423,7 +436,7 @@ describe('analytics queries', () => {
   })
 
   it('are for active members, who see aggregates of all members but no devices of others', async () => {
-    const { admin, send, keyOf, found } = await openLeague()
+    const { admin, send, keyOf, found } = await openFederation()
     const id = await found(['beta'])
     const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
     for (let n = 0; n < 5; n++) {

@@ -58,7 +58,7 @@ export const createGroupSamples = (parts: {
     const ids = named.map((name) => {
       const matches = found.filter((group) => group.id === name || group.name === name)
       if (matches.length === 0) throw badRequest(`Device group '${name}' does not exist among those of the members.`)
-      if (matches.length > 1) throw badRequest(`Several members have a device group '${name}': name it by its id.`)
+      if (matches.length > 1) throw badRequest(`Several members have a device group '${name}': use its id.`)
       return matches[0]!.id
     })
     return [...new Set(ids)]

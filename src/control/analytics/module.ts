@@ -31,7 +31,7 @@ const create = ({ database, now, newId }: Context, earlier: Earlier) => {
 export type Analytics = ReturnType<typeof create>
 
 export const analytics: Module<Analytics, Earlier> = {
-  description: 'Federated statistics: descriptions and hypothesis tests',
+  description: 'Federated analytics: descriptive statistics and hypothesis tests',
   tables: ['analytics_queries'],
   create,
   routes: (app, parts) => analyticsRoutes(app, parts.analytics, parts.federations),

@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { AnalyticsQueryRow } from '../../platform/db/analytics-rows.ts'
+import { isLarge } from '../../platform/db/large-values.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { QueryType } from './query-type.ts'
 
@@ -13,11 +14,26 @@ export interface StoredQuery {
   readonly variable: string
   /** The request's body. */
   readonly request: Readonly<Record<string, unknown>>
+  /** In lists: `request` if it was too large, and is empty. */
+  readonly omitted?: readonly string[]
   readonly status: 'completed' | 'failed'
   readonly result: Readonly<Record<string, unknown>> | null
   readonly reason: string | null
   readonly createdAt: Date
 }
+
+const REQUEST = sql`analytics_queries.request`
+const COLUMNS = [
+  'id',
+  'federation_id',
+  'org_id',
+  'query_type',
+  'variable',
+  'status',
+  'result',
+  'reason',
+  'created_at',
+] as const
 
 export const createQueriesStore = () => ({
   async insert(db: Executor, query: StoredQuery): Promise<void> {
@@ -55,13 +71,20 @@ export const createQueriesStore = () => ({
     page: { limit: number; offset: number },
   ): Promise<{ queries: StoredQuery[]; total: number }> {
     const requested = db.selectFrom('analytics_queries').where('federation_id', '=', federationId)
-    const rows = await requested.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const rows = await requested
+      .select([...COLUMNS, isLarge(REQUEST).as('is_large')])
+      .select(sql<Record<string, unknown>>`case when ${isLarge(REQUEST)} then '{}' else ${REQUEST} end`.as('request'))
+      .orderBy('ordinal', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
     const { total } = await requested.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    return { queries: rows.map(fromRow), total }
+    const queries = rows.map((row) => ({ ...fromRow(row), ...(row.is_large && { omitted: ['request'] }) }))
+    return { queries, total }
   },
 })
 
-const fromRow = (row: Selectable<AnalyticsQueryRow>): StoredQuery => ({
+const fromRow = (row: Pick<Selectable<AnalyticsQueryRow>, (typeof COLUMNS)[number] | 'request'>): StoredQuery => ({
   id: row.id,
   federationId: row.federation_id,
   orgId: row.org_id,

@@ -32,11 +32,11 @@ export const createQueryRecord = ({ database, queries, federations, changed, now
     async run(
       caller: Caller,
       federationId: string,
-      asked: { readonly queryType: QueryType; readonly variable: string; readonly request: Body },
+      analysis: { readonly queryType: QueryType; readonly variable: string; readonly request: Body },
       work: (orgIds: readonly string[]) => Promise<Body>,
     ): Promise<StoredQuery> {
       const federation = await federations.getAsMember(caller, federationId)
-      const base = { ...asked, id: newId(), federationId: federation.id, orgId: caller.orgId, createdAt: now() }
+      const base = { ...analysis, id: newId(), federationId: federation.id, orgId: caller.orgId, createdAt: now() }
       try {
         const result = await work(await federations.activeOrgs(database.sql, federation.id))
         const query: StoredQuery = { ...base, status: 'completed', result, reason: null }

@@ -24,7 +24,7 @@ import { createLineage } from './models/lineage.service.ts'
 import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
 import { createModelsStore } from './models/models.store.ts'
-import { recognizeFile } from './models/recognize.ts'
+import { createRecognition } from './models/recognize.ts'
 import { createRoundModels } from './models/round-models.service.ts'
 import { createRoundModelsStore } from './models/round-models.store.ts'
 import { createVersionsStore } from './models/versions.store.ts'
@@ -40,7 +40,7 @@ interface Earlier {
 }
 
 const create = (context: Context, { access: { approvals } }: Earlier) => {
-  const { config, database, blobs, partialsOf, events, log, now, newId } = context
+  const { config, database, blobs, partialsOf, workers, events, log, now, newId } = context
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
   const scrubs = createScrubs({ config, database, store: createScrubsStore(), blobs, events, log, now })
   const partials = partialsOf(createUploadParts({ database, now }))
@@ -61,7 +61,7 @@ const create = (context: Context, { access: { approvals } }: Earlier) => {
     files,
     conversions,
     events,
-    recognize: recognizeFile,
+    recognize: createRecognition(workers),
     now,
     newId,
   })
@@ -84,7 +84,7 @@ const create = (context: Context, { access: { approvals } }: Earlier) => {
 export type Catalog = ReturnType<typeof create>
 
 export const catalog: Module<Catalog, Earlier> = {
-  description: 'Models, versions, aliases, uploads and shared benchmark results',
+  description: 'Models, versions, aliases, uploads, and shared benchmark results',
   tables: [
     'blobs',
     'partial_uploads',

@@ -161,7 +161,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
 export type Delivery = ReturnType<typeof create>
 
 export const delivery: Module<Delivery, Earlier> = {
-  description: 'Assignments, rollouts, deployments, experiments, policies and pairing',
+  description: 'Assignments, rollouts, deployments, experiments, policies, and pairing',
   tables: [
     'delivery_revision',
     'plan_events',

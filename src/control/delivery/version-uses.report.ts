@@ -10,17 +10,17 @@ export const usesOf = async (
   modelId: string,
   { number, texts }: { readonly number: number; readonly texts: readonly string[] },
 ): Promise<VersionUses> => {
-  const asked = sql`any(${[...texts]}::text[])`
-  const isAsked = (text: string, of: string) =>
-    sql<boolean>`case when ${sql.ref(of)} is null then ${sql.ref(text)} = ${asked} else ${sql.ref(of)} = ${number} end`
+  const references = sql`any(${[...texts]}::text[])`
+  const isReference = (text: string, of: string) =>
+    sql<boolean>`case when ${sql.ref(of)} is null then ${sql.ref(text)} = ${references} else ${sql.ref(of)} = ${number} end`
   const { rows } = await sql<Omit<VersionUse, 'createdAt'> & { created_at: Date }>`
     select 'rollout' as kind, id, null as name, status, percentage, created_at from rollouts
-      where model_id = ${modelId} and ${isAsked('version', 'version_number')}
+      where model_id = ${modelId} and ${isReference('version', 'version_number')}
     union all select 'deployment', id, null, status, percentage, created_at from deployments
-      where model_id = ${modelId} and ${isAsked('model_version', 'version_number')}
+      where model_id = ${modelId} and ${isReference('model_version', 'version_number')}
     union all select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at
       from experiments e join experiment_variants v on v.experiment_id = e.id
-      where v.model_id = ${modelId} and ${isAsked('v.version', 'v.version_number')}
+      where v.model_id = ${modelId} and ${isReference('v.version', 'v.version_number')}
     order by created_at desc, id limit ${SHOWN}`.execute(db)
   // Omits devices that have activated another version since. A version that a rolled-back or stopped plan had activated counts
   // as withdrawn.
@@ -32,7 +32,7 @@ export const usesOf = async (
       union select e.id, null, e.status = 'running' from experiments e join experiment_variants v on v.experiment_id = e.id
         where v.model_id = ${modelId}
     ), reports as (
-      select p.device_id, p.state, ${isAsked('p.version', 'plans.version_number')} as is_own, p.reported_at, plans.gives
+      select p.device_id, p.state, ${isReference('p.version', 'plans.version_number')} as is_own, p.reported_at, plans.gives
       from plan_reports p join plans on plans.id = p.plan_id
     ), latest as (
       select distinct on (device_id) device_id, state, reported_at, gives from reports where is_own

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { openStream, type ReceivedStream } from '../operations/events/events.fixture.ts'
-import { openLeague } from './federation.fixture.ts'
+import { openFederation } from './federation.fixture.ts'
 
 it('organizations that see a federation are notified of each change, including the one that removes them; others are not', async () => {
-  const { world, admin, send, keyOf, found } = await openLeague()
+  const { world, admin, send, keyOf, found } = await openFederation()
   const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
   const id = await found()
   const streams: Record<string, ReceivedStream> = {}

@@ -4,7 +4,7 @@ import { startWorld, type WorldOptions } from '../../../test/world.ts'
 const SCOPES = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
 
 /** A service with token enrollment, and helpers that create keys of organizations and federations. */
-export const openLeague = async (options: WorldOptions = {}) => {
+export const openFederation = async (options: WorldOptions = {}) => {
   const world = await startWorld({ ...options, config: { enrollment: 'token', ...options.config } })
   const admin = world.service.firstAdminKey!
   const send = async (key: string, method: string, path: string, body?: unknown) => {

@@ -3,7 +3,7 @@ import { ids, page, times } from '../story.examples.ts'
 const newFederation = {
   name: 'keyboard-alliance',
   org_id: 'acme',
-  description: 'Two makers of keyboards train one next-word model',
+  description: 'Two keyboard makers train one next-word model',
 }
 const federation = {
   id: ids.federation,

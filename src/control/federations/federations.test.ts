@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { missing, nowhere, openLeague, refused, uuid } from './federation.fixture.ts'
+import { missing, nowhere, openFederation, refused, uuid } from './federation.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
 describe('a federation', () => {
   it('is created by its owner, read, and listed, newest first', async () => {
-    const { world, send, keyOf } = await openLeague()
+    const { world, send, keyOf } = await openFederation()
     const acme = await keyOf('acme')
     const made = await send(acme, 'POST', '/federations', { name: 'hospitals', org_id: 'acme', description: 'all' })
     const federation = {
@@ -39,7 +39,7 @@ describe('a federation', () => {
   })
 
   it("has a name that is unique among its owner's federations", async () => {
-    const { send, keyOf, admin } = await openLeague()
+    const { send, keyOf, admin } = await openFederation()
     const acme = await keyOf('acme')
     await send(acme, 'POST', '/federations', { name: 'one', org_id: 'acme' })
     expect(await send(acme, 'POST', '/federations', { name: 'one', org_id: 'acme' })).toEqual({
@@ -54,7 +54,7 @@ describe('a federation', () => {
   })
 
   it('is not created without required fields, and the response names the field', async () => {
-    const { send, keyOf } = await openLeague()
+    const { send, keyOf } = await openFederation()
     const acme = await keyOf('acme')
     for (const [body, field] of [
       [{ org_id: 'acme' }, 'name'],
@@ -70,7 +70,7 @@ describe('a federation', () => {
   })
 
   it("is created with a bound key only for the key's own organization", async () => {
-    const { send, keyOf } = await openLeague()
+    const { send, keyOf } = await openFederation()
     expect(await send(await keyOf('beta'), 'POST', '/federations', { name: 'x', org_id: 'acme' })).toEqual(
       refused(
         "This key is bound to a different organization than 'acme'. Leave the organization out, or use a key of 'acme'.",
@@ -79,7 +79,7 @@ describe('a federation', () => {
   })
 
   it('requires training:write for changes and training:read for reading', async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found()
     const reader = await keyOf('acme', ['training:read'])
     expect((await send(reader, 'GET', `/federations/${id}`)).status).toBe(200)
@@ -92,7 +92,7 @@ describe('a federation', () => {
 
 describe('membership', () => {
   it('begins with an invitation that the invited organization accepts', async () => {
-    const { world, send, keyOf, found } = await openLeague()
+    const { world, send, keyOf, found } = await openFederation()
     const id = await found()
     const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
     expect(await send(beta, 'GET', `/federations/${id}`)).toEqual(missing('Federation', id))
@@ -148,7 +148,7 @@ describe('membership', () => {
   })
 
   it('is not changed by another invitation, before or after joining', async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found(['beta'])
     const acme = await keyOf('acme')
     await send(acme, 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
@@ -161,7 +161,7 @@ describe('membership', () => {
   })
 
   it('requires an invitation, unless the key is bound to no organization', async () => {
-    const { send, keyOf, found, admin } = await openLeague()
+    const { send, keyOf, found, admin } = await openFederation()
     const id = await found()
     const beta = await keyOf('beta')
     expect(await send(beta, 'POST', `/federations/${id}/join`, { org_id: 'beta' })).toEqual(missing('Federation', id))
@@ -170,7 +170,7 @@ describe('membership', () => {
   })
 
   it("is accepted with a bound key only for the key's own organization", async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found(['beta'])
     const beta = await keyOf('beta')
     await send(await keyOf('acme'), 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
@@ -182,7 +182,7 @@ describe('membership', () => {
   })
 
   it('gives no rights before joining, except to see the federation', async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found()
     const beta = await keyOf('beta')
     await send(await keyOf('acme'), 'POST', `/federations/${id}/invite`, { org_ids: ['beta'] })
@@ -195,7 +195,7 @@ describe('membership', () => {
   })
 
   it("leaves the owner's actions to the owner", async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found(['beta'])
     const [beta, gamma] = [await keyOf('beta'), await keyOf('gamma')]
     const message = "Federation 'league' belongs to 'acme': only its owner may do this."
@@ -218,7 +218,7 @@ describe('membership', () => {
   })
 
   it('shows nothing to other organizations, whatever they request', async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found(['beta'])
     const gamma = await keyOf('gamma')
     for (const path of ['', '/members', '/models', '/privacy', '/privacy/history', '/privacy/estimate']) {
@@ -232,7 +232,7 @@ describe('membership', () => {
   })
 
   it('can be ended by the member or the owner, but never for the owner', async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found(['beta', 'gamma'])
     const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
     expect(await send(beta, 'DELETE', `/federations/${id}/members/gamma`)).toEqual(

@@ -3,7 +3,7 @@ import { type PrivacyLoss, privacyLoss } from '../../domain/privacy/accountant.t
 import { grouped, type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
 import type { ControlEventBus, RoundFacts } from '../events.ts'
-import type { Accounting, Asker } from './accounting/accounting.ts'
+import type { Accounting, Requester } from './accounting/accounting.ts'
 import type { LedgerStore } from './ledger.store.ts'
 
 /** Steps that fit into a federation's budget, on top of everything booked at this revision of its ledger. */
@@ -49,7 +49,7 @@ export const createLedger = (parts: {
 
   /** The total cost of the `more` rounds on top of the `spent` ones; with `enough`, exact only above that value. */
   const lossOf = (
-    asker: Asker,
+    requester: Requester,
     { spent, more = [] }: { readonly spent: readonly NoisySteps[]; readonly more?: readonly NoisySteps[] },
     delta: number,
     enough: number | null = null,
@@ -57,21 +57,27 @@ export const createLedger = (parts: {
     requireDelta(delta)
     for (const steps of more) requireNoisySteps(steps)
     if (spent.length + more.length === 0) return Promise.resolve(privacyLoss([], delta))
-    return accounting.ask<'loss'>(asker, { kind: 'loss', spent: grouped(spent), more: grouped(more), delta, enough })
+    return accounting.ask<'loss'>(requester, {
+      kind: 'loss',
+      spent: grouped(spent),
+      more: grouped(more),
+      delta,
+      enough,
+    })
   }
 
   /** @throws conflict, with the numbers, if the steps on top of what is spent and reserved would exceed the budget */
-  const quote = async (asker: Asker, federationId: string, more: NoisySteps): Promise<Quote> => {
+  const quote = async (requester: Requester, federationId: string, more: NoisySteps): Promise<Quote> => {
     const { noiseMultiplier, sampleRate, steps } = more
     // Reads the budget first: anything booked after this changes its revision.
     const budget = await store.budget(database.sql, federationId)
     if (budget === null) throw noBudget(federationId)
     const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
-    const after = await lossOf(asker, { spent: committed, more: [more] }, budget.delta, budget.epsilon)
+    const after = await lossOf(requester, { spent: committed, more: [more] }, budget.delta, budget.epsilon)
     if (after.epsilon <= budget.epsilon) {
       return { noiseMultiplier, sampleRate, steps, federationId, revision: budget.revision }
     }
-    const before = await lossOf(asker, { spent: committed }, budget.delta)
+    const before = await lossOf(requester, { spent: committed }, budget.delta)
     throw new BudgetRefused(
       'conflict',
       `The privacy budget does not allow this: epsilon ${show(before.epsilon)} of ${show(budget.epsilon)} is spent or ` +
@@ -93,7 +99,7 @@ export const createLedger = (parts: {
 
     /** The minimum noise with which this many steps fit into an epsilon; null if no amount is enough. */
     noiseFor: (
-      asker: Asker,
+      requester: Requester,
       requested: {
         readonly epsilon: number
         readonly delta: number
@@ -105,12 +111,19 @@ export const createLedger = (parts: {
       const { epsilon, delta, sampleRate, steps, spent = [] } = requested
       requireDelta(delta)
       requireNoisySteps({ noiseMultiplier: 1, sampleRate, steps })
-      return accounting.ask<'noise'>(asker, { kind: 'noise', spent: grouped(spent), epsilon, delta, sampleRate, steps })
+      return accounting.ask<'noise'>(requester, {
+        kind: 'noise',
+        spent: grouped(spent),
+        epsilon,
+        delta,
+        sampleRate,
+        steps,
+      })
     },
 
     /** How many more such rounds fit into an epsilon. */
     roundsLeft: (
-      asker: Asker,
+      requester: Requester,
       requested: {
         readonly epsilon: number
         readonly delta: number
@@ -121,7 +134,7 @@ export const createLedger = (parts: {
       const { epsilon, delta, round, spent } = requested
       requireDelta(delta)
       requireNoisySteps(round)
-      return accounting.ask<'rounds'>(asker, { kind: 'rounds', spent: grouped(spent), epsilon, delta, round })
+      return accounting.ask<'rounds'>(requester, { kind: 'rounds', spent: grouped(spent), epsilon, delta, round })
     },
 
     /**
@@ -143,14 +156,14 @@ export const createLedger = (parts: {
      * in the meantime. @throws conflict, with the numbers, if the budget does not allow it
      */
     async withQuote<T>(
-      asker: Asker,
+      requester: Requester,
       federationId: string,
       more: NoisySteps,
       work: (quote: Quote) => Promise<T>,
     ): Promise<T> {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await work(await quote(asker, federationId, more))
+          return await work(await quote(requester, federationId, more))
         } catch (error) {
           if (!(error instanceof LedgerMoved) || attempt === MAX_ATTEMPTS) throw error
         }

@@ -47,7 +47,7 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
       schema: {
         operationId: 'joinFederation',
         summary: 'Join a federation',
-        description: 'Accept an invitation. A key that is not bound to an organization needs none.',
+        description: 'Accept an invitation. A key that is not bound to an organization needs no invitation.',
         params: FederationParams,
         body: JoinBody,
         response: { 200: Joined },

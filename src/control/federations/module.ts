@@ -53,7 +53,7 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
 export type Federations = ReturnType<typeof create>
 
 export const federations: Module<Federations, { readonly catalog: Catalog }> = {
-  description: 'Federations of organizations, shared models and privacy budgets',
+  description: 'Federations of organizations, shared models, and privacy budgets',
   tables: ['federations', 'federation_members', 'federation_models', 'privacy_budgets', 'privacy_ledger'],
   create,
   routes: federationsRoutes,

@@ -54,7 +54,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
         operationId: 'findNoise',
         summary: 'Get the noise multiplier for an epsilon',
         description:
-          'The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 without target_epsilon and budget.',
+          'The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 if target_epsilon is omitted and no budget is set.',
         params: FederationParams,
         querystring: NoiseQuery,
         response: { 200: NoiseResponse },
@@ -88,7 +88,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       schema: {
         operationId: 'countPrivateRounds',
         summary: 'Get the number of private rounds left',
-        description: 'How many times `num_steps` such rounds still fit the budget. 409 until a budget is set.',
+        description: 'How many more times `num_steps` such rounds fit the budget. 409 until a budget is set.',
         params: FederationParams,
         querystring: RoundsLeftQuery,
         response: { 200: RoundsLeft },

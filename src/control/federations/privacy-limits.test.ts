@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { startFleet, startJob, uploadModel } from '../../../test/training-fleet.ts'
 import { startWorld } from '../../../test/world.ts'
-import { openLeague } from './federation.fixture.ts'
+import { openFederation } from './federation.fixture.ts'
 
 type Body = Record<string, unknown>
 
 const open = async () => {
-  const { world, admin, send, keyOf, found } = await openLeague()
+  const { world, admin, send, keyOf, found } = await openFederation()
   const id = await found(['beta'])
   const ask = (key: string, query: string) => send(key, 'GET', `/federations/${id}/privacy/${query}`)
   await send(admin, 'PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 2 })

@@ -32,7 +32,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       schema: {
         operationId: 'setPrivacyBudget',
         summary: 'Set the privacy budget',
-        description: 'Set the budget; only the owner may.',
+        description: 'Set the budget. Only the owner can set it.',
         params: FederationParams,
         body: BudgetBody,
         response: { 200: PrivacyBudget },

@@ -40,7 +40,7 @@ const round = {
   ),
   num_steps: Parameter(
     'NumSteps',
-    Type.Integer({ minimum: 1, maximum: 1e9, default: 1, description: 'Rounds of this kind' }),
+    Type.Integer({ minimum: 1, maximum: 1e9, default: 1, description: 'Number of rounds of this kind' }),
   ),
 }
 const target_delta = Type.Optional(
@@ -145,13 +145,13 @@ export const NoiseResponse = Body(
 export const RoundsLeftQuery = Type.Object({ ...round, target_delta })
 export const RoundsLeft = Body(
   'PrivateRoundsLeft',
-  'How often such rounds still fit the budget',
+  'How many more such rounds fit the budget',
   examples.privateRoundsLeft,
   {
     federation_id: Uuid,
     rounds_left: Type.Integer({
       minimum: 0,
-      description: 'How many times `num_steps` such rounds still fit the budget, at most 10,000,000',
+      description: 'How many more times `num_steps` such rounds fit the budget, at most 10,000,000',
     }),
     budget_epsilon: Epsilon,
     target_delta: Delta,

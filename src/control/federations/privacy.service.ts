@@ -3,7 +3,7 @@ import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { requireDelta } from '../../domain/privacy/mechanism.ts'
 import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
-import type { Asker } from './accounting/accounting.ts'
+import type { Requester } from './accounting/accounting.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService } from './federations.service.ts'
 import type { Ledger } from './ledger.service.ts'
@@ -30,7 +30,7 @@ export interface HistoryEntry extends LedgerEntry {
 }
 
 /** A caller; its signal withdraws computations in progress. */
-export type AskingCaller = Caller & Asker
+export type AskingCaller = Caller & Requester
 
 /** A federation's privacy budget, and how much of it is spent. */
 export const createPrivacyService = (parts: {
@@ -43,19 +43,19 @@ export const createPrivacyService = (parts: {
 }) => {
   const { database, store, ledger, federations, changed, now } = parts
 
-  const stateOf = async (asker: Asker, federationId: string): Promise<BudgetState> => {
+  const stateOf = async (requester: Requester, federationId: string): Promise<BudgetState> => {
     const budget = await store.budget(database.sql, federationId)
     const { delta } = budget ?? NO_BUDGET
     const settled = await store.steps(database.sql, federationId, ['settled'])
     const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
-    const spent = await ledger.lossOf(asker, { spent: settled }, delta)
+    const spent = await ledger.lossOf(requester, { spent: settled }, delta)
     return {
       federationId,
       budget,
       delta,
       epsilonSpent: spent.epsilon,
       // Both are bounds accurate to a thousandth: the bound for more rounds may come out slightly below the other.
-      epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf(asker, { spent: committed }, delta)).epsilon),
+      epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf(requester, { spent: committed }, delta)).epsilon),
       accountant: spent.accountant,
       roundsTracked: await store.count(database.sql, federationId, 'settled'),
     }
@@ -63,13 +63,13 @@ export const createPrivacyService = (parts: {
 
   /** Adds the costs of entries; computes missing ones entry by entry, and stores them. */
   const withCosts = async (
-    asker: Asker,
+    requester: Requester,
     federationId: string,
     entries: readonly LedgerEntry[],
     { delta, offset }: { readonly delta: number; readonly offset: number },
   ): Promise<HistoryEntry[]> => {
     const before = async (count: number) => store.firstSteps(database.sql, federationId, count)
-    let previous = (await ledger.lossOf(asker, { spent: await before(offset) }, delta)).epsilon
+    let previous = (await ledger.lossOf(requester, { spent: await before(offset) }, delta)).epsilon
     const priced: HistoryEntry[] = []
     for (const [at, entry] of entries.entries()) {
       if (entry.status !== 'settled') {
@@ -78,7 +78,7 @@ export const createPrivacyService = (parts: {
       }
       let { epsilonAfter, accountant } = entry
       if (epsilonAfter === null) {
-        const loss = await ledger.lossOf(asker, { spent: await before(offset + at + 1) }, delta)
+        const loss = await ledger.lossOf(requester, { spent: await before(offset + at + 1) }, delta)
         epsilonAfter = Math.max(previous, loss.epsilon)
         accountant = loss.accountant
         await store.keepCost(database.sql, entry, { epsilon: epsilonAfter, accountant, delta })

@@ -4,7 +4,7 @@ import { openTestDatabase } from '../../../test/databases.ts'
 import type { Caller } from '../../domain/access.ts'
 import { createEventBus } from '../../platform/events/event-bus.ts'
 import { Accounting } from './accounting/accounting.ts'
-import { openLeague } from './federation.fixture.ts'
+import { openFederation } from './federation.fixture.ts'
 import { createFederationsService } from './federations.service.ts'
 import { createFederationsStore } from './federations.store.ts'
 import { createLedger } from './ledger.service.ts'
@@ -19,7 +19,7 @@ afterAll(() => accounting.close())
 
 describe('a privacy budget over HTTP', () => {
   it('is empty until the owner sets it, and can be changed', async () => {
-    const { send, keyOf, found } = await openLeague()
+    const { send, keyOf, found } = await openFederation()
     const id = await found(['beta'])
     const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
     const unset = {
@@ -49,7 +49,7 @@ describe('a privacy budget over HTTP', () => {
   })
 
   it('rejects invalid values and names the field', async () => {
-    const { admin, send, found } = await openLeague()
+    const { admin, send, found } = await openFederation()
     const id = await found()
     for (const [body, field] of [
       [{}, 'total_epsilon_budget'],
@@ -65,7 +65,7 @@ describe('a privacy budget over HTTP', () => {
   })
 
   it('can be used for estimates that record nothing', async () => {
-    const { admin, send, found } = await openLeague()
+    const { admin, send, found } = await openFederation()
     const id = await found()
     await send(admin, 'PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 2 })
     const ask = async (query: string) => (await send(admin, 'GET', `/federations/${id}/privacy/estimate?${query}`)).body
@@ -99,7 +99,7 @@ describe('a privacy budget over HTTP', () => {
   })
 
   it('rejects estimates for invalid rounds and names the field', async () => {
-    const { admin, send, found } = await openLeague()
+    const { admin, send, found } = await openFederation()
     const id = await found()
     for (const [query, field] of [
       ['sample_rate=0.1', 'noise_multiplier'],
@@ -117,7 +117,7 @@ describe('a privacy budget over HTTP', () => {
   })
 
   it('gives the noise that a plan needs, and the number of rounds left', async () => {
-    const { admin, send, found } = await openLeague()
+    const { admin, send, found } = await openFederation()
     const id = await found()
     await send(admin, 'PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 2.36 })
     const ask = async (path: string) => (await send(admin, 'GET', `/federations/${id}/privacy/${path}`)).body
@@ -147,7 +147,7 @@ describe('a privacy budget over HTTP', () => {
 })
 
 it('a federation without a budget gets that reason when it asks what fits', async () => {
-  const { world, admin, send, found } = await openLeague()
+  const { world, admin, send, found } = await openFederation()
   const id = await found()
   const message =
     `Federation ${id} has no privacy budget, so no private round can start. Set one first: ` +

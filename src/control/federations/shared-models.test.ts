@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest'
 import { formOf } from '../../../test/world.ts'
-import { missing, openLeague, refused, uuid } from './federation.fixture.ts'
+import { missing, openFederation, refused, uuid } from './federation.fixture.ts'
 
 /** A federation of acme and beta, and a model of acme with one version. */
 const openShop = async () => {
-  const league = await openLeague()
-  const { world, send, keyOf, found } = league
+  const federation = await openFederation()
+  const { world, send, keyOf, found } = federation
   const id = await found(['beta'])
   const [acme, beta, gamma] = [await keyOf('acme'), await keyOf('beta'), await keyOf('gamma')]
   const made = await send(acme, 'POST', '/models', { name: 'scanner', framework: 'pytorch' })
   const modelId = made.body.id as string
   await world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key: acme, body: formOf('weights') })
   const share = (key: string, model: string) => send(key, 'POST', `/federations/${id}/models`, { model_id: model })
-  return { ...league, id, acme, beta, gamma, modelId, share }
+  return { ...federation, id, acme, beta, gamma, modelId, share }
 }
 
 it('a model is shared once by the owner, and listed for members', async () => {
@@ -93,6 +93,22 @@ it('a shared model can be changed only by its own organization', async () => {
   expect(await send(beta, 'POST', '/models/scanner/rollouts', rollout)).toEqual(readOnly)
   expect((await upload(acme)).status).toBe(201)
   expect((await send(beta, 'GET', '/models')).body).toMatchObject({ models: [], total: 0 })
+})
+
+it("who moved a shared model's aliases is shown only to its own organization, and not to devices", async () => {
+  const { admin, send, acme, beta, modelId, share } = await openShop()
+  await share(acme, modelId)
+  expect(await send(acme, 'PUT', `/models/${modelId}/aliases/best`, { version: '1' })).toMatchObject({ status: 200 })
+  const moversFor = async (key: string) => {
+    const aliases = (await send(key, 'GET', `/models/${modelId}/aliases`)).body.aliases as Record<string, unknown>[]
+    const moves = (await send(key, 'GET', `/models/${modelId}/alias-history`)).body.moves as Record<string, unknown>[]
+    return [...aliases, ...moves].map(({ alias, moved_by, moved_by_name }) => [alias, moved_by, moved_by_name])
+  }
+  for (const key of [acme, admin]) expect(await moversFor(key)).toEqual(Array(2).fill(['best', uuid, 'acme']))
+  const deviceOf = async (key: string) =>
+    (await send(key, 'POST', '/devices/register', { device_id: 'd' })).body.api_key as string
+  for (const key of [beta, await deviceOf(acme), await deviceOf(beta)])
+    expect(await moversFor(key)).toEqual(Array(2).fill(['best', null, null]))
 })
 
 it("a shared model is hidden by the caller's own model of the same name", async () => {

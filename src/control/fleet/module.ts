@@ -81,7 +81,7 @@ const create = (
 export type Fleet = ReturnType<typeof create>
 
 export const fleet: Module<Fleet, { readonly access: Access }> = {
-  description: 'Devices, heartbeats and device groups',
+  description: 'Devices, heartbeats, and device groups',
   tables: ['devices', 'device_counts', 'device_groups', 'device_group_members', 'announcements', 'device_erasures'],
   create,
   routes(app, { devices, erasures, deviceSearch, groups, heartbeats }, { now }) {

@@ -25,7 +25,7 @@ const send = (reply: FastifyReply, { type, headers, body }: Relayed): FastifyRep
     .type(`${type}; charset=utf-8`)
     .send(Readable.from(body, { objectMode: false }))
 
-const askedBy = (request: FastifyRequest, reply: FastifyReply) =>
+const callOptionsOf = (request: FastifyRequest, reply: FastifyReply) =>
   [callerOf(request), abortOnDisconnect(reply.raw)] as const
 
 export const inferenceRoutes = (app: App, inference: InferenceService): void => {
@@ -41,7 +41,7 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
       config,
     },
     async (request, reply) => {
-      const [caller, gone] = askedBy(request, reply as FastifyReply)
+      const [caller, gone] = callOptionsOf(request, reply as FastifyReply)
       return { object: 'list', data: [...(await inference.models(caller, gone))] }
     },
   )
@@ -62,7 +62,7 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
       config,
     },
     async (request, reply) => {
-      const [caller, gone] = askedBy(request, reply as FastifyReply)
+      const [caller, gone] = callOptionsOf(request, reply as FastifyReply)
       return send(reply as FastifyReply, await inference.chat(caller, request.body, gone))
     },
   )
@@ -82,7 +82,7 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
       config,
     },
     async (request, reply) => {
-      const [caller, gone] = askedBy(request, reply as FastifyReply)
+      const [caller, gone] = callOptionsOf(request, reply as FastifyReply)
       return send(reply as FastifyReply, await inference.embed(caller, request.body, gone))
     },
   )

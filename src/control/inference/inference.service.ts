@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Caller, EnrollmentMode } from '../../domain/access.ts'
+import { anySignal } from '../../domain/any-signal.ts'
 import { conflict, forbidden, ServiceError } from '../../domain/errors.ts'
 import {
   ChatBody,
@@ -126,7 +127,7 @@ export const createInferenceService = (settings: {
     }
     const leave = enter(caller)
     try {
-      const signal = AbortSignal.any([question.signal, AbortSignal.timeout(MAX_MS)])
+      const signal = anySignal(question.signal, AbortSignal.timeout(MAX_MS))
       const response = await askUpstream(url, { ...question, key, signal })
       const type = TYPES.find((known) => response.headers['content-type']?.startsWith(known))
       if (type === undefined) {

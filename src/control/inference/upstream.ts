@@ -17,8 +17,8 @@ const tooSlow = (): ServiceError =>
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'there is no such name',
-  EHOSTUNREACH: 'there is no way to it',
+  ENOTFOUND: 'no host has this name',
+  EHOSTUNREACH: 'there is no route to it',
   ECONNRESET: 'it closed the connection',
 }
 

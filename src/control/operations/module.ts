@@ -87,7 +87,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
 export type Operations = ReturnType<typeof create>
 
 export const operations: Module<Operations, Earlier> = {
-  description: 'Health, status, the event stream, integrations and backups',
+  description: 'Health, status, the event stream, integrations, and backups',
   tables: ['events_outbox', 'integrations', 'integration_dead_letters', 'integration_runs', 'backups'],
   create,
   routes(app, { system, events, integrations, backups }, { now }) {

@@ -9,7 +9,7 @@ import type { ProgramOptions } from './program-options.ts'
 /** `--target <folder> [--verify]`: backs up a data folder that no service has open. */
 export const backup = async ({ config, text, flag, result, progress }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
-  if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+  if (url === null) throw badRequest('target: give a folder, or set SERVICE_BACKUP_URL.')
   const context = await openContext(config, {})
   try {
     const { backups } = createParts(context).operations
@@ -43,7 +43,7 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
 /** `--target <folder>`: lists the complete backups in it. */
 export const listInTarget = async ({ config, text, result }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
-  if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+  if (url === null) throw badRequest('target: give a folder, or set SERVICE_BACKUP_URL.')
   const target = openBackupTarget(url)
   const backups = []
   for (const name of await listBackups(target)) {

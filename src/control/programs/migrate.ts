@@ -119,7 +119,7 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
           `Moved ${moved.rows} rows of ${moved.tables} tables; they are the same on both sides. Now set ` +
             `SERVICE_DATABASE_URL=${shown(to)}${storage === null ? '' : ` and SERVICE_STORAGE_URL=${text('storage')}`}, and keep ` +
             `SERVICE_DATA_DIR=${dataDir}, where ${storage === null ? 'the stored files and keys' : 'the keys'} are. ` +
-            `When the service runs well, ${folder} can go.`,
+            `Once the service works with the new database, you can delete ${folder}.`,
         )
       } finally {
         await source.close()

@@ -27,11 +27,17 @@ const optionsOf = (argv: readonly string[]): Readonly<Record<string, string | tr
 
 /**
  * Runs the program that the first argument names. Prints its result as a line of text, or of JSON with `--json`.
- * @returns the exit code; null if the arguments name no program and the service itself should start
+ * @returns the exit code; null if there are no arguments and the service itself should start
  */
 export const runProgram = async ([name, ...argv]: readonly string[]): Promise<number | null> => {
-  const load = name === undefined ? undefined : PROGRAMS[name]
-  if (load === undefined) return null
+  if (name === undefined) return null
+  const load = Object.hasOwn(PROGRAMS, name) ? PROGRAMS[name] : undefined
+  if (load === undefined) {
+    console.error(
+      `Unknown argument '${name}'. Use environment variables, such as SERVICE_PORT, or start with options: svc up.`,
+    )
+    return 2
+  }
   const options = optionsOf(argv)
   const text = (option: string): string | null => (typeof options[option] === 'string' ? options[option] : null)
   try {

@@ -20,7 +20,7 @@ const assertFree = async (dataDir: string): Promise<void> => {
   // The remains of an interrupted restore do not count as data.
   if (names.length === 0 || names.includes(RESTORING)) return
   throw conflict(
-    `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it away, or name another with --data-dir.`,
+    `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it, or choose another folder with --data-dir.`,
   )
 }
 
@@ -29,7 +29,7 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
   const growing = join(dataDir, 'database.new')
   await rm(growing, { recursive: true, force: true })
   const { kind } = manifest.database
-  if (kind === 'none') return 'The backup has no database: restore the server by its own tools.'
+  if (kind === 'none') return 'The backup contains no database: restore the server with its own tools.'
   await restoreDatabaseFiles(target, manifest, growing)
   if (kind === 'embedded') {
     await rm(join(dataDir, 'database'), { recursive: true, force: true })
@@ -41,12 +41,12 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
   }
   const restored = await restoreServer(databaseUrl, join(growing, 'database.dump')).catch((error: Error) => {
     if (!/already exists/.test(error.message)) throw error
-    throw conflict('The database that SERVICE_DATABASE_URL names is not empty. Name an empty one.')
+    throw conflict('The database that SERVICE_DATABASE_URL names is not empty. Use an empty one.')
   })
   if (restored === null)
     throw badRequest('The backup has the dump of a server: install pg_restore (postgresql-client).')
   await rm(growing, { recursive: true, force: true })
-  return 'The dump is restored to the database that SERVICE_DATABASE_URL names.'
+  return 'The dump was restored to the database that SERVICE_DATABASE_URL names.'
 }
 
 /**
@@ -55,7 +55,7 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
  */
 export const restore = async ({ config, text, result, progress }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
-  if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+  if (url === null) throw badRequest('target: give a folder, or set SERVICE_BACKUP_URL.')
   const target = openBackupTarget(url)
   const manifest = await readManifest(target, text('backup') ?? (await latestBackup(target)))
   const { dataDir } = config
@@ -74,18 +74,18 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
     progress(`Restoring ${manifest.name} from ${target.url} to ${dataDir}`)
     const { blobs } = await openStorage(config)
     await blobs.sweep(new Date())
-    const files = await restoreFiles(target, manifest, blobs)
+    await restoreFiles(target, manifest, blobs)
     await restoreKeys(target, manifest, dataDir)
     const advice = await restoreDatabase(target, manifest, config)
     await syncFolder(dataDir)
     await rm(join(dataDir, RESTORING))
     await syncFolder(dataDir)
-    const { name, unreadable } = manifest
+    const { name, files, unreadable } = manifest
     if (unreadable.length > 0)
-      progress(`${unreadable.length} stored files were damaged before, and are not in the backup.`)
+      progress(`${unreadable.length} stored files were already damaged when the backup was made, and are not in it.`)
     result(
-      { name, data_dir: dataDir, restored_files: files, unreadable_files: unreadable.length },
-      `Restored ${name} to ${dataDir}, ${files} stored files. ${advice}`,
+      { name, data_dir: dataDir, restored_files: files.length, unreadable_files: unreadable.length },
+      `Restored ${name} to ${dataDir}, ${files.length} stored files. ${advice}`,
     )
   } catch (error) {
     if (error instanceof ServiceError || !(error instanceof Error)) throw error

@@ -185,7 +185,7 @@ const createJobs = (
 export type Training = ReturnType<typeof create>
 
 export const training: Module<Training, Earlier> = {
-  description: 'Rounds, updates, receipts and training jobs',
+  description: 'Rounds, updates, receipts, and training jobs',
   tables: [
     'rounds',
     'round_participants',

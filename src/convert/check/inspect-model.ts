@@ -59,7 +59,7 @@ const inspect = (
   }
   if (!isWeightFormat(detected))
     throw badRequest(
-      `'${path}' is ${titleOf(detected)}, which cannot be checked. GGUF, ONNX, TensorFlow Lite and weight files can be.`,
+      `'${path}' is ${titleOf(detected)}, which cannot be checked. GGUF, ONNX, TensorFlow Lite, and weight files can be.`,
     )
   const { tensors } = readWeights(source)
   return {

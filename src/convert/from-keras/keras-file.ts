@@ -42,7 +42,7 @@ export const readKerasTexts = (source: ByteSource): KerasTexts => {
   const config = readHdf5Text(source, 'model_config')
   if (config === null) {
     throw badRequest(
-      'The HDF5 file holds weights without an architecture. Save the model once with model.save("model.keras"); ' +
+      'The HDF5 file contains weights without an architecture. Save the model once with model.save("model.keras"); ' +
         'the weights of others are put into it.',
     )
   }

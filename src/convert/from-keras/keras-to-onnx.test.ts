@@ -66,7 +66,7 @@ describe('Keras models', () => {
   })
 
   it('names what it cannot convert and what works instead', () => {
-    expect(() => kerasToOnnx(sourceOf('cnn.weights.h5'))).toThrow('holds weights without an architecture')
+    expect(() => kerasToOnnx(sourceOf('cnn.weights.h5'))).toThrow('contains weights without an architecture')
     expect(() => kerasToOnnx(bytesSource(new Uint8Array(100)))).toThrow('not a Keras model (.keras, .h5)')
     const bytes = bytesOf('cnn.keras')
     const at = Buffer.from(bytes).indexOf('"SeparableConv2D"')

@@ -32,7 +32,7 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
 const requireKnown = (model: KerasModel): void => {
   const unknown = [...new Set(unknownIn(model))]
   if (unknown.length === 0) return
-  const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : '')
+  const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? `, and ${unknown.length - 5} more` : '')
   const instead = INSTEAD.filter(([names]) => unknown.some((name) => names.test(name))).map(([, what]) => what)
   const absent = 'the code of custom layers is not in the file: build the model from standard layers and keras.ops'
   throw badRequest(
@@ -61,8 +61,8 @@ const convert = (source: ByteSource, options: KerasOptions): { model: OnnxModel;
   const inputs = inputsOf(model).map((input, at) => declaredInput(scope, input, at, options.inputShape))
   const outputs = runModel(scope, model, ROOT, inputs)
   outputs.forEach((value, at) => {
-    const asked = outputs.length === 1 ? 'output' : `output_${at}`
-    const name = inputs.some((input) => input.name === asked) ? `${asked}_` : asked
+    const requested = outputs.length === 1 ? 'output' : `output_${at}`
+    const name = inputs.some((input) => input.name === requested) ? `${requested}_` : requested
     const last = new LayerCall(scope, { className: 'Model', name: 'output', config: {} }, ROOT, []).last(value)
     const shape = value.shape.map((size) => (typeof size === 'number' || size === 'batch' ? size : ''))
     builder.output(name, last, value.type, shape)

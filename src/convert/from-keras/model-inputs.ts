@@ -63,9 +63,9 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
     )
   }
   const shape = (declared ?? fixed!).map((size, axis): Size => {
-    const asked = fixed?.[axis]
-    if (typeof size === 'number' && (asked === undefined || asked === size)) return size
-    if (typeof size !== 'number' && asked !== undefined) return asked
+    const requested = fixed?.[axis]
+    if (typeof size === 'number' && (requested === undefined || requested === size)) return size
+    if (typeof size !== 'number' && requested !== undefined) return requested
     // All inputs share the batch.
     if (typeof size !== 'number') return axis === 0 ? (given?.[0] ?? 'batch') : `size_${axis}`
     throw badRequest(

@@ -84,18 +84,20 @@ const sliceOf = (estimator: Estimator, args: readonly PickleValue[], columns: nu
 }
 
 /** The indices of columns given by index, name, slice, or booleans. */
-export const columnsOf = (estimator: Estimator, asked: PickleValue, columns: number): number[] => {
-  if (isObject(asked) && asked.type === 'builtins.slice') return sliceOf(estimator, asked.args, columns)
+export const columnsOf = (estimator: Estimator, requested: PickleValue, columns: number): number[] => {
+  if (isObject(requested) && requested.type === 'builtins.slice') return sliceOf(estimator, requested.args, columns)
   const isText = (value: unknown) => typeof value === 'string'
   let list: readonly PickleValue[]
-  if (Array.isArray(asked)) list = asked
-  else if (isArray(asked) && asked.type?.type !== 'O') {
-    const labels = asked.type?.type === 'U' ? estimator.asLabels(asked, 'columns') : null
+  if (Array.isArray(requested)) list = requested
+  else if (isArray(requested) && requested.type?.type !== 'O') {
+    const labels = requested.type?.type === 'U' ? estimator.asLabels(requested, 'columns') : null
     list =
-      labels !== null && 'texts' in labels ? [...labels.texts] : Array.from(estimator.asNumbers(asked, 'columns').data)
-    if (asked.type?.type === 'b') list = list.map((value) => value !== 0)
-  } else if (isArray(asked)) list = asked.items
-  else list = [asked]
+      labels !== null && 'texts' in labels
+        ? [...labels.texts]
+        : Array.from(estimator.asNumbers(requested, 'columns').data)
+    if (requested.type?.type === 'b') list = list.map((value) => value !== 0)
+  } else if (isArray(requested)) list = requested.items
+  else list = [requested]
   estimator.spend(list.length)
   const names = list.some(isText) ? estimator.columnNames() : []
   if (list.length === columns && list.every((value) => typeof value === 'boolean'))

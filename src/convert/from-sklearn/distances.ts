@@ -135,7 +135,7 @@ const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { dista
     return { distances: graph.subtract(graph.scalar(1), product), points }
   }
   return estimator.refuse(
-    `the metric '${metric}' cannot be converted; euclidean, manhattan, chebyshev, minkowski and cosine can.`,
+    `the metric '${metric}' cannot be converted; euclidean, manhattan, chebyshev, minkowski, and cosine can.`,
   )
 }
 

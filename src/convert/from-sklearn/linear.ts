@@ -55,10 +55,10 @@ const sigmoids = (graph: TableGraph, scores: string, classes: number): string =>
 
 /** Source: LogisticRegression.predict_proba; before scikit-learn 1.8, `multi_class` decided this. */
 const isOneVersusRest = (estimator: Estimator, classes: number): boolean => {
-  const asked = estimator.text('multi_class', 'auto')
+  const requested = estimator.text('multi_class', 'auto')
   const solver = estimator.text('solver', 'lbfgs')
-  if (asked === 'ovr' || asked === 'warn') return true
-  if (asked === 'multinomial') return false
+  if (requested === 'ovr' || requested === 'warn') return true
+  if (requested === 'multinomial') return false
   return classes === 2 || solver === 'liblinear' || (solver === 'newton-cholesky' && estimator.version() < 1.06)
 }
 

@@ -81,16 +81,16 @@ const importancesOf = (estimator: Estimator, columns: number): number[] => {
 
 /** The lowest accepted importance. Source: sklearn/feature_selection/_from_model.py, _calculate_threshold. */
 const importanceLimit = (selector: Estimator, estimator: Estimator, importances: readonly number[]): number => {
-  const asked = selector.get('threshold')
-  if (typeof asked === 'string') {
-    const [reference, factor] = asked
+  const requested = selector.get('threshold')
+  if (typeof requested === 'string') {
+    const [reference, factor] = requested
       .split('*')
       .map((part) => part.trim())
       .reverse()
     const mean = importances.reduce((sum, value) => sum + value, 0) / importances.length
     return Number(factor ?? 1) * (reference === 'median' ? quantile(importances, 0.5) : mean)
   }
-  if (asked !== null) return selector.number('threshold')
+  if (requested !== null) return selector.number('threshold')
   const ratio = estimator.get(estimator.has('l1_ratio_') ? 'l1_ratio_' : 'l1_ratio')
   const isL1 =
     estimator.get('penalty') === 'l1' ||

@@ -30,7 +30,7 @@ const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
     }
     default:
       return estimator.refuse(
-        `the kernel '${estimator.text('kernel')}' cannot be converted; linear, poly, rbf and sigmoid can.`,
+        `the kernel '${estimator.text('kernel')}' cannot be converted; linear, poly, rbf, and sigmoid can.`,
       )
   }
 }

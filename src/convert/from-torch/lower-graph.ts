@@ -60,7 +60,7 @@ const isSupported = ({ target, inputs }: TorchNode): boolean =>
 export const requireSupported = (graph: TorchGraph): void => {
   const unknown = [...new Set(graph.nodes.filter((node) => !isSupported(node)).map(labelOf))]
   if (unknown.length === 0) return
-  const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : '')
+  const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? `, and ${unknown.length - 5} more` : '')
   const isControlFlow = unknown.some((label) => label.startsWith('higher_order.'))
   throw badRequest(
     `The program has ${unknown.length === 1 ? 'an operator' : 'operators'} without a conversion: ${shown}. ` +

@@ -64,7 +64,7 @@ const typeOf = (value: Json | undefined): DType => {
   const type = SCALAR_TYPES[asNumber(value, 'an element type')]
   if (type === undefined)
     throw badRequest(
-      `The program has tensors of complex numbers, float8 or quantized types (ScalarType ${String(value)}), which are not converted; ` +
+      `The program has tensors of complex numbers, float8, or quantized types (ScalarType ${String(value)}), which are not converted; ` +
         'write complex numbers as pairs of real ones, and dequantize what is quantized.',
     )
   return type

@@ -48,7 +48,7 @@ const MAX_NAMED = 5
 const requireComplete = (missing: readonly string[]): void => {
   if (missing.length === 0) return
   const named = missing.slice(0, MAX_NAMED).map((name) => `'${name}'`)
-  const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : ''
+  const more = missing.length > MAX_NAMED ? `, and ${missing.length - MAX_NAMED} more` : ''
   throw badRequest(
     `The program needs weights that the file does not have: ${named.join(', ')}${more}. Save the whole state dict, ` +
       'including buffers: torch.save(model.state_dict(), "weights.pt").',

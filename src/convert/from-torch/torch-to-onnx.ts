@@ -59,7 +59,7 @@ const weightOf = (
   replaced: OnnxTensor | undefined,
 ): OnnxTensor => {
   const found = replaced ?? archive.weight(path)
-  if (found === undefined) throw badRequest(`The program needs the weight '${path}', which the file does not hold.`)
+  if (found === undefined) throw badRequest(`The program needs the weight '${path}', which the file does not contain.`)
   const shown = (shape: readonly Size[]) => `[${shape.join(', ')}]`
   if (shown(found.shape) !== shown(meta.shape) || found.type !== meta.type) {
     throw badRequest(

@@ -60,7 +60,7 @@ const TREE = 'gradient_booster.model.trees.0'
 
 it.each([
   ['a custom objective', 'objective.name', 'mine', /The XGBoost objective 'mine' cannot be converted/],
-  ['another booster', 'gradient_booster.name', 'x', /booster 'x' cannot be converted; supported are gbtree/],
+  ['another booster', 'gradient_booster.name', 'x', /booster 'x' cannot be converted; only gbtree/],
   ['a cycle', `${TREE}.left_children.1`, 0, /Tree 0 is damaged: a node has several parents/],
   ['a node that is not there', `${TREE}.left_children.0`, 99, /has no node 99/],
   ['a feature that is not there', `${TREE}.split_indices.0`, 9, /feature 9 of 5/],

@@ -44,7 +44,7 @@ export const objectiveOf = (name: string): Objective => {
   const objective = Object.hasOwn(OBJECTIVES, name) ? OBJECTIVES[name] : undefined
   if (objective !== undefined) return objective
   throw badRequest(
-    `The XGBoost objective '${name}' cannot be converted; supported are ${Object.keys(OBJECTIVES).join(', ')}.`,
+    `The XGBoost objective '${name}' cannot be converted. The supported objectives are ${Object.keys(OBJECTIVES).join(', ')}.`,
   )
 }
 

@@ -138,7 +138,7 @@ export const xgboostToOnnx = (source: ByteSource): { model: OnnxModel; notes: st
 
   const booster = learner.part('gradient_booster').text('name')
   if (!['gbtree', 'dart', 'gblinear'].includes(booster))
-    throw badRequest(`The XGBoost booster '${booster}' cannot be converted; supported are gbtree, dart and gblinear.`)
+    throw badRequest(`The XGBoost booster '${booster}' cannot be converted; only gbtree, dart, and gblinear can be.`)
   const graph = graphBuilder('xgboost', { objective: objectiveName })
   const x = graph.input('X', 'f32', ['batch', features])
   const shape = { features, groups }

@@ -75,7 +75,7 @@ export const plannedTensor = (
 ): PlannedTensor => {
   const sourceType = SOURCE_TYPES[dtype]
   if (sourceType === undefined)
-    throw badRequest(`Tensor '${from}' has elements of type ${dtype}; f32, f16 and bf16 are converted.`)
+    throw badRequest(`Tensor '${from}' has elements of type ${dtype}; f32, f16, and bf16 are converted.`)
   return {
     name,
     shape: [...shape].reverse(),

@@ -81,11 +81,13 @@ const alphaOf = (config: Json | null, { alpha }: LoraOptions, rank: number): num
 
 const readBase = async (path: string): Promise<BaseModel> => {
   if (path === '')
-    throw badRequest('The adapter does not name its base model. Name it: a GGUF file or a Hugging Face folder.')
+    throw badRequest(
+      'The adapter does not name its base model. Give it with --base: a GGUF file or a Hugging Face folder.',
+    )
   const status = await stat(path).catch(() => null)
   if (status === null)
     throw badRequest(
-      `The base model '${path}' of the adapter is not here. Name it: a GGUF file or a Hugging Face folder.`,
+      `The base model '${path}' of the adapter is not here. Give its path with --base: a GGUF file or a Hugging Face folder.`,
     )
   if (status.isDirectory()) {
     const config = readModelConfig(await needJson(path, 'config.json'))

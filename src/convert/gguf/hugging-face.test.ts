@@ -110,7 +110,7 @@ describe('an adapter', () => {
   })
 
   it.each<[string, LoraOptions, Record<string, unknown>, RegExp]>([
-    ['without its base model', {}, {}, /^The base model 'somebody\/llama' of the adapter is not here\. Name it/],
+    ['without its base model', {}, {}, /^The base model 'somebody\/llama' of the adapter is not here\. Give its path/],
     [
       'of another model',
       { base: join(fixtures, 'qwen3') },

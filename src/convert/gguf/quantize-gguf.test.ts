@@ -63,7 +63,7 @@ describe('refuses and writes nothing', () => {
     const path = join(folder, 'bad.gguf')
     writeMixedGguf(path, (values) => values.fill(value, 77, 78))
     expect(await refusal(path)).toBe(
-      "Tensor 'token_embd.weight' has a weight that is NaN, infinite or too large for Q6_K. A model with such weights does not work: export it again.",
+      "Tensor 'token_embd.weight' has a weight that is NaN, infinite, or too large for Q6_K. A model with such weights does not work: export it again.",
     )
   })
 

@@ -57,7 +57,7 @@ export const quantizeGguf = async (
     const model = modelOf(source, container)
     const planned = planOf(source, container, typesOf(kind, model, tensors), tensors)
     if (await isSame(source, target))
-      throw badRequest(`The result would replace its source '${source}'. Name another file.`)
+      throw badRequest(`The result would replace its source '${source}'. Choose another file.`)
     const bytes = await writeGguf(target, entriesOf(file, container, kind), planned, container.alignment, options)
     const counts: Record<string, number> = {}
     for (const { type } of planned) counts[type] = (counts[type] ?? 0) + 1
@@ -122,7 +122,7 @@ const planOf = (
     const type = types[index]!
     if (type !== sourceType && !isSourceType(sourceType))
       throw badRequest(
-        `Tensor '${name}' of '${source}' is ${sourceType} already. Quantize a file with F32, F16, BF16 or Q8_0 weights instead.`,
+        `Tensor '${name}' of '${source}' is ${sourceType} already. Quantize a file with F32, F16, BF16, or Q8_0 weights instead.`,
       )
     return { name, shape, source, sourceOffset: dataStart + offset, sourceType, type }
   })

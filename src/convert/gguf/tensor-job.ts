@@ -73,7 +73,7 @@ const convert = (job: TensorJob, from: number, to: number, types: NonNullable<Te
     const output = kernel.convert(types.from, types.to, elements)
     if (output === null)
       throw badRequest(
-        `Tensor '${job.tensor}' has a weight that is NaN, infinite or too large for ${types.to}. ` +
+        `Tensor '${job.tensor}' has a weight that is NaN, infinite, or too large for ${types.to}. ` +
           'A model with such weights does not work: export it again.',
       )
     writeFully(to, output, job.targetOffset + ggmlBytes(types.to, at))

@@ -34,7 +34,9 @@ export const broadcastShapes = (shapes: readonly (readonly number[])[]): number[
   return Array.from({ length: rank }, (_, at) => {
     const sizes = shapes.map((shape) => shape[at - rank + shape.length] ?? 1).filter((size) => size !== 1)
     if (sizes.some((size) => size !== sizes[0])) {
-      throw badRequest(`The shapes ${shapes.map((shape) => `[${shape.join(', ')}]`).join(' and ')} do not broadcast.`)
+      throw badRequest(
+        `The shapes ${shapes.map((shape) => `[${shape.join(', ')}]`).join(' and ')} cannot be broadcast together.`,
+      )
     }
     return sizes[0] ?? 1
   })

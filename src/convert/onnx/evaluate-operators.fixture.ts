@@ -67,8 +67,8 @@ export const ELEMENTWISE: Record<string, (...values: number[]) => number | strin
 }
 
 /** The rows along an axis, as indices in the data. */
-export const along = (shape: readonly number[], asked: number): number[][] => {
-  const axis = asked < 0 ? asked + shape.length : asked
+export const along = (shape: readonly number[], requested: number): number[][] => {
+  const axis = requested < 0 ? requested + shape.length : requested
   const step = stridesOf(shape)[axis]!
   const rows: number[][] = []
   for (let i = 0; i < size(shape); i++) {
@@ -126,8 +126,8 @@ export const gather = (input: Value, indices: Value, axis: number): Value => {
   return { shape, data }
 }
 
-export const concat = (inputs: readonly Value[], asked: number): Value => {
-  const axis = asked < 0 ? asked + inputs[0]!.shape.length : asked
+export const concat = (inputs: readonly Value[], requested: number): Value => {
+  const axis = requested < 0 ? requested + inputs[0]!.shape.length : requested
   const shape = inputs[0]!.shape.with(
     axis,
     inputs.reduce((sum, input) => sum + input.shape[axis]!, 0),

@@ -109,9 +109,9 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
     case 'Transpose':
       return [transpose(a, attribute(node, 'perm'))]
     case 'Reshape': {
-      const asked = numbers(b).map((n, at) => (n === 0 ? a.shape[at]! : n))
-      const rest = a.data.length / -size(asked)
-      return [{ shape: asked.map((n) => (n === -1 ? rest : n)), data: a.data }]
+      const requested = numbers(b).map((n, at) => (n === 0 ? a.shape[at]! : n))
+      const rest = a.data.length / -size(requested)
+      return [{ shape: requested.map((n) => (n === -1 ? rest : n)), data: a.data }]
     }
     case 'Unsqueeze':
       return [

@@ -38,11 +38,11 @@ export const graphBuilder = (name: string, metadata: Readonly<Record<string, str
   const nodes: OnnxNode[] = []
   const domains = new Set<string>([''])
 
-  const unique = (asked: string): string => {
+  const unique = (requested: string): string => {
     for (;;) {
-      const count = taken.get(asked)
-      taken.set(asked, (count ?? 0) + 1)
-      const candidate = count === undefined ? asked : `${asked}_${count}`
+      const count = taken.get(requested)
+      taken.set(requested, (count ?? 0) + 1)
+      const candidate = count === undefined ? requested : `${requested}_${count}`
       if (count === undefined) return candidate
       if (!taken.has(candidate)) {
         taken.set(candidate, 1)
@@ -59,24 +59,31 @@ export const graphBuilder = (name: string, metadata: Readonly<Record<string, str
   }
 
   return {
-    input: (asked, type, shape) => {
-      const value = unique(asked)
+    input: (requested, type, shape) => {
+      const value = unique(requested)
       inputs.push({ name: value, type, shape })
       return value
     },
-    constant: (asked, tensor) => {
-      const value = unique(asked)
+    constant: (requested, tensor) => {
+      const value = unique(requested)
       initializers.set(value, tensor)
       return value
     },
     node: (type, from, attributes = {}, { output = type.toLowerCase(), domain = '' } = {}) =>
       add(type, from, [output], attributes, domain)[0]!,
     nodes: add,
-    output: (asked, value, type, shape) => {
-      outputs.push({ name: asked, type, shape })
-      if (asked === value) return
-      taken.set(asked, 1)
-      nodes.push({ name: asked, type: 'Identity', domain: '', inputs: [value], outputs: [asked], attributes: {} })
+    output: (requested, value, type, shape) => {
+      outputs.push({ name: requested, type, shape })
+      if (requested === value) return
+      taken.set(requested, 1)
+      nodes.push({
+        name: requested,
+        type: 'Identity',
+        domain: '',
+        inputs: [value],
+        outputs: [requested],
+        attributes: {},
+      })
     },
     build: () => {
       const graph: OnnxGraph = { name, inputs, outputs, initializers, nodes, values: [] }

@@ -7,14 +7,14 @@ import { axesOf, everyInput, like, type ShapeRule, value } from './shape-values.
 
 export const reshape: ShapeRule = (context) => {
   const { type, shape } = context.input(0)
-  const asked = context.list(1, 'shape') ?? []
+  const requested = context.list(1, 'shape') ?? []
   const zeros = context.int('allowzero') !== 0
-  const sizes = asked.map((size, at) => (size === 0 && !zeros ? (shape[at] ?? 0) : size))
+  const sizes = requested.map((size, at) => (size === 0 && !zeros ? (shape[at] ?? 0) : size))
   const known = elementCount(sizes.filter((size) => size !== -1))
   const rest = known === 0 ? 0 : elementCount(shape) / known
   const result = sizes.map((size) => (size === -1 ? rest : size))
   if (elementCount(result) !== elementCount(shape)) {
-    throw badRequest(`[${shape.join(', ')}] cannot be made [${asked.join(', ')}]; check the input shape.`)
+    throw badRequest(`[${shape.join(', ')}] cannot be made [${requested.join(', ')}]; check the input shape.`)
   }
   return value(type, result)
 }
@@ -102,7 +102,7 @@ export const concat: ShapeRule = (context) => {
   const first = inputs[0]!.shape
   for (const { shape } of inputs) {
     if (shape.length !== first.length || shape.some((size, at) => at !== axis && size !== first[at])) {
-      throw badRequest(`[${first.join(', ')}] and [${shape.join(', ')}] do not concatenate along axis ${axis}.`)
+      throw badRequest(`[${first.join(', ')}] and [${shape.join(', ')}] cannot be concatenated along axis ${axis}.`)
     }
   }
   const along = inputs.reduce((sum, { shape }) => sum + shape[axis]!, 0)

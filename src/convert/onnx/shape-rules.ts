@@ -52,7 +52,7 @@ const matMulShape = (context: NodeContext): number[] => {
   const [a, b] = [context.input(0).shape, context.input(1).shape]
   if (a.length === 0 || b.length === 0) throw badRequest('MatMul needs inputs of at least one dimension.')
   const [left, right] = [a.length === 1 ? [1, ...a] : a, b.length === 1 ? [...b, 1] : b]
-  if (left.at(-1) !== right.at(-2)) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] do not multiply.`)
+  if (left.at(-1) !== right.at(-2)) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] cannot be multiplied.`)
   const batch = broadcastShapes([left.slice(0, -2), right.slice(0, -2)])
   return [...batch, ...(a.length === 1 ? [] : [left.at(-2)!]), ...(b.length === 1 ? [] : [right.at(-1)!])]
 }
@@ -62,7 +62,7 @@ const gemm: ShapeRule = (context) => {
   if (a.length !== 2 || b.length !== 2) throw badRequest('It takes matrices.')
   const [rows, inner] = context.int('transA') !== 0 ? [a[1]!, a[0]!] : [a[0]!, a[1]!]
   const [depth, columns] = context.int('transB') !== 0 ? [b[1]!, b[0]!] : [b[0]!, b[1]!]
-  if (inner !== depth) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] do not multiply.`)
+  if (inner !== depth) throw badRequest(`[${a.join(', ')}] and [${b.join(', ')}] cannot be multiplied.`)
   return like(context, [rows, columns])
 }
 

@@ -47,7 +47,7 @@ it('a shape that does not fit names the input or the node', () => {
   const graph = graphBuilder('wrong')
   const x = graph.input('x', 'f32', [2, 3])
   graph.output('y', graph.node('MatMul', [x, x]), 'f32', null)
-  expect(() => inferShapes(graph.build())).toThrow("MatMul 'matmul': [2, 3] and [2, 3] do not multiply.")
+  expect(() => inferShapes(graph.build())).toThrow("MatMul 'matmul': [2, 3] and [2, 3] cannot be multiplied.")
 })
 
 it('folding removes constants, shape arithmetic, and pass-through nodes, and merges normalization into convolutions', () => {

@@ -85,12 +85,12 @@ export const convTransposeWindow = (context: NodeContext): Window => {
   const strides = positive(listOr(context.ints('strides'), spatial.length, 1), 'strides')
   const dilations = positive(listOr(context.ints('dilations'), spatial.length, 1), 'dilations')
   const extra = listOr(context.ints('output_padding'), spatial.length, 0)
-  const asked = context.ints('output_shape')?.slice(-spatial.length)
+  const requested = context.ints('output_shape')?.slice(-spatial.length)
   const auto = context.text('auto_pad', 'NOTSET')
   const full = spatial.map(
     (size, at) => strides[at]! * (size - 1) + extra[at]! + (kernel[at]! - 1) * dilations[at]! + 1,
   )
-  const wanted = asked ?? (auto.startsWith('SAME') ? spatial.map((size, at) => size * strides[at]!) : undefined)
+  const wanted = requested ?? (auto.startsWith('SAME') ? spatial.map((size, at) => size * strides[at]!) : undefined)
   if (wanted === undefined) {
     const pads = listOr(auto === 'VALID' ? undefined : context.ints('pads'), 2 * spatial.length, 0)
     const [before, after] = [pads.slice(0, spatial.length), pads.slice(spatial.length)]

@@ -65,7 +65,7 @@ export const toFloat16 = (model: OnnxModel, typeOf: (value: string) => string | 
     )
   }
   if (!edit.source.nodes.some(converts)) {
-    const words = isKept.size === 0 ? '' : `; the range of float16 does not hold ${[...isKept].slice(0, 3).join(', ')}`
+    const words = isKept.size === 0 ? '' : `; outside the range of float16: ${[...isKept].slice(0, 3).join(', ')}`
     throw badRequest(`The model has no float32 operators to convert to float16${words}.`)
   }
   rewrite(edit, isFloat, converts)

@@ -51,7 +51,7 @@ export const quantizeOnnx = (
   const left = notQuantized(edit)
   if (work.made.size === 0) {
     throw badRequest(
-      `The model has no float32 weights of 1 kB or more that ${method} makes smaller (of MatMul, Gemm, Conv, ConvTranspose, Gather, LSTM, GRU or RNN).`,
+      `The model has no float32 weights of 1 kB or more that ${method} makes smaller (of MatMul, Gemm, Conv, ConvTranspose, Gather, LSTM, GRU, or RNN).`,
     )
   }
   const microsoft = edit.nodes.some(({ domain }) => domain === 'com.microsoft')
@@ -157,7 +157,7 @@ const notQuantized = ({ nodes, initializers }: GraphEdit): string[] => {
   const labels = [...new Set(kept.map(nodeLabel))]
   if (labels.length === 0) return []
   return [
-    `Kept in float32: ${labels.slice(0, 5).join(', ')}${labels.length > 5 ? ` and ${labels.length - 5} more` : ''}.`,
+    `Kept in float32: ${labels.slice(0, 5).join(', ')}${labels.length > 5 ? `, and ${labels.length - 5} more` : ''}.`,
   ]
 }
 

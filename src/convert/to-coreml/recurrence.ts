@@ -20,8 +20,8 @@ export interface Recurrence {
 /** The properties that both layers share; refuses those that neither supports. */
 export const recurrenceOf = (step: Step, activations: readonly string[]): Recurrence => {
   const { context } = step
-  const asked = context.node.attributes.activations
-  const given = asked?.kind === 'strings' ? asked.value.map((name) => name.toLowerCase()) : []
+  const requested = context.node.attributes.activations
+  const given = requested?.kind === 'strings' ? requested.value.map((name) => name.toLowerCase()) : []
   if (given.some((name, at) => name !== activations[at % activations.length])) {
     throw badRequest(`Its activations are [${given.join(', ')}]; only ${activations.join(', ')} are supported.`)
   }

@@ -292,7 +292,7 @@ it('text labels become class numbers, and a note lists them', () => {
 it('.litertlm bundles and other files are recognized and refused', () => {
   const bundle = new TextEncoder().encode('LITERTLM and more')
   expect(isLitertBundle(bundle)).toBe(true)
-  expect(() => readTflite(bundle)).toThrow('A .litertlm bundle holds several models')
+  expect(() => readTflite(bundle)).toThrow('A .litertlm bundle contains several models')
   expect(() => readTflite(new Uint8Array(3))).toThrow("Not a TFLite model: 'TFL3' is expected at the 5th byte.")
 })
 

@@ -15,7 +15,7 @@ export const isLitertBundle = (bytes: Uint8Array): boolean => startsWith(bytes, 
 export const readTflite = (bytes: Uint8Array): TfliteModel => {
   if (isLitertBundle(bytes)) {
     throw badRequest(
-      'A .litertlm bundle holds several models and is made for LiteRT-LM; take the .tflite file out of it first.',
+      'A .litertlm bundle contains several models and is made for LiteRT-LM; take the .tflite file out of it first.',
     )
   }
   if (!isTflite(bytes)) throw badRequest("Not a TFLite model: 'TFL3' is expected at the 5th byte.")

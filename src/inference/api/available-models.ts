@@ -44,7 +44,7 @@ export type Compress = (
 export const modelNotFound = (name: string, existing: readonly string[]): InferenceError =>
   new InferenceError(
     'model_not_found',
-    `There is no model '${name.slice(0, 100)}' here. ${existing.length === 1 ? 'The only one is' : 'There are'} ${existing.join(', ')}.`,
+    `There is no model '${name.slice(0, 100)}' here. ${existing.length === 1 ? 'The only one is' : 'Available models:'} ${existing.join(', ')}.`,
     { param: 'model' },
   )
 

@@ -139,8 +139,9 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     schemas,
     metrics: createChatMetrics(metrics.registry),
     now: Date.now,
+    defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' } as const,
   }
-  chatRoutes(app, { ...chats, defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' } })
+  chatRoutes(app, chats)
   responsesRoutes(app, chats)
   messagesRoutes(app, chats)
   modelRoutes(app, models, route !== null)

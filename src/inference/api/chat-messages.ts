@@ -23,22 +23,23 @@ export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/
 
 const TEXT_PARTS: readonly string[] = ['text', 'input_text', 'output_text']
 
+/** Reads one text part. Its surrogates may be paired with those of the next part, so only the joined text is made well-formed. */
+export const readPart = (part: unknown, at: string): string => {
+  if (!isObject(part) || typeof part.type !== 'string') {
+    throw invalid(`${at} must be an object such as {"type": "text", "text": "..."}.`, at)
+  }
+  if (!TEXT_PARTS.includes(part.type)) {
+    throw unsupported(`${at}: parts of type '${part.type.slice(0, 100)}' are not supported, only 'text'.`, at)
+  }
+  if (typeof part.text !== 'string') throw invalid(`${at}.text must be a string.`, `${at}.text`)
+  return part.text
+}
+
 /** Reads a string, or joins the texts of an array of parts. */
 export const readTexts = (content: unknown, where: string): string => {
   if (typeof content === 'string') return wellFormed(content)
   if (!Array.isArray(content)) throw invalid(`${where} is required: a string or an array of text parts.`, where)
-  const texts = content.map((part: unknown, index) => {
-    const at = `${where}[${index}]`
-    if (!isObject(part) || typeof part.type !== 'string') {
-      throw invalid(`${at} must be an object such as {"type": "text", "text": "..."}.`, at)
-    }
-    if (!TEXT_PARTS.includes(part.type)) {
-      throw unsupported(`${at}: parts of type '${part.type.slice(0, 100)}' are not supported, only 'text'.`, at)
-    }
-    if (typeof part.text !== 'string') throw invalid(`${at}.text must be a string.`, `${at}.text`)
-    return part.text
-  })
-  return wellFormed(texts.join(''))
+  return wellFormed(content.map((part: unknown, index) => readPart(part, `${where}[${index}]`)).join(''))
 }
 
 /** Reads arguments as OpenAI writes them: JSON in a string, '' for none. */

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { anySignal } from '../../domain/any-signal.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import type { Admissions, Slot } from '../runtime/queue/admission.ts'
@@ -130,16 +131,26 @@ const assertAble = (engine: Engine, { toolUse, messages }: ChatCompletionRequest
   )
 }
 
-const assertMayFit = ({ messages, toolUse }: ChatCompletionRequest, engine: Engine): void => {
+/** Refuses prompts that would block the engine only to be found too long. @throws InferenceError context_length_exceeded */
+export const assertMayFit = (
+  { messages, toolUse }: Pick<ChatCompletionRequest, 'messages' | 'toolUse'>,
+  engine: Engine,
+): void => {
+  const { contextTokens } = engine.model
+  // Every message becomes at least one token.
+  const tooMany = contextTokens > 0 && messages.length > contextTokens
   const characters = messages.reduce(
     (sum, { content, toolCalls }) =>
       sum + content.length + (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
     toolUse === null ? 0 : JSON.stringify(toolUse.tools).length,
   )
-  if (!isFarTooLong(characters, engine)) return
+  if (!tooMany && !isFarTooLong(characters, engine)) return
+  const size = tooMany
+    ? `There are ${messages.length} messages, more`
+    : `The messages have ${characters} characters, far more`
   throw new InferenceError(
     'context_length_exceeded',
-    `The messages have ${characters} characters, far more than a context of ${engine.model.contextTokens} tokens holds. Shorten them.`,
+    `${size} than a context of ${contextTokens} tokens holds. Shorten them.`,
     { param: 'messages' },
   )
 }
@@ -213,7 +224,7 @@ export const runChat = async <T>(
     const { messages, removedTokens } = await compressed(deps.compress, request, lease)
     const requests = requestsOf(request, constraint, messages, engine)
     const ending = new AbortController()
-    const end = AbortSignal.any([signal, ending.signal])
+    const end = anySignal(signal, ending.signal)
     const slots = deps.admissions.of(engine).enter(requests.length, end)
     const events = runChoices(engine, requests, slots, { ending, end })
     return await use({ model: engine.model.name, routed, removedTokens, events })

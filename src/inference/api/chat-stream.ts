@@ -59,7 +59,7 @@ export const openEventStream = (
   }
   const write = (frames: string): boolean => {
     if (!begun) begin()
-    return signal.aborted || raw.write(frames)
+    return signal.aborted || raw.writableEnded || raw.write(frames)
   }
   const heart = setInterval(() => write(alive.frame), alive.everyMs)
 
@@ -122,9 +122,9 @@ export const streamChat = async (
       const frame = frames.event(choice, tally)
       if (frame !== '') await stream.send(frame)
     }
+    meter.finished(tally)
     await stream.send(frames.end(tally))
     stream.end(accelerationHeaders(tally))
-    meter.finished(tally)
   } catch (error) {
     if (signal.aborted || !stream.begun()) throw error
     const reported = toClientError(error, request)

@@ -146,7 +146,7 @@ test.each([
   [
     { messages: [{ role: 'user', content: 5 }] },
     'messages[0].content',
-    'messages[0].content must be a string, an array or null, got 5.',
+    'messages[0].content must be a string, an array, or null, got 5.',
   ],
   [
     { messages: [{ role: 'robot', content: '' }] },
@@ -169,7 +169,7 @@ test.each([
   [
     { response_format: { type: 'xml' } },
     'response_format.type',
-    "response_format.type must be one of text, json_object and json_schema, got 'xml'.",
+    "response_format.type must be one of text, json_object, and json_schema, got 'xml'.",
   ],
   [
     { response_format: { type: 'json_schema' } },
@@ -205,9 +205,9 @@ test.each(['{"const": 1e400}', '{"enum": [1, [-1e400]]}', '{"type": "number", "m
 )
 
 test.each([
-  ['a b', 'must be 1 to 128 letters, digits, _ and -, got "a b".'],
-  [5, 'must be 1 to 128 letters, digits, _ and -, got 5.'],
-  [undefined, 'is required: 1 to 128 letters, digits, _ and -.'],
+  ['a b', 'must be 1 to 128 letters, digits, _, and -, got "a b".'],
+  [5, 'must be 1 to 128 letters, digits, _, and -, got 5.'],
+  [undefined, 'is required: 1 to 128 letters, digits, _, and -.'],
 ])('a function named %j is refused, and the error shows the name', (name, message) => {
   const field = 'tools[0].function.name'
   const tools = [{ type: 'function', function: { name } }]

@@ -167,7 +167,7 @@ export const readResponseFormat = (
     return { type, schema, name, ...(strict !== undefined && { strict }) }
   }
   throw invalid(
-    `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,
+    `response_format.type must be one of text, json_object, and json_schema, got '${type.slice(0, 100)}'.`,
     'response_format.type',
   )
 }

@@ -177,6 +177,33 @@ test('a server in JSON mode answers in JSON unless the request asks for somethin
   }
   expect(JSON.parse(await ask({ max_tokens: 30 }))).toBeTypeOf('object')
   expect(await ask({ response_format: { type: 'text' } })).toBe(PARIS)
+  const tools = [{ type: 'function', name: 'now' }]
+  const body = {
+    model: 'starter',
+    max_tokens: 30,
+    messages: [{ role: 'user', content: FRANCE }],
+    output_config: { effort: 'low' },
+  }
+  const post = async (path: string, fields: object) =>
+    (
+      await fetch(`${strict.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(fields),
+      })
+    ).json()
+  expect(JSON.parse((await post('/v1/messages', body)).content[0].text)).toBeTypeOf('object')
+  // As in /v1/chat/completions, functions take the place of the default.
+  expect(await post('/v1/messages', { ...body, tools: [{ name: 'now', input_schema: {} }] })).toMatchObject({
+    type: 'message',
+  })
+  const input = { model: 'starter', max_output_tokens: 30, input: FRANCE, temperature: 0, text: { verbosity: 'low' } }
+  const { output, text } = await post('/v1/responses', input)
+  expect(JSON.parse(output[0].content[0].text)).toBeTypeOf('object')
+  expect(text).toEqual({ format: { type: 'json_object' } })
+  expect(await post('/v1/responses', { ...input, tools })).toMatchObject({ text: { format: { type: 'text' } } })
+  const plain = await post('/v1/responses', { ...input, text: { format: { type: 'text' } } })
+  expect(plain.output[0].content[0].text).toBe(PARIS)
   await strict.close()
 })
 

@@ -110,7 +110,7 @@ export const handleErrors = (app: App): void => {
     // The one wildcard is the id of a model, which may contain slashes.
     const paths = [...methodsOf.keys()].filter((known) => known !== '*').map((known) => known.replace('*', '{id}'))
     paths.sort()
-    const message = `There is no ${request.method} ${shown} here. There are ${paths.join(', ')}.`
+    const message = `There is no ${request.method} ${shown} here. Available paths: ${paths.join(', ')}.`
     return send(new InferenceError('not_found', message), request, reply as FastifyReply)
   })
 }

@@ -4,11 +4,12 @@ import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
-import { openModel } from './chat-run.ts'
+import { assertMayFit, openModel } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
 import { presentAnthropicError } from './error-responses.ts'
 import { readCountRequest, readMessagesRequest } from './messages.schema.ts'
 import type { Reply, Tally } from './replies.ts'
+import { isObject } from './request-body.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -43,14 +44,17 @@ const messageOf = (model: string, content: readonly Json[], rest: Json): Json =>
 
 const toolUseId = (callId: string): string => callId.replace(/^call_/, 'toolu_')
 
-const parsed = (given: string): unknown => {
+const parsed = (given: string): Json => {
   try {
-    return JSON.parse(given)
-  } catch (cause) {
-    throw new InferenceError('upstream_failed', 'The server that runs the model sent arguments that are not JSON.', {
-      cause,
-    })
+    const value: unknown = JSON.parse(given)
+    if (isObject(value)) return value
+  } catch {
+    // Not JSON: the same error as for JSON that is not an object.
   }
+  throw new InferenceError(
+    'upstream_failed',
+    'The server that runs the model sent arguments that are not a JSON object.',
+  )
 }
 
 const present = (model: string, { text, calls, result }: Reply, tally: Tally): Json => {
@@ -118,9 +122,9 @@ const messageFrames = (model: string): Frames => {
 }
 
 /** POST /v1/messages and /v1/messages/count_tokens */
-export const messagesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void => {
+export const messagesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): void => {
   handleChat(app, '/v1/messages', deps, (body) => ({
-    request: readMessagesRequest(body),
+    request: readMessagesRequest(body, defaultFormat),
     style: (model): ReplyStyle => ({
       whole: (replies, tally) => present(model, replies[0]!, tally),
       frames: () => messageFrames(model),
@@ -134,6 +138,7 @@ export const messagesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>
       const { engine } = lease
       if (engine.countTokens === undefined)
         throw new InferenceError('unsupported', `${engine.name} cannot count tokens.`, { param: 'model' })
+      assertMayFit(request, engine)
       return reply.send({ input_tokens: await engine.countTokens(request.messages, request.toolUse?.tools) })
     } finally {
       lease.release()

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import type { ChatMessage, ToolCall, ToolUse } from '../engines/engine.ts'
+import type { ChatMessage, RequestedFormat, ToolCall, ToolUse } from '../engines/engine.ts'
 import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
-import { checkResults, readTexts, withOneSystem } from './chat-messages.ts'
+import { checkResults, readPart, readTexts, wellFormed, withOneSystem } from './chat-messages.ts'
 import {
   anything,
   assertOnly,
@@ -14,7 +14,7 @@ import {
   refuseForeign,
   unsupported,
 } from './request-body.ts'
-import { checkNames, HINTS, readTool, toolUseOf } from './tools.schema.ts'
+import { HINTS, readTool, toolUseOf } from './tools.schema.ts'
 
 const Content = Type.Union([Type.String(), Type.Array(Type.Unknown())])
 
@@ -61,8 +61,6 @@ const FOREIGN = {
   mcp_servers: empty,
 }
 
-const said = (parts: readonly unknown[], at: string): string => (parts.length === 0 ? '' : readTexts(parts, at))
-
 /** True for thinking blocks, which are never passed to a model. */
 const isThought = (block: unknown): boolean =>
   isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking')
@@ -92,19 +90,15 @@ const readMessage = (message: CountBody['messages'][number], index: number): rea
   if (typeof content === 'string') return [{ role, content: readTexts(content, `${at}.content`) }]
   const calls: ToolCall[] = []
   const results: ChatMessage[] = []
-  const rest: unknown[] = []
+  const texts: string[] = []
   for (const [position, block] of content.entries()) {
     const place = `${at}.content[${position}]`
     const type = isObject(block) ? block.type : null
     if (isObject(block) && type === 'tool_use' && role === 'assistant') calls.push(readCall(block, place))
     else if (isObject(block) && type === 'tool_result' && role === 'user') results.push(readResult(block, place))
-    else if (!isThought(block)) {
-      // Pads the array so that errors name the block's own index.
-      readTexts(new Array(position).fill({ type: 'text', text: '' }).concat([block]), `${at}.content`)
-      rest.push(block)
-    }
+    else if (!isThought(block)) texts.push(readPart(block, place))
   }
-  const text = said(rest, `${at}.content`)
+  const text = wellFormed(texts.join(''))
   if (calls.length > 0) return [{ role, content: text, toolCalls: calls }]
   return text === '' && results.length > 0 ? results : [...results, { role, content: text }]
 }
@@ -119,7 +113,7 @@ const readMessages = ({ system, messages }: CountBody): readonly ChatMessage[] =
 
 /** Joins the system prompt's blocks as paragraphs. */
 const systemText = (blocks: readonly unknown[]): string =>
-  blocks.map((block, index) => readTexts([block], `system[${index}]`)).join('\n\n')
+  wellFormed(blocks.map((block, index) => readPart(block, `system[${index}]`)).join('\n\n'))
 
 const CHOICES = { auto: 'auto', any: 'required', none: 'none' } as const
 
@@ -134,21 +128,20 @@ const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | 
     }
     throw unsupported(`${at}: tools of type '${String(type).slice(0, 100)}' are not supported.`, `${at}.type`)
   })
-  checkNames(read)
   assertOnly(choice, 'tool_choice', ['type', 'name', 'disable_parallel_tool_use'])
   const parallel = choice?.disable_parallel_tool_use !== true
   if (choice === undefined) return toolUseOf(read, 'auto', parallel)
   if (choice.type === 'tool' && choice.name !== undefined) return toolUseOf(read, { name: choice.name }, parallel)
   if (Object.hasOwn(CHOICES, choice.type))
     return toolUseOf(read, CHOICES[choice.type as keyof typeof CHOICES], parallel)
-  throw invalid('tool_choice.type must be one of auto, any, tool (with a name) and none.', 'tool_choice')
+  throw invalid('tool_choice.type must be one of auto, any, tool (with a name), and none.', 'tool_choice')
 }
 
-const readFormat = ({ output_config: config }: CountBody) => {
+const readFormat = ({ output_config: config }: CountBody, defaultFormat: RequestedFormat): RequestedFormat => {
   const { format } = (config ?? {}) as Readonly<Record<string, unknown>>
   // effort and task_budget are hints about how long to think.
   assertOnly(config, 'output_config', ['format', 'effort', 'task_budget'])
-  if ((format ?? null) === null) return { type: 'text' } as const
+  if ((format ?? null) === null) return defaultFormat
   if (!isObject(format)) throw invalid('output_config.format must be an object.', 'output_config.format')
   assertOnly(format, 'output_config.format', ['type', 'schema'])
   const { type, schema } = format
@@ -162,19 +155,26 @@ const readFormat = ({ output_config: config }: CountBody) => {
 /** Reads the prompt of a request to Anthropic's API. @throws InferenceError with the field as `param` */
 export const readCountRequest = (
   body: unknown,
+  defaultFormat: RequestedFormat = { type: 'text' },
 ): Pick<ChatCompletionRequest, 'model' | 'messages' | 'toolUse' | 'responseFormat'> => {
   const read = readCountBody(body)
   refuseForeign(read, new Set(Object.keys(MessagesBody.properties)), FOREIGN)
   const toolUse = readToolUse(read)
-  const responseFormat = formatBeside(toolUse, readFormat(read), read.output_config, 'output_config.format')
+  const { format } = (read.output_config ?? {}) as { readonly format?: unknown }
+  const responseFormat = formatBeside(
+    toolUse,
+    readFormat(read, defaultFormat),
+    format ?? undefined,
+    'output_config.format',
+  )
   return { model: read.model, messages: readMessages(read), toolUse, responseFormat }
 }
 
 /** Reads a request to Anthropic's Messages API. @throws InferenceError with the field as `param` */
-export const readMessagesRequest = (body: unknown): ChatCompletionRequest => {
+export const readMessagesRequest = (body: unknown, defaultFormat: RequestedFormat): ChatCompletionRequest => {
   const read = readMessagesBody(body)
   return {
-    ...readCountRequest(read),
+    ...readCountRequest(read, defaultFormat),
     stream: read.stream ?? false,
     includeUsage: true,
     temperature: read.temperature ?? 0.7,

@@ -117,6 +117,28 @@ test('count_tokens counts the prompt and its functions', async () => {
   expect(input_tokens).toBeGreaterThan(plain.input_tokens)
 })
 
+test('a message of very many parts is read, and a prompt that is far too long is refused without being tokenized', async () => {
+  const { model } = asked
+  const text = { type: 'text' as const, text: '' }
+  const count = (messages: Anthropic.MessageParam[]) => client.messages.countTokens({ model, messages })
+  const parts = await count([{ role: 'user', content: new Array(33_000).fill(text) }])
+  expect(parts).toEqual(await count([{ role: 'user', content: '' }]))
+  const many = Array.from({ length: 3000 }, (_, index) => ({
+    role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: '',
+  }))
+  const { contextTokens } = engine.model
+  const fits = `than a context of ${contextTokens} tokens holds. Shorten them.`
+  for (const [messages, message] of [
+    [many, `There are 3000 messages, more ${fits}`],
+    [[{ role: 'user', content: 'w '.repeat(500_000) }], `The messages have 1000000 characters, far more ${fits}`],
+  ] as const) {
+    const error = { type: 'error', error: { type: 'invalid_request_error', message } }
+    await expect(count([...messages])).rejects.toMatchObject({ status: 400, error })
+    await expect(client.messages.create({ ...base, messages: [...messages] })).rejects.toMatchObject({ error })
+  }
+})
+
 test("refused requests get errors in Anthropic's format", async () => {
   const fault = (fields: object) =>
     client.messages.create({ ...asked, ...fields } as never).catch((error: unknown) => error)
@@ -130,6 +152,7 @@ test("refused requests get errors in Anthropic's format", async () => {
     { tools: [{ type: 'bash_20250124', name: 'bash' }] },
     { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },
     { messages: [{ role: 'user', content: [result] }] },
+    { tools: [tool, tool] },
     { top_k: 5 },
     { tools: [{ name: 'a', input_schem: { type: 'object' } }] },
     { tools: [{ name: 'a' }] },
@@ -139,6 +162,9 @@ test("refused requests get errors in Anthropic's format", async () => {
     { output_config: { format: 5 } },
   ])
     expect(await fault(fields)).toBeInstanceOf(Anthropic.BadRequestError)
+  expect(await fault({ system: [{ type: 'text', text: 'a' }, { type: 'image' }] })).toMatchObject({
+    message: expect.stringContaining("system[1]: parts of type 'image' are not supported"),
+  })
   const response = await fetch(`${server.url}/v1/messages?beta=true`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

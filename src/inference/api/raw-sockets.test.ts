@@ -73,7 +73,7 @@ test('invalid HTTP, JSON, UTF-8, paths, and methods are answered in the format o
     fault(
       404,
       'not_found',
-      expect.stringMatching(/^There is no GET \/v2\/nothing here. There are \/health, .*\/v1\/models\/\{id\}/),
+      expect.stringMatching(/^There is no GET \/v2\/nothing here. Available paths: \/health, .*\/v1\/models\/\{id\}/),
     ),
   )
   expect(await errorOf(await send('GET /v1/models/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(

@@ -1,5 +1,5 @@
 import type { App } from '../../platform/http/app.ts'
-import type { Finished } from '../engines/engine.ts'
+import type { Finished, RequestedFormat } from '../engines/engine.ts'
 import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
 import type { Frames } from './chat-stream.ts'
 import type { Reply, Tally } from './replies.ts'
@@ -14,6 +14,7 @@ interface Identity {
   readonly model: string
   readonly body: ResponsesBody
   readonly namespaces: ReadonlyMap<string, QualifiedName>
+  readonly responseFormat: RequestedFormat
 }
 
 const textPart = (text: string): Json => ({ type: 'output_text', text, annotations: [], logprobs: [] })
@@ -54,7 +55,7 @@ const usageOf = ({ promptTokens, cachedTokens, completionTokens }: Tally): Json 
 })
 
 const responseOf = (
-  { id, created, model, body }: Identity,
+  { id, created, model, body, responseFormat }: Identity,
   status: Status,
   output: readonly Json[],
   tally: Tally | null,
@@ -76,7 +77,7 @@ const responseOf = (
   reasoning: { effort: null, summary: null },
   store: false,
   temperature: body.temperature ?? 0.7,
-  text: { format: body.text?.format ?? { type: 'text' } },
+  text: { format: body.text?.format ?? { type: responseFormat.type } },
   tool_choice: body.tool_choice ?? 'auto',
   tools: body.tools ?? [],
   top_p: body.top_p ?? 0.9,
@@ -214,13 +215,20 @@ const responseFrames = (identity: Identity): Frames => {
 }
 
 /** POST /v1/responses */
-export const responsesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void =>
+export const responsesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): void =>
   handleChat(app, '/v1/responses', deps, (given) => {
-    const { request, body, namespaces } = readResponsesRequest(given)
+    const { request, body, namespaces } = readResponsesRequest(given, defaultFormat)
     return {
       request: request,
       style: (model, created): ReplyStyle => {
-        const identity = { id: newId('resp_'), created, model, body, namespaces }
+        const identity = {
+          id: newId('resp_'),
+          created,
+          model,
+          body,
+          namespaces,
+          responseFormat: request.responseFormat,
+        }
         return {
           whole: (replies, tally) => present(identity, replies[0]!, tally),
           frames: () => responseFrames(identity),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { ChatMessage, Tool, ToolCall } from '../engines/engine.ts'
+import type { ChatMessage, RequestedFormat, Tool, ToolCall } from '../engines/engine.ts'
 import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readArguments, readTexts, withOneSystem } from './chat-messages.ts'
 import {
@@ -97,15 +97,14 @@ const readItem = (item: unknown, index: number): ChatMessage | null => {
 
 /** In the Responses API each call is an item; in a prompt, calls belong to the assistant message before them. */
 const withCallsJoined = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
-  const joined: ChatMessage[] = []
+  const joined: { readonly message: ChatMessage; readonly calls: ToolCall[] }[] = []
   for (const message of messages) {
     const last = joined.at(-1)
-    const calls: readonly ToolCall[] = message.toolCalls ?? []
-    if (calls.length > 0 && last?.role === 'assistant')
-      joined[joined.length - 1] = { ...last, toolCalls: [...(last.toolCalls ?? []), ...calls] }
-    else joined.push(message)
+    const { toolCalls: calls = [] } = message
+    if (calls.length > 0 && last?.message.role === 'assistant') last.calls.push(...calls)
+    else joined.push({ message, calls: [...calls] })
   }
-  return joined
+  return joined.map(({ message, calls }) => (calls.length === 0 ? message : { ...message, toolCalls: calls }))
 }
 
 const readMessages = ({ input, instructions = '' }: ResponsesBody): readonly ChatMessage[] => {
@@ -115,8 +114,8 @@ const readMessages = ({ input, instructions = '' }: ResponsesBody): readonly Cha
     messages.map((message): ChatMessage => message ?? { role: 'user', content: '' }),
     (index) => `input[${index}].call_id`,
   )
-  const said = messages.filter((message) => message !== null)
-  return withOneSystem(instructions, withCallsJoined(said))
+  const present = messages.filter((message) => message !== null)
+  return withOneSystem(instructions, withCallsJoined(present))
 }
 
 const readChoice = (given: string | object | undefined): Parameters<typeof toolUseOf>[1] => {
@@ -167,11 +166,12 @@ const readTools = (given: readonly unknown[] = []): ReadTools => {
   return { tools, namespaces }
 }
 
-const readFormat = ({ text }: ResponsesBody) => {
+const readFormat = ({ text }: ResponsesBody, defaultFormat: RequestedFormat): RequestedFormat => {
   const { format } = (text ?? {}) as Readonly<Record<string, unknown>>
   // verbosity is accepted and ignored: it only suggests how long texts should be.
   assertOnly(text, 'text', ['format', 'verbosity'])
-  if (!isObject(format) || format.type === 'text') return { type: 'text' } as const
+  if (!isObject(format)) return defaultFormat
+  if (format.type === 'text') return { type: 'text' }
   const { type, ...schema } = format
   return readFormatAt('text.format', { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) })
 }
@@ -182,7 +182,7 @@ export interface ResponsesRequest extends Pick<ReadTools, 'namespaces'> {
 }
 
 /** Reads a request to the Responses API. @throws InferenceError with the field as `param` */
-export const readResponsesRequest = (body: unknown): ResponsesRequest => {
+export const readResponsesRequest = (body: unknown, defaultFormat: RequestedFormat): ResponsesRequest => {
   const read = readBody(body)
   refuseForeign(read, KNOWN, FOREIGN)
   const { tools, namespaces } = readTools(read.tools)
@@ -199,7 +199,7 @@ export const readResponsesRequest = (body: unknown): ResponsesRequest => {
       topP: read.top_p ?? 0.9,
       maxTokens: read.max_output_tokens ?? null,
       stop: [],
-      responseFormat: formatBeside(toolUse, readFormat(read), read.text, 'text.format'),
+      responseFormat: formatBeside(toolUse, readFormat(read, defaultFormat), read.text?.format, 'text.format'),
       toolUse,
       choices: 1,
       seed: null,

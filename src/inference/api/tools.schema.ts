@@ -36,8 +36,8 @@ export const readTool = (
   if (typeof name !== 'string' || !NAME.test(name))
     throw invalid(
       (name ?? null) === null
-        ? `${at}.name is required: 1 to 128 letters, digits, _ and -.`
-        : `${at}.name must be 1 to 128 letters, digits, _ and -, got ${shown(name)}.`,
+        ? `${at}.name is required: 1 to 128 letters, digits, _, and -.`
+        : `${at}.name must be 1 to 128 letters, digits, _, and -, got ${shown(name)}.`,
       `${at}.name`,
     )
   if ((description ?? null) !== null && typeof description !== 'string')
@@ -62,10 +62,12 @@ export const readTool = (
   }
 }
 
-/** @throws InferenceError invalid_request if two functions have the same name */
-export const checkNames = (tools: readonly Tool[]): void => {
-  const twice = tools.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
-  if (twice !== undefined) throw invalid(`tools has two functions '${twice.name}'. Give each a unique name.`, 'tools')
+const checkNames = (tools: readonly Tool[]): void => {
+  const names = new Set<string>()
+  for (const { name } of tools) {
+    if (names.has(name)) throw invalid(`tools has two functions '${name}'. Give each a unique name.`, 'tools')
+    names.add(name)
+  }
 }
 
 const readFunction = (given: unknown, index: number): Tool => {

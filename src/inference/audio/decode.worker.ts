@@ -31,7 +31,7 @@ async function* readMp3(bytes: Uint8Array): AsyncGenerator<Block> {
   } finally {
     decoder.free()
   }
-  if (!found) throw invalidAudio('The MP3 file is damaged: it holds no sound that can be decoded.')
+  if (!found) throw invalidAudio('The MP3 file is damaged: it contains no sound that can be decoded.')
 }
 
 // Runs in a worker thread because decoding can take seconds of CPU time.
@@ -67,7 +67,7 @@ const decode = async ({ format, bytes }: DecodeRequest): Promise<Float32Array> =
     take(resampler.push(samples))
   }
   if (resampler !== null) take(resampler.end())
-  if (length === 0) throw invalidAudio(`The ${format} file holds no sound.`)
+  if (length === 0) throw invalidAudio(`The ${format} file contains no sound.`)
   return joined(parts)
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { anySignal } from '../../domain/any-signal.ts'
 import { invalidAudio, MAX_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
 
 /** Audio containers. Playlists are excluded because they could name any file or address. */
@@ -24,7 +25,7 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
       'f32le',
       'pipe:1',
     ]
-    const ending = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+    const ending = anySignal(signal, AbortSignal.timeout(TIMEOUT_MS))
     const child = spawn(program, ['-v', 'error', '-nostdin', ...limits, '-i', file, ...output], {
       stdio: ['ignore', 'pipe', 'pipe'],
       signal: ending,
@@ -64,7 +65,7 @@ export const decodeWithFfmpeg = async (
     await writeFile(file, bytes, { mode: 0o600 })
     const pcm = await runFfmpeg(program, file, signal)
     if (pcm.length > MAX_SECONDS * SAMPLE_RATE * 4) throw tooLong()
-    if (pcm.length < 4) throw invalidAudio('The recording holds no sound.')
+    if (pcm.length < 4) throw invalidAudio('The recording contains no sound.')
     // Copied so that the float32 values are aligned.
     return new Float32Array(Uint8Array.prototype.slice.call(pcm, 0, pcm.length - (pcm.length % 4)).buffer)
   } finally {

@@ -76,11 +76,23 @@ test.each([
 const DATA = chunk('data', Buffer.alloc(4))
 
 test.each([
-  ['compressed samples', wav(fmt({ format: 2, bits: 4 }), DATA), 'The WAV file holds 4-bit samples of format 2; '],
-  ['no channels', wav(fmt({ channels: 0, align: 0 }), DATA), 'The WAV file claims 0 channels.'],
-  ['too many channels', wav(fmt({ channels: 5000 }), DATA), 'The WAV file claims 5000 channels.'],
-  ['a rate of zero', wav(fmt({ rate: 0 }), DATA), 'The WAV file claims 0 samples per second.'],
-  ['a rate beyond all', wav(fmt({ rate: 2 ** 30 }), DATA), 'The WAV file claims 1073741824 samples per second.'],
+  ['compressed samples', wav(fmt({ format: 2, bits: 4 }), DATA), 'The WAV file contains 4-bit samples of format 2; '],
+  ['no channels', wav(fmt({ channels: 0, align: 0 }), DATA), 'The WAV file claims 0 channels; 1 to 32 are supported.'],
+  [
+    'too many channels',
+    wav(fmt({ channels: 5000 }), DATA),
+    'The WAV file claims 5000 channels; 1 to 32 are supported.',
+  ],
+  [
+    'a rate of zero',
+    wav(fmt({ rate: 0 }), DATA),
+    'The WAV file claims 0 samples per second; 1000 to 768000 are supported.',
+  ],
+  [
+    'a rate beyond all',
+    wav(fmt({ rate: 2 ** 30 }), DATA),
+    'The WAV file claims 1073741824 samples per second; 1000 to 768000 are supported.',
+  ],
   ['frames that do not fit', wav(fmt({ align: 3 }), DATA), 'The WAV file is damaged: 1 channels of 16 bits do not '],
   ['no data', wav(fmt()), 'The WAV file has no data chunk.'],
   ['no format', wav(DATA), 'The WAV file has no fmt chunk before its data.'],
@@ -89,7 +101,7 @@ test.each([
   [
     'no number',
     wav(fmt({ format: 3, bits: 32, align: 4 }), chunk('data', floats(0, Number.NaN))),
-    'The WAV file holds a',
+    'The WAV file contains a',
   ],
 ])('%s is refused', (_, bytes, message) => {
   expect(() => samplesOf(bytes)).toThrow(message)

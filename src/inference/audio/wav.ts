@@ -34,12 +34,15 @@ const readFormat = (chunk: DataView): Format => {
   const isKnown = (kind === PCM && [8, 16, 24, 32].includes(bits)) || (kind === FLOAT && [32, 64].includes(bits))
   if (!isKnown) {
     throw invalidAudio(
-      `The WAV file holds ${bits}-bit samples of format ${kind}; 8, 16, 24 and 32-bit PCM and 32 and 64-bit float are supported.`,
+      `The WAV file contains ${bits}-bit samples of format ${kind}; 8, 16, 24, and 32-bit PCM and 32 and 64-bit float are supported.`,
     )
   }
-  if (channels < 1 || channels > MAX_CHANNELS) throw invalidAudio(`The WAV file claims ${channels} channels.`)
+  if (channels < 1 || channels > MAX_CHANNELS)
+    throw invalidAudio(`The WAV file claims ${channels} channels; 1 to ${MAX_CHANNELS} are supported.`)
   if (sampleRate < LOWEST_RATE || sampleRate > HIGHEST_RATE) {
-    throw invalidAudio(`The WAV file claims ${sampleRate} samples per second.`)
+    throw invalidAudio(
+      `The WAV file claims ${sampleRate} samples per second; ${LOWEST_RATE} to ${HIGHEST_RATE} are supported.`,
+    )
   }
   if (frameBytes !== (channels * bits) / 8) {
     throw invalidAudio(`The WAV file is damaged: ${channels} channels of ${bits} bits do not take ${frameBytes} bytes.`)
@@ -72,7 +75,8 @@ function* readFrames(format: Format, data: DataView): Generator<Block> {
       let sum = 0
       for (let channel = 0; channel < channels; channel += 1) sum += read(data, frame + (channel * bits) / 8)
       const mean = sum / channels
-      if (!Number.isFinite(mean)) throw invalidAudio(`The WAV file holds a sample that is not a number: ${first + at}.`)
+      if (!Number.isFinite(mean))
+        throw invalidAudio(`The WAV file contains a sample that is not a number: ${first + at}.`)
       samples[at] = Math.max(-1, Math.min(1, mean))
     }
     yield { samples, sampleRate }

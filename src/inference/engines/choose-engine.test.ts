@@ -53,7 +53,7 @@ it('auto chooses the engine that reads the file, and gives the reason', async ()
 })
 
 it('an error about a missing engine includes its install command', async () => {
-  const what = '/models/m is a folder of safetensors for MLX, which mlx-lm runs, and mlx-lm is not installed.'
+  const what = '/models/m is a folder of safetensors for MLX, which mlx-lm runs, but mlx-lm is not installed.'
   expect([await ask('mlx', 'auto', '', MAC), await ask('mlx', 'mlx-lm', '')]).toEqual([
     ['engine_missing', `${what} Install it: pip install mlx-lm`],
     [
@@ -71,7 +71,7 @@ it('an engine that does not exist or cannot run the file is refused', async () =
     ],
     [
       'unsupported',
-      "There is no engine 'tensorrt'. Engines are llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn, vllm, and addresses such as http://127.0.0.1:8000/v1; auto picks one.",
+      "There is no engine 'tensorrt'. Use llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn, vllm, or an address such as http://127.0.0.1:8000/v1; auto chooses an engine.",
     ],
   ])
 })

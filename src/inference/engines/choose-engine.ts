@@ -45,7 +45,7 @@ const parseEngineName = (requested: string): EngineName | null => {
   const known = ENGINE_NAMES.join(', ')
   throw new InferenceError(
     'unsupported',
-    `There is no engine '${requested}'. Engines are ${known}, and addresses such as http://127.0.0.1:8000/v1; auto picks one.`,
+    `There is no engine '${requested}'. Use ${known}, or an address such as http://127.0.0.1:8000/v1; auto chooses an engine.`,
     {
       param: 'engine',
     },
@@ -80,7 +80,7 @@ export const chooseEngine = async ({ model, requested, platform, env }: EngineQu
       : ''
   throw new InferenceError(
     'engine_missing',
-    `${model.path} is ${what}, which ${name} runs, and ${name} is not installed. Install it: ${install}${onlyThere && `.${onlyThere}`}`,
+    `${model.path} is ${what}, which ${name} runs, but ${name} is not installed. Install it: ${install}${onlyThere && `.${onlyThere}`}`,
     { param: 'engine' },
   )
 }

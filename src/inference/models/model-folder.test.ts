@@ -131,7 +131,7 @@ it('damaged entries are listed with their faults and can be removed', async () =
   expect(await names(home)).toEqual([
     'starter',
     'cut:default damaged: w.gguf has 5 bytes instead of 10',
-    'empty damaged: it holds neither a model nor a variant with a model.json',
+    'empty damaged: it contains neither a model nor a variant with a model.json',
     'escape:default damaged: file in model.json is not in its folder',
     'gone:default damaged: w.gguf is missing',
     'nohash:default damaged: sha256 is missing in model.json',
@@ -196,7 +196,7 @@ it('an unknown name gives an error that lists the models', async () => {
   const ask = (text: string) => messageOf(findModel(text, home, home))
   expect(await ask('qwen3')).toEqual([
     'model_not_found',
-    "There is no model 'qwen3'. Models: starter, mine:default. Name a GGUF file or a model folder by its path, or put one in " +
+    "There is no model 'qwen3'. Models: starter, mine:default. Give the path of a GGUF file or a model folder, or put one in " +
       `${join(home, 'models')}.`,
   ])
   expect(await ask('./x.gguf')).toEqual(['model_not_found', `There is no file or folder ${join(home, 'x.gguf')}.`])
@@ -214,7 +214,7 @@ it('a path is recognized by its content, or refused', async () => {
       (error: Error) => error.message.replaceAll(folder, 'F'),
     )
   }
-  const advice = 'Models are GGUF files and ONNX, MLX, MLC or MNN folders.'
+  const advice = 'Models are GGUF files and ONNX, MLX, MLC, or MNN folders.'
   expect([
     await ask({ 'config.json': '{}', 'model.safetensors': '' }),
     await ask({ 'mlc-chat-config.json': '{}', 'params_shard_0.bin': '' }),
@@ -231,7 +231,7 @@ it('a path is recognized by its content, or refused', async () => {
     'mnn',
     'onnx',
     'gguf',
-    `F is not a model: it holds several (a.gguf, b.gguf, ...); name one of them. ${advice}`,
+    `F is not a model: it contains several (a.gguf, b.gguf, ...): give the path of one of them. ${advice}`,
     `F is not a model: there is no config.json next to its safetensors. ${advice}`,
     `F is not a model: the folder is empty. ${advice}`,
     `F is not a model: it contains no known file. ${advice}`,

@@ -57,7 +57,7 @@ const inFolder = async (path: string): Promise<readonly ListedModel[]> => {
   const whole = await putByHand(path)
   if (whole !== null) return [whole]
   if (listed.length > 0) return listed
-  return [{ state: 'damaged', name, path, fault: 'it holds neither a model nor a variant with a model.json' }]
+  return [{ state: 'damaged', name, path, fault: 'it contains neither a model nor a variant with a model.json' }]
 }
 
 /** Lists the starter model and every model in the models folder by name, damaged ones with their faults. */
@@ -82,7 +82,7 @@ export const readyModels = async (home: string): Promise<readonly ModelFile[]> =
 const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
 
 const howToGet = (home: string): string =>
-  `Name a GGUF file or a model folder by its path, or put one in ${modelsFolder(home)}.`
+  `Give the path of a GGUF file or a model folder, or put one in ${modelsFolder(home)}.`
 
 const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
   const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()))

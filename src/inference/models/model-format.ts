@@ -12,7 +12,7 @@ export interface FoundFormat {
 const notAModel = (path: string, fault: string): InferenceError =>
   new InferenceError(
     'invalid_model',
-    `${path} is not a model: ${fault}. Models are GGUF files and ONNX, MLX, MLC or MNN folders.`,
+    `${path} is not a model: ${fault}. Models are GGUF files and ONNX, MLX, MLC, or MNN folders.`,
     { param: 'model' },
   )
 
@@ -48,7 +48,8 @@ const formatOfFolder = async (folder: string): Promise<FoundFormat> => {
   if (names.includes('onnx') && (await readdir(join(folder, 'onnx')).catch(() => [])).some((n) => n.endsWith('.onnx')))
     return whole('onnx')
   const [first, second] = endsWith('.gguf').filter((name) => !isLaterPart(name))
-  if (second !== undefined) throw notAModel(folder, `it holds several (${first}, ${second}, ...); name one of them`)
+  if (second !== undefined)
+    throw notAModel(folder, `it contains several (${first}, ${second}, ...): give the path of one of them`)
   if (first !== undefined) return { format: 'gguf', path: join(folder, first) }
   if (endsWith('.safetensors').length > 0) {
     if (names.includes('config.json')) return whole('mlx')

@@ -23,7 +23,7 @@ export const parseModelName = (text: string): ModelName => {
   if (rest.length > 0 || parts.some((part) => !PART.test(part) || isReserved(part))) {
     throw new InferenceError(
       'model_not_found',
-      `'${text.slice(0, 100)}' cannot be the name of a model. Names look like qwen3 or qwen3:4bit: letters, digits, '.', '_' and '-'.`,
+      `'${text.slice(0, 100)}' cannot be the name of a model. Names look like qwen3 or qwen3:4bit: letters, digits, '.', '_', and '-'.`,
       { param: 'model' },
     )
   }

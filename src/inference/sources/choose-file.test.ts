@@ -36,14 +36,14 @@ it('a file is named by its path, or a GGUF file by its quantization', () => {
     ['sub/b.onnx', null],
     ['a-Q8_0.gguf', null],
   ])
-  expect(() => chosen(files, 'c.onnx')).toThrow("org/tiny holds no file 'c.onnx'.")
+  expect(() => chosen(files, 'c.onnx')).toThrow("org/tiny contains no file 'c.onnx'.")
 })
 
 it('ambiguous candidates are listed instead of guessed', () => {
   expect(() => chosen(['small-Q4_0.gguf', 'large-Q4_0.gguf'])).toThrow(
-    'org/tiny holds several GGUF files: large-Q4_0.gguf, small-Q4_0.gguf.',
+    'org/tiny contains several GGUF files: large-Q4_0.gguf, small-Q4_0.gguf.',
   )
-  expect(() => chosen(['a.pt', 'b.pt'])).toThrow('org/tiny holds several PyTorch files: a.pt, b.pt.')
+  expect(() => chosen(['a.pt', 'b.pt'])).toThrow('org/tiny contains several PyTorch files: a.pt, b.pt.')
 })
 
 it('a model in pieces and a repository without a model are reported as such', () => {

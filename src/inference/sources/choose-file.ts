@@ -27,7 +27,7 @@ const KINDS: readonly { readonly name: string; readonly ending: RegExp; readonly
 const named = (files: readonly ListedFile[]): string => {
   const paths = files.map(({ path }) => path).sort()
   const more = paths.length - LISTED_IN_AN_ERROR
-  return paths.slice(0, LISTED_IN_AN_ERROR).join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return paths.slice(0, LISTED_IN_AN_ERROR).join(', ') + (more > 0 ? `, and ${more} more` : '')
 }
 
 /** Ranks quantizations: four bits first, as everywhere here, K_M before its neighbors; then the closest to four bits. */
@@ -44,8 +44,8 @@ const withoutVariant = ({ path }: ListedFile): string => {
 }
 
 const oneOfSeveral = (repo: string, what: string, files: readonly ListedFile[]): TransferError =>
-  new TransferError(`${repo} holds several ${what} files: ${named(files)}.`, {
-    advice: `Name one: hf:${repo}:<file>`,
+  new TransferError(`${repo} contains several ${what} files: ${named(files)}.`, {
+    advice: `Choose one: hf:${repo}:<file>`,
   })
 
 const chooseGguf = (repo: string, files: readonly ListedFile[]): ListedFile => {
@@ -68,7 +68,7 @@ const chooseNamed = (repo: string, files: readonly ListedFile[], requested: stri
     .filter((file) => normalVariant(variantInName(file.path.split('/').at(-1)!) ?? '') === normalVariant(requested))
   if (fitting.length > 1) throw oneOfSeveral(repo, requested, fitting)
   if (fitting[0] !== undefined) return fitting[0]
-  throw new TransferError(`${repo} holds no file '${requested}'.`, { advice: `It holds ${named(files)}.` })
+  throw new TransferError(`${repo} contains no file '${requested}'.`, { advice: `It contains ${named(files)}.` })
 }
 
 const ONNX_SETTINGS = [
@@ -121,6 +121,6 @@ export const chooseFile = (
     })
   }
   throw new TransferError(`${repo} contains no known model file.`, {
-    advice: files.length === 0 ? 'It is empty.' : `It holds ${named(files)}.`,
+    advice: files.length === 0 ? 'It is empty.' : `It contains ${named(files)}.`,
   })
 }

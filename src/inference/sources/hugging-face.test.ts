@@ -179,7 +179,7 @@ it('refusals are explained: gated, private, unknown, a wrong key, and a server t
     [`${host} does not let the token in HF_TOKEN read org/tiny.`, 'Check the name of the model and the token.'],
     [`${host} has no model org/tiny.`, `See ${hub.endpoint}/org/tiny`],
     ["org/tiny has no revision 'v9'.", `See ${hub.endpoint}/org/tiny`],
-    [`What answers at ${hub.endpoint}/ is not a Hugging Face hub.`, undefined],
+    [`The server at ${hub.endpoint}/ is not a Hugging Face hub.`, undefined],
   ])
 })
 

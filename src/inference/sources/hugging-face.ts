@@ -96,7 +96,7 @@ const listFiles = async (
     if (!response.ok) throw await refusal(response)
     const next = nextPage(response)
     const listed = await jsonOf(response, MAX_TREE_BYTES)
-    if (!Array.isArray(listed)) throw new TransferError(`What answers at ${endpoint.href} is not a Hugging Face hub.`)
+    if (!Array.isArray(listed)) throw new TransferError(`The server at ${endpoint.href} is not a Hugging Face hub.`)
     files.push(...listed.flatMap(fileIn))
     page = next === null ? null : new URL(next, page)
   }

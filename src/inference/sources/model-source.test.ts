@@ -32,7 +32,7 @@ it('an invalid name is refused, especially one with path traversal', () => {
     'ollama:..',
     's3:x',
   ]
-  for (const text of wrong) expect(() => parseModelSource(text), text).toThrow(`'${text}' names no model.`)
+  for (const text of wrong) expect(() => parseModelSource(text), text).toThrow(`'${text}' is not the name of a model.`)
   expect(['hf:x', 'ollama:x', 'hfx', './hf:x'].map(isModelSource)).toEqual([true, true, false, false])
 })
 

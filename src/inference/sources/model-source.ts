@@ -44,8 +44,8 @@ export const parseModelSource = (text: string): ModelSource => {
       return { kind: 'ollama', namespace: namespace ?? 'library', name, tag: tag ?? 'latest' }
     }
   }
-  throw new TransferError(`'${text.slice(0, 200)}' names no model.`, {
-    advice: 'Such names look like hf:org/model, hf:org/model@revision:file.gguf, ollama:name or ollama:name:tag.',
+  throw new TransferError(`'${text.slice(0, 200)}' is not the name of a model.`, {
+    advice: 'Names look like hf:org/model, hf:org/model@revision:file.gguf, ollama:name, or ollama:name:tag.',
   })
 }
 

@@ -122,7 +122,7 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
   if (!response.ok) throw await refusal(response)
 
   const { layers } = await objectOf(response)
-  if (!Array.isArray(layers)) throw new TransferError(`What answers at ${registry.href} is not an Ollama registry.`)
+  if (!Array.isArray(layers)) throw new TransferError(`The server at ${registry.href} is not an Ollama registry.`)
   const models = layers.filter(isLayer).filter(({ mediaType }) => mediaType === MODEL_LAYER)
   const [model] = models
   if (model === undefined || models.length > 1) {

@@ -37,6 +37,6 @@ const checkSmallest = (cost: number, place: string): void => {
   if (cost > MAX_ENDING)
     throw schemaFault(
       place,
-      `the shortest valid value has ${cost} characters; at most ${MAX_ENDING} are supported. Reduce 'minItems', 'minLength' and 'required'.`,
+      `the shortest valid value has ${cost} characters; at most ${MAX_ENDING} are supported. Reduce 'minItems', 'minLength', and 'required'.`,
     )
 }

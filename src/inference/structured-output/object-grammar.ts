@@ -138,6 +138,6 @@ const arrayItems = (items: GrammarNode, mayBeEmpty: boolean): GrammarNode => {
 }
 
 const emptyArray = (min: number, place: string): GrammarNode => {
-  if (min > 0) throw schemaFault(below(place, 'minItems'), 'is more than the array may hold.')
+  if (min > 0) throw schemaFault(below(place, 'minItems'), 'is more than the array may contain.')
   return text('[]')
 }

@@ -38,6 +38,34 @@ const PERSON = {
   },
 }
 
+const ZOD_DAY = String.raw`(?:(?:\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|(?:02)-(?:0[1-9]|1\d|2[0-8])))`
+/** As in z.toJSONSchema(). */
+const ZOD_STRINGS = {
+  email: {
+    type: 'string',
+    format: 'email',
+    pattern:
+      "^(?:[A-Za-z0-9_'+\\-]+\\.)*[A-Za-z0-9_'+\\-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$",
+  },
+  id: {
+    type: 'string',
+    format: 'uuid',
+    pattern:
+      '^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|0{8}-0{4}-0{4}-0{4}-0{12})$',
+  },
+  date: { type: 'string', format: 'date', pattern: `^${ZOD_DAY}$` },
+  at: {
+    type: 'string',
+    format: 'date-time',
+    pattern: String.raw`^${ZOD_DAY}T(?:(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z))$`,
+  },
+  host: {
+    type: 'string',
+    format: 'ipv6',
+    pattern: '^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|:((:[0-9a-fA-F]{1,4}){1,7}|:))$',
+  },
+}
+
 const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ['named properties, some of them required', PERSON],
   ['only optional properties', { type: 'object', properties: { a: { type: 'number' }, b: {}, c: { const: 1 } } }],
@@ -111,6 +139,11 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ['a pattern found anywhere', { type: 'string', pattern: 'x[^y"]z|^q' }],
   ['a pattern between edges and commas', { type: 'string', pattern: '(^|,)x(,|$)' }],
   ['a pattern and a length', { type: 'string', pattern: '^[a-z]+(-[a-z]+)*$', minLength: 7, maxLength: 9 }],
+  ['a prefix, with a format that is only an annotation', { type: 'string', pattern: '^a.*', format: 'starts_with' }],
+  [
+    'formats with the patterns that zod writes beside them',
+    { properties: ZOD_STRINGS, required: Object.keys(ZOD_STRINGS) },
+  ],
   ['quotes, backslashes and controls by a pattern', { type: 'string', pattern: '^["\\\\\\s]{3}$' }],
   ['letters of all scripts', { type: 'string', pattern: '^\\p{Lu}\\p{L}*$' }],
   ['multiples of three', { type: 'integer', multipleOf: 3 }],
@@ -206,7 +239,9 @@ it.each([
   ['/pattern', { type: 'string', pattern: '.*a.{12}' }],
   ['/pattern', { type: 'string', pattern: '((a{1,30}){1,30}){1,30}' }],
   ['/pattern', { type: 'string', pattern: 3 }],
-  ['/format', { type: 'string', pattern: 'a', format: 'date' }],
+  ['/pattern', { type: 'string', pattern: 'a', format: 'date' }],
+  ['/pattern', { type: 'string', pattern: 3, format: 'date' }],
+  ['/format', { type: 'string', format: 'starts_with' }],
   ['/not', { not: { type: 'string' } }],
   ['/patternProperties', { type: 'object', patternProperties: { '^x': {} } }],
   ['/propertyNames', { type: 'object', propertyNames: { pattern: 'a' } }],

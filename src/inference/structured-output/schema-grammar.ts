@@ -39,7 +39,7 @@ export const numberNode = (
 const factorOf = (factor: unknown, place: string): number => {
   if (factor === undefined) return 1
   if (!Number.isSafeInteger(factor) || (factor as number) < 1)
-    throw schemaFault(place, `got ${shown(factor)}; supported are whole numbers from 1.`)
+    throw schemaFault(place, `got ${shown(factor)}; only whole numbers from 1 are supported.`)
   if (Number(String(factor).replace(/0+$/, '')) > MAX_REMAINDERS)
     throw schemaFault(place, `got ${factor}, for which the grammar would be too large.`)
   return factor as number
@@ -65,7 +65,7 @@ const lowest = (
     if (value === undefined) return Number.NEGATIVE_INFINITY
     if (typeof value !== 'number') throw schemaFault(below(place, keyword), `got ${shown(value)}, not a number.`)
     if (!Number.isSafeInteger(whole ? Math.trunc(value) : value))
-      throw schemaFault(below(place, keyword), `got ${value}; supported are whole numbers within 2^53.`)
+      throw schemaFault(below(place, keyword), `got ${value}; only whole numbers within ±2^53 are supported.`)
     return sign * value
   }
   const [from, above] = [at(closed), at(exclusive)]

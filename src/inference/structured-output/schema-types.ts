@@ -9,7 +9,7 @@ export const typesOf = (schema: Schema, place: string): readonly SchemaType[] | 
   if (type === undefined) return impliedType(schema)
   const types = Array.isArray(type) ? type : [type]
   if (types.length > 0 && types.every((name): name is SchemaType => TYPES.includes(name))) return [...new Set(types)]
-  throw schemaFault(below(place, 'type'), `got ${shown(type)}; known are ${TYPES.join(', ')}.`)
+  throw schemaFault(below(place, 'type'), `got ${shown(type)}; the known types are ${TYPES.join(', ')}.`)
 }
 
 const impliedType = (schema: Schema): readonly SchemaType[] | null => {

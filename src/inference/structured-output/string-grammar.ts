@@ -34,12 +34,12 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** Maximum lengths: a host label has at most 63 characters. URIs are limited only if the schema sets a length. */
 const MAX_LENGTHS: Readonly<Record<string, number>> = { hostname: 63, email: 63, uri: 120 }
 
-const lengthsOf = (format: unknown, min: number, max: number | null): Lengths => {
+const lengthsOf = (format: string | null, min: number, max: number | null): Lengths => {
   const most = format === 'uri' && min === 0 && max === null ? undefined : MAX_LENGTHS[String(format)]
   return { min, max: most === undefined ? max : Math.min(max ?? most, Math.max(min, most)) }
 }
 
-/** Matches a string with length limits, and with a known format or a pattern. */
+/** Matches a string with length limits, a known format, and a pattern. Beside a pattern, an unknown format is an annotation. */
 export const stringNode = (schema: Schema, place: string, patterns: StringPatterns): GrammarNode => {
   const min = countAt(schema, 'minLength', place) ?? 0
   const max = countAt(schema, 'maxLength', place) ?? null
@@ -49,16 +49,18 @@ export const stringNode = (schema: Schema, place: string, patterns: StringPatter
   if (pattern === undefined && format === undefined && min === 0 && max === null) return anyString
   if (pattern === undefined && format === undefined)
     return quotedString(repeat(stringCharacter, min, max === null ? null : Math.min(max, MAX_REPETITIONS)))
-  const at = below(place, format === undefined ? 'pattern' : 'format')
-  const fault = (what: string) => schemaFault(at, `got ${shown(format ?? pattern)}${what}`)
-  if (format !== undefined && pattern !== undefined)
-    throw fault(`; 'pattern' cannot be combined with it: leave one out.`)
-  if (format !== undefined && !Object.hasOwn(FORMATS, String(format)))
-    throw fault(`; supported are ${Object.keys(FORMATS).join(', ')}.`)
-  const expression = format === undefined ? pattern : `^(${FORMATS[String(format)]})$`
-  if (typeof expression !== 'string') throw fault(', which is not a regular expression.')
+  const at = below(place, pattern === undefined ? 'format' : 'pattern')
+  const fault = (what: string) => schemaFault(at, `got ${shown(pattern ?? format)}${what}`)
+  const known = format !== undefined && Object.hasOwn(FORMATS, String(format)) ? String(format) : null
+  if (pattern === undefined && known === null)
+    throw fault(`; the supported formats are ${Object.keys(FORMATS).join(', ')}.`)
+  if (pattern !== undefined && typeof pattern !== 'string') throw fault(', which is not a regular expression.')
+  const expressions = [
+    ...(pattern === undefined ? [] : [pattern]),
+    ...(known === null ? [] : [`^(${FORMATS[known]})$`]),
+  ]
   try {
-    return patterns(expression, lengthsOf(format, min, max))
+    return patterns(expressions, lengthsOf(known, min, max))
   } catch (error) {
     throw error instanceof PatternFault ? fault(`, which ${error.message}`) : error
   }

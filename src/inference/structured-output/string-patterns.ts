@@ -15,8 +15,8 @@ export interface Lengths {
   readonly max: number | null
 }
 
-/** Matches quoted strings of such a length that contain a match of the pattern. @throws PatternFault */
-export type StringPatterns = (pattern: string, lengths: Lengths) => GrammarNode
+/** Matches quoted strings of such a length that contain a match of every pattern. @throws PatternFault */
+export type StringPatterns = (patterns: readonly string[], lengths: Lengths) => GrammarNode
 
 const MAX_PARTS = 1000
 /** Limits the states that one schema's automata may have in between, and thereby the time. */
@@ -37,13 +37,13 @@ const WRITTEN = [
 export const stringPatterns = (rules: Map<string, GrammarNode>): StringPatterns => {
   let budget: Budget | undefined
   const known = new Map<string, GrammarNode>()
-  return (pattern, lengths) => {
-    const key = JSON.stringify([pattern, lengths.min, lengths.max])
+  return (patterns, lengths) => {
+    const key = JSON.stringify([patterns, lengths.min, lengths.max])
     budget ??= {
       nfa: new (library().NFA.LimitedNodeFactory)(MAX_NFA_NODES),
       dfa: new (library().DFA.LimitedNodeFactory)(MAX_DFA_NODES),
     }
-    const node = known.get(key) ?? withRules(automatonOf(pattern, lengths, budget), `pattern-${known.size}`, rules)
+    const node = known.get(key) ?? withRules(automatonOf(patterns, lengths, budget), `pattern-${known.size}`, rules)
     known.set(key, node)
     return node
   }
@@ -60,19 +60,21 @@ interface Automaton {
   readonly charactersOf: (letters: readonly number[]) => CharSet
 }
 
-/** Builds the automaton for strings of such a length that contain a match of `pattern` (ECMA-262, as JSON Schema requires). */
-const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budget): Automaton => {
+/** Builds the automaton for strings of such a length that contain a match of each pattern (ECMA-262, as JSON Schema requires). */
+const automatonOf = (patterns: readonly string[], { min, max }: Lengths, { nfa, dfa }: Budget): Automaton => {
   const { CharBase, CharSet, DFA, JS, NFA, TooManyNodesError } = library()
   try {
     // With Unicode mode as JSON Schema requires; otherwise without it, because many people use escapes that it does not allow.
-    const flags = ['u', ''].find((flags) => isExpression(pattern, flags)) ?? 'u'
-    const parser = JS.Parser.fromLiteral({ source: pattern, flags })
-    const { expression, maxCharacter } = parser.parse({ backreferences: 'unknown', maxNodes: MAX_PARTS })
+    const flags = ['u', ''].find((flags) => patterns.every((pattern) => isExpression(pattern, flags))) ?? 'u'
+    const parsed = patterns.map((source) =>
+      JS.Parser.fromLiteral({ source, flags }).parse({ backreferences: 'unknown', maxNodes: MAX_PARTS }),
+    )
+    const { maxCharacter } = parsed[0]!
     const written = CharSet.empty(maxCharacter).union(WRITTEN.filter((range) => range.max <= maxCharacter))
     const parts = [
-      found(expression.alternatives, repeated(written, 0, null)),
+      ...parsed.map(({ expression }) => found(expression.alternatives, repeated(written, 0, null))),
       [concatenation(repeated(written, min, max))],
-    ] as const
+    ]
     // Characters that the pattern does not distinguish become one letter of the automata, because \p{L} has hundreds of ranges.
     const classes: CharSet[] = []
     withClasses(parts.flat(), (characters) => classes[classes.push(characters) - 1]!)
@@ -81,9 +83,12 @@ const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budge
     const lettersOf = (characters: CharSet): CharSet =>
       CharSet.empty(last).union(letters.split(characters).map((letter) => ({ min: letter, max: letter })))
     const automata = parts.map((part) => NFA.fromRegex(withClasses(part, lettersOf), { maxCharacter: last }, {}, nfa))
-    const states = DFA.fromFA(NFA.fromIntersection(...(automata as [NFA, NFA]), nfa), dfa)
+    const states = DFA.fromFA(
+      automata.reduce((one, other) => NFA.fromIntersection(one, other, nfa)),
+      dfa,
+    )
     states.minimize()
-    if (states.isEmpty) throw new PatternFault('matches no string of the allowed length.')
+    if (states.isEmpty) throw new PatternFault('matches no string of the allowed length and format.')
     return {
       states,
       charactersOf: (some) => CharSet.empty(maxCharacter).union(...some.map((one) => letters.sets[one]!)),

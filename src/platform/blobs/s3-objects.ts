@@ -29,18 +29,21 @@ const statusOf = (error: unknown): number | undefined => (error as Fault).$metad
 
 const isMissing = (error: unknown): boolean => ['NoSuchKey', 'NotFound'].includes((error as Fault).name)
 
-const away = (cause: unknown): ServiceError =>
-  cause instanceof ServiceError
-    ? cause
-    : new ServiceError('unavailable', 'The file storage of the service does not respond. Try again in a moment.', {
-        cause,
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      })
-
-const orAway = <Answer>(sending: Promise<Answer>): Promise<Answer> =>
-  sending.catch((error: unknown) => {
-    throw away(error)
-  })
+/** The errors for when `storage`, as people know it, does not respond. */
+const outagesOf = (storage: string) => {
+  const unavailable = (cause: unknown): ServiceError =>
+    cause instanceof ServiceError
+      ? cause
+      : new ServiceError('unavailable', `${storage} does not respond. Try again in a moment.`, {
+          cause,
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        })
+  const orAway = <Value>(sending: Promise<Value>): Promise<Value> =>
+    sending.catch((error: unknown) => {
+      throw unavailable(error)
+    })
+  return { unavailable, orAway }
+}
 
 /** Loaded on first use, because loading takes longer than the rest of the startup. */
 const load = async () => {
@@ -80,7 +83,7 @@ const faultOf = (error: unknown, bucket: string): string | null => {
   if (status === 404) return `there is no bucket '${bucket}'`
   if (status === 301) return `the bucket '${bucket}' is in another region`
   if (status === 400 || status === 401 || status === 403) {
-    return `the bucket '${bucket}' refuses these credentials (${status}); they need s3:ListBucket, GetObject, PutObject and DeleteObject`
+    return `the bucket '${bucket}' refuses these credentials (${status}); they need s3:ListBucket, GetObject, PutObject, and DeleteObject`
   }
   return null
 }
@@ -110,9 +113,13 @@ const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, vo
 const noObject = (key: string, cause?: unknown): ServiceError =>
   new ServiceError('not_found', `There is no object ${key}.`, { cause })
 
-/** Opens the bucket of this location. */
-export const openS3Objects = async (location: S3Location): Promise<ObjectStore> => {
+/** Opens the bucket of this location; errors call it `name`. */
+export const openS3Objects = async (
+  location: S3Location,
+  name = 'The file storage of the service',
+): Promise<ObjectStore> => {
   const { sdk, Upload, getSignedUrl } = await load()
+  const { unavailable, orAway } = outagesOf(name)
   const client = clientOf(sdk, location)
   const at = (key: string) => ({ Bucket: location.bucket, Key: `${location.prefix}${key}` })
 
@@ -127,7 +134,7 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
           new sdk.GetObjectCommand({ ...at(key), ...wanted }),
         )
         if (end !== undefined && ContentRange?.startsWith(`bytes ${from}-${end}/`) !== true) {
-          throw new Error(`bytes ${from}-${end} were asked for, and '${ContentRange}' came`)
+          throw new Error(`bytes ${from}-${end} were requested, but '${ContentRange}' was sent`)
         }
         end ??= ContentLength! - 1
         for await (const chunk of chunksOf(Body as Readable)) {
@@ -139,7 +146,7 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
       } catch (error) {
         if (isMissing(error)) throw noObject(key, error)
         failed = next > from ? 1 : failed + 1
-        if (failed === TRIES) throw away(error)
+        if (failed === TRIES) throw unavailable(error)
         await sleep(100 * 2 ** failed)
       }
     }
@@ -155,7 +162,7 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
       const reply = await fetcher(await orAway(address), path)
       if (reply.ok) return reply
       if (reply.fault === 'missing') throw noObject(key)
-      if (reply.fault === 'away') throw away(new Error(reply.message))
+      if (reply.fault === 'away') throw unavailable(new Error(reply.message))
       throw Object.assign(new Error(reply.message), { code: reply.code })
     },
 
@@ -208,7 +215,7 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
         () => true,
         (error: unknown) => {
           if (isMissing(error)) return false
-          throw away(error)
+          throw unavailable(error)
         },
       ),
 

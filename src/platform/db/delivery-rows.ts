@@ -29,6 +29,8 @@ export interface PlanReportRow {
   metrics: Json<Record<string, number>> | null
   reported_at: Date
   measured_at: Generated<Date | null>
+  /** The number of the version that `version` names; null in older reports. Added by 0042-federated-figures. */
+  version_number: Generated<number | null>
 }
 
 export interface RolloutRow {

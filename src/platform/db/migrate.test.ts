@@ -90,7 +90,7 @@ test.skipIf(!hasPostgres())('a new database must be able to store any text', asy
     })
   const latin = await open('LATIN1')
   await expect(migrate(latin, MIGRATIONS)).rejects.toThrow(
-    /^The database '\w+' has the encoding LATIN1, which lacks most letters of names\. Create another one: createdb --encoding=UTF8/,
+    /^The database '\w+' has the encoding LATIN1, which cannot represent the letters of many names\. Create another one: createdb --encoding=UTF8/,
   )
   await latin.close()
 

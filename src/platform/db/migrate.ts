@@ -58,7 +58,7 @@ const requireUnicode = async (tx: Executor): Promise<void> => {
   const { name, encoding } = rows[0]!
   if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
   throw new StartError(
-    `The database '${name}' has the encoding ${encoding}, which lacks most letters of names. Create another one: ` +
+    `The database '${name}' has the encoding ${encoding}, which cannot represent the letters of many names. Create another one: ` +
       `createdb --encoding=UTF8 --template=template0 ${name}`,
   )
 }

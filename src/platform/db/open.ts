@@ -71,7 +71,7 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
       log.error({ dataDir }, error.message)
       options.onFatal?.(error)
     },
-    onTrouble: (message) => log.warn({ dataDir }, message),
+    onWarning: (message) => log.warn({ dataDir }, message),
   })
   log.info({ dataDir }, 'embedded database is open')
   return databaseOn(

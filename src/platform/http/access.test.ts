@@ -24,7 +24,7 @@ afterEach(() => server.app.close())
 
 const MALFORMED = "The Authorization header is malformed. It must read 'Bearer <API key>'."
 const MISSING = "This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."
-const INVALID = 'This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.'
+const INVALID = 'This API key is not valid: it is unknown, expired, or revoked. Check it, or create a new key.'
 
 test.each([
   ['no header', undefined, MISSING],

@@ -45,7 +45,7 @@ const tokenIn = (header: string): string => {
 
 const known = (caller: Caller | null): Caller => {
   if (caller !== null) return caller
-  throw unauthorized('This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.')
+  throw unauthorized('This API key is not valid: it is unknown, expired, or revoked. Check it, or create a new key.')
 }
 
 const CALLER = Symbol('caller')
@@ -62,22 +62,22 @@ export interface SessionRules {
   readonly publicUrl: string | null
 }
 
-interface Doorkeeper {
+interface AccessGuard {
   readonly authenticate: Authenticate
   readonly sessions: SessionRules | null
   readonly guesses: GuessLimit
 }
 
-const DOORKEEPER = 'doorkeeper'
+const ACCESS_GUARD = 'doorkeeper'
 
-const doorkeeperOf = (request: FastifyRequest): Doorkeeper => request.server.getDecorator<Doorkeeper>(DOORKEEPER)
+const accessGuardOf = (request: FastifyRequest): AccessGuard => request.server.getDecorator<AccessGuard>(ACCESS_GUARD)
 
 /** Returns the result of `find`, unless this address has sent too many invalid credentials. @throws 401, or 429 */
 const identify = async (
   request: FastifyRequest,
   find: (onCacheMiss: () => void) => Promise<Caller>,
 ): Promise<Caller> => {
-  const { guesses } = doorkeeperOf(request)
+  const { guesses } = accessGuardOf(request)
   try {
     return await find(() => guesses.assertLeft(request.ip))
   } catch (error) {
@@ -88,15 +88,15 @@ const identify = async (
 
 /** Returns the key's owner. @throws 401, or 429 if this address has sent too many invalid keys. */
 export const callerOfKey = (request: FastifyRequest, key: string): Promise<Caller> =>
-  identify(request, async (onCacheMiss) => known(await doorkeeperOf(request).authenticate(key, onCacheMiss)))
+  identify(request, async (onCacheMiss) => known(await accessGuardOf(request).authenticate(key, onCacheMiss)))
 
 /** True if a page of this service sent the request. */
 export const isFromOwnPage = (request: FastifyRequest): boolean =>
-  isSameOrigin(request, doorkeeperOf(request).sessions?.publicUrl ?? null)
+  isSameOrigin(request, accessGuardOf(request).sessions?.publicUrl ?? null)
 
 const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller> =>
   identify(request, async (onCacheMiss) => {
-    const { sessions } = doorkeeperOf(request)
+    const { sessions } = accessGuardOf(request)
     if (!isFromOwnPage(request)) {
       throw unauthorized(
         'A session is valid only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
@@ -113,10 +113,10 @@ const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
   const { authorization } = request.headers
   if (authorization !== undefined) {
     return identify(request, async (onCacheMiss) =>
-      known(await doorkeeperOf(request).authenticate(tokenIn(authorization), onCacheMiss)),
+      known(await accessGuardOf(request).authenticate(tokenIn(authorization), onCacheMiss)),
     )
   }
-  const token = doorkeeperOf(request).sessions === null ? null : sessionTokenIn(request)
+  const token = accessGuardOf(request).sessions === null ? null : sessionTokenIn(request)
   return token === null ? null : callerOfSession(request, token)
 }
 
@@ -156,7 +156,7 @@ const isAccess = (access: unknown): access is Access => {
 const assertDeclared = ({ method, url, config }: RouteOptions): void => {
   const { access } = (config ?? {}) as Partial<RouteConfig>
   if (!isAccess(access)) {
-    throw new Error(`${method} ${url} must declare who may call it: config.access is 'public', 'any-key' or grants`)
+    throw new Error(`${method} ${url} must declare who may call it: config.access is 'public', 'any-key', or grants`)
   }
 }
 
@@ -164,8 +164,8 @@ const assertDeclared = ({ method, url, config }: RouteOptions): void => {
 const isPreflight = ({ method }: RouteOptions): boolean => method === 'OPTIONS'
 
 /** Requires the key and the grant that each route's config specifies. */
-export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { readonly admit: Admit }): void => {
-  app.decorate(DOORKEEPER, doorkeeper)
+export const guardAccess = (app: App, { admit, ...guard }: AccessGuard & { readonly admit: Admit }): void => {
+  app.decorate(ACCESS_GUARD, guard)
   app.decorateRequest(CALLER, null)
 
   app.addHook('onRoute', (route) => {

@@ -58,7 +58,7 @@ test('a service with a certificate uses https, reloads a renewed one, and keeps 
 
   await writeFile(files.key, 'not a key')
   process.emit('SIGHUP')
-  await expect.poll(() => lines().some((line) => line.includes('The certificate stays as it was'))).toBe(true)
+  await expect.poll(() => lines().some((line) => line.includes('The previous certificate stays in use'))).toBe(true)
   expect((await ask(port)).name).toBe('second')
   await app.close()
   expect(process.listenerCount('SIGHUP')).toBe(0)

@@ -55,9 +55,9 @@ export const renewCertificate = (
     readCertificate(files).then(
       (pair) => {
         server.setSecureContext(pair)
-        log.info({ cert: files.cert }, 'the certificate was read again')
+        log.info({ cert: files.cert }, 'the certificate was reloaded')
       },
-      (error: Error) => log.error({ cert: files.cert }, `The certificate stays as it was. ${error.message}`),
+      (error: Error) => log.error({ cert: files.cert }, `The previous certificate stays in use. ${error.message}`),
     )
   }
   const paths = [files.cert, files.key]

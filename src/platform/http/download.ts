@@ -17,7 +17,7 @@ const HEADERS = {
 export const DOWNLOADED = {
   200: Type.Unsafe<unknown>({ ...Binary, description: 'The file', headers: HEADERS }),
   206: Type.Unsafe<unknown>({ ...Binary, description: 'The requested range of the file', headers: HEADERS }),
-  304: Type.Null({ description: 'If-None-Match names the file that it is' }),
+  304: Type.Null({ description: 'The file has not changed: it is the one that If-None-Match names' }),
   307: Type.Null({ description: 'With Prefer: redirect, where the files are in S3: the address of the file there' }),
   416: Type.Null({ description: 'The requested range is outside the file' }),
 } as const

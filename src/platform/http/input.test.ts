@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.app.close())
 
-const post = async (payload: string): Promise<{ got?: unknown; message?: string }> => {
+const post = async (payload: string | Buffer): Promise<{ got?: unknown; message?: string }> => {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   return (await server.app.inject({ method: 'POST', url: '/echo', headers, payload })).json()
 }
@@ -29,6 +29,16 @@ test.each([
   expect((await post(payload)).message).toBe(
     'The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.',
   )
+})
+
+test.each(['latin1', 'utf16le'] as const)('a body in %s is refused instead of losing characters', async (encoding) => {
+  const body = await post(Buffer.from('{"name":"Müller"}', encoding))
+  expect(body).toEqual({
+    error: 'bad_request',
+    message: expect.stringMatching(/not valid (UTF-8|JSON)/),
+    status_code: 400,
+  })
+  expect((await post(Buffer.from('{"name":"Müller"}'))).got).toEqual({ name: 'Müller' })
 })
 
 test('characters outside the basic plane are accepted, escaped or not', async () => {

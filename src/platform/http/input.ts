@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../../domain/errors.ts'
 import { isStorable } from '../../domain/text.ts'
 import type { App } from './app.ts'
@@ -24,13 +25,18 @@ const assertStorable = (body: unknown): void => {
       if (typeof value !== 'object' || value === null) continue
       if (Object.hasOwn(value, '__proto__'))
         throw new InvalidRequest('The JSON body must not contain the key __proto__.')
-      for (const [key, item] of Object.entries(value)) next.push(key, item)
+      if (Array.isArray(value)) for (const item of value) next.push(item)
+      else for (const [key, item] of Object.entries(value)) next.push(key, item)
     }
     level = next
   }
 }
 
-const parse = (text: string): unknown => {
+const parse = (bytes: Buffer): unknown => {
+  if (bytes.length === 0) return undefined
+  // Decoding would replace the bytes that are not.
+  if (!isUtf8(bytes)) throw new InvalidRequest('The body is not valid UTF-8. Send the JSON encoded as UTF-8.')
+  const text = bytes.toString()
   let body: unknown
   try {
     body = JSON.parse(text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text)
@@ -53,10 +59,10 @@ export const readInput = (app: App): void => {
 
   refuseEncodedBodies(app, badRequest)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
     let body: unknown
     try {
-      body = text.length === 0 ? undefined : parse(text)
+      body = parse(bytes)
     } catch (error) {
       done(error as Error)
       return

@@ -96,7 +96,7 @@ const createRequestCounts = () => {
     metrics: [
       metric(
         'http_requests_total',
-        'Requests answered or aborted (499), by method, route pattern and status',
+        'Requests answered or aborted (499), by method, route pattern, and status',
         'counter',
         () => all().map(({ labels, places }) => ({ labels, value: sum(places) })),
       ),

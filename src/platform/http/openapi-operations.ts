@@ -10,7 +10,7 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'A field of the request is missing or invalid',
   authorization_pending: 'Nobody has approved or denied the sign-in yet',
   slow_down: 'The request came too early; add 5 s to the interval',
-  expired_token: 'The code of the sign-in is unknown, used or expired',
+  expired_token: 'The code of the sign-in is unknown, used, or expired',
   access_denied: 'The sign-in was denied',
   unauthorized: 'The API key is missing or invalid',
   forbidden: 'The API key may not do this',
@@ -69,11 +69,15 @@ const RETRY_AFTER = {
 /** `not_found` -> `NotFound`. */
 const pascal = (code: string): string => code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
+const errorContent = (components: Components): object => ({
+  'application/json': { schema: components.schema(ErrorBody) },
+})
+
 const errorResponse = (code: ErrorCode, components: Components): unknown =>
   components.response(pascal(code), {
     description: MEANING[code],
     ...(['rate_limited', 'unavailable', 'upstream_busy'].includes(code) && { headers: RETRY_AFTER }),
-    content: { 'application/json': { schema: components.schema(ErrorBody) } },
+    content: errorContent(components),
   })
 
 const parametersOf = (place: string, declared: unknown, components: Components, known?: string): unknown[] => {
@@ -113,13 +117,14 @@ const requestBodyOf = (schema: FastifySchema, config: RouteConfig, components: C
   return { requestBody: { required: !(OPTIONAL_BODY in body), content } }
 }
 
-/** A successful response; its type is null if it has only headers. */
+/** A response that the route declares itself. Its type is null if it has only headers, or is an error. */
 const responseOf = (
   [status, response]: [string, TSchema],
   produces: readonly string[] | undefined,
   components: Components,
 ): object => {
   const { type, description = 'Success', headers } = response as Readonly<Record<string, unknown>>
+  if (Number(status) >= 400) return { description, content: errorContent(components) }
   return {
     description,
     ...(headers !== undefined && { headers }),

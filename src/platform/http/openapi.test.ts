@@ -1,5 +1,6 @@
 import { Type } from '@fastify/type-provider-typebox'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DOWNLOADED } from './download.ts'
 import { createComponents } from './openapi-components.ts'
 import type { RouteConfig } from './route-config.ts'
 import { buildTestServer, type TestServer } from './test-server.fixture.ts'
@@ -50,6 +51,11 @@ beforeAll(async () => {
     app.put('/beat', { config: beat, schema: { body: optionalBody(Thing), response: { 200: Thing } } }, async () => ({
       name: 'x',
     }))
+    app.get(
+      '/file',
+      { config: beat, schema: { response: DOWNLOADED, produces: ['application/octet-stream'] } },
+      async () => '',
+    )
     const upload: RouteConfig = {
       access: 'models:write',
       form: Type.Object({ num_samples: Type.Integer() }),
@@ -78,7 +84,7 @@ test('the document is OpenAPI 3.1 with the bearer scheme and one error body', ()
 })
 
 test("it contains the routes that are not hidden, and none of the documentation's own", () => {
-  expect(Object.keys(document.paths)).toEqual(['/open', '/things/{id}', '/beat', '/jobs', '/upload'])
+  expect(Object.keys(document.paths)).toEqual(['/open', '/things/{id}', '/beat', '/file', '/jobs', '/upload'])
 })
 
 test("security and error responses are derived from a route's declarations", () => {
@@ -127,6 +133,12 @@ test('a named body, part or parameter becomes a component that operations refer 
       },
     },
   })
+})
+
+test("a download's 416 is an error, unlike its responses without a body", () => {
+  const { responses } = document.paths['/file']!.get!
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+  expect([responses['304']?.content, responses['416']?.content]).toEqual([undefined, content])
 })
 
 test('two different components with one name are refused', () => {

@@ -5,7 +5,7 @@ import { operationOf } from './openapi-operations.ts'
 import type { RouteConfig } from './route-config.ts'
 
 const TITLE = 'Tributary'
-const DESCRIPTION = 'Device orchestration, model delivery and federated training.'
+const DESCRIPTION = 'Device orchestration, model delivery, and federated training.'
 
 /** The names fixed by an interface specification, separated by spaces; the document marks all others as `x-extension`. */
 export interface Contract {

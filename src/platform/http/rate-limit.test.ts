@@ -17,14 +17,14 @@ const limiterAt = (clock: { now: number }, perMinute = 100, more: object = {}): 
   createRateLimiter({ perMinute, now: () => clock.now, ...more })
 
 describe('one process', () => {
-  test('allows exactly the limit, and reports the remainder, the end of the minute, and when to retry', () => {
+  test('allows exactly the limit, and reports the remainder, when the first request no longer counts, and when to retry', () => {
     const clock = { now: START + 15_000 }
     const limiter = limiterAt(clock, 3)
     expect([1, 2, 3, 4].map(() => limiter.take('a'))).toEqual([
-      { allowed: true, limit: 3, remaining: 2, resetSeconds: 45, retryAfterSeconds: 0 },
-      { allowed: true, limit: 3, remaining: 1, resetSeconds: 45, retryAfterSeconds: 0 },
-      { allowed: true, limit: 3, remaining: 0, resetSeconds: 45, retryAfterSeconds: 0 },
-      { allowed: false, limit: 3, remaining: 0, resetSeconds: 45, retryAfterSeconds: 65 },
+      { allowed: true, limit: 3, remaining: 2, resetSeconds: 61, retryAfterSeconds: 0 },
+      { allowed: true, limit: 3, remaining: 1, resetSeconds: 61, retryAfterSeconds: 0 },
+      { allowed: true, limit: 3, remaining: 0, resetSeconds: 61, retryAfterSeconds: 0 },
+      { allowed: false, limit: 3, remaining: 0, resetSeconds: 61, retryAfterSeconds: 61 },
     ])
   })
 
@@ -33,42 +33,49 @@ describe('one process', () => {
     expect([take(limiter, 'a', 5), take(limiter, 'b', 1)]).toEqual([2, 1])
   })
 
-  test('limits a burst across the turn of a minute', () => {
-    const clock = { now: START + MINUTE - 100 }
-    const limiter = limiterAt(clock)
-    expect(take(limiter, 'a', 60)).toBe(60)
-    clock.now = START + MINUTE + 100
-    expect(take(limiter, 'a', 60)).toBe(40)
-  })
+  test.each([0, 1000, 20_500, 57_000, 59_900])(
+    'after a burst %d ms into a minute, no 60 seconds have more than the limit',
+    (offset) => {
+      const clock = { now: START + offset }
+      const limiter = limiterAt(clock)
+      expect(take(limiter, 'a', 200)).toBe(100)
+      const end = clock.now + 4 * MINUTE
+      const accepted = Array.from({ length: 100 }, () => clock.now)
+      while ((clock.now += 100) < end) if (limiter.take('a').allowed) accepted.push(clock.now)
+      expect(accepted.slice(100).filter((time, at) => time - accepted[at]! < MINUTE)).toEqual([])
+      expect(accepted.length).toBeGreaterThanOrEqual(400)
+    },
+  )
 
-  test('counts the last minute with decreasing weight, and then forgets it', () => {
+  test('forgets requests after a minute, and all of them when the clock was set back', () => {
     const clock = { now: START }
     const limiter = limiterAt(clock)
-    expect(take(limiter, 'a', 200)).toBe(100)
-    clock.now = START + MINUTE + MINUTE / 2
-    expect(take(limiter, 'a', 200)).toBe(50)
-    clock.now = START + 4 * MINUTE
+    take(limiter, 'a', 60)
+    clock.now += 30_000
+    expect(take(limiter, 'a', 200)).toBe(40)
+    clock.now += 31_000
+    expect(take(limiter, 'a', 200)).toBe(60)
+    clock.now = START - 60 * MINUTE
     expect(take(limiter, 'a', 200)).toBe(100)
   })
 
   test('accepts a request after exactly the time in Retry-After, and none a second earlier', () => {
-    for (const [used, first, second] of [
+    for (const [used, first, seconds] of [
       [0, 100, 0],
-      [80, 5, 30],
-      [100, 50, 7],
-      [37, 90, 59],
+      [80, 20, 30],
+      [100, 50, 7.4],
+      [37, 90, 59.999],
     ] as const) {
-      const clock = { now: START }
+      const clock = { now: START + 250 }
       const limiter = limiterAt(clock)
       take(limiter, 'a', used)
-      clock.now = START + MINUTE + second * 1000
+      clock.now += seconds * 1000
       take(limiter, 'a', first)
-      take(limiter, 'a', 200)
-      const { allowed, retryAfterSeconds } = limiter.take('a')
-      expect(allowed).toBe(false)
+      const { allowed, resetSeconds, retryAfterSeconds } = limiter.take('a')
+      expect([allowed, resetSeconds]).toEqual([false, retryAfterSeconds])
       const refusedAt = clock.now
       clock.now = refusedAt + (retryAfterSeconds - 1) * 1000
-      if (retryAfterSeconds > 1) expect(limiter.take('a').allowed).toBe(false)
+      expect(limiter.take('a').allowed).toBe(false)
       clock.now = refusedAt + retryAfterSeconds * 1000
       expect(limiter.take('a').allowed).toBe(true)
     }
@@ -112,6 +119,8 @@ describe('several processes', () => {
     take(one, 'a', 1)
     await one.exchange()
     expect(take(one, 'a', 50)).toBe(0)
+    clock.now += 59_000
+    expect([take(one, 'a', 50), take(two, 'a', 50)]).toEqual([0, 0])
   })
 
   test('do not exchange counts of rarely used keys', async () => {
@@ -197,16 +206,16 @@ describe('over HTTP', () => {
     const refused = await get('reader')
     expect([refused.statusCode, refused.json()]).toEqual([
       429,
-      { error: 'rate_limited', message: 'Too many requests. Try again in 70 s.', status_code: 429 },
+      { error: 'rate_limited', message: 'Too many requests. Try again in 51 s.', status_code: 429 },
     ])
     expect(refused.headers).toMatchObject({
-      'retry-after': '70',
+      'retry-after': '51',
       'ratelimit-limit': '3',
       'ratelimit-remaining': '0',
-      'ratelimit-reset': '50',
+      'ratelimit-reset': '51',
     })
     expect((await get('writer')).statusCode).toBe(200)
-    clock.now += 70_000
+    clock.now += 51_000
     expect((await get('reader')).statusCode).toBe(200)
     await app.close()
   })
@@ -240,8 +249,8 @@ describe('over HTTP', () => {
     }
     expect(statuses).toEqual([401, 401, 401, 429, 429])
     const refused = await get(GUESS)
-    expect([refused.headers['retry-after'], refused.json()]).toEqual(['80', TOO_MANY(80)])
-    clock.now += 80_000
+    expect([refused.headers['retry-after'], refused.json()]).toEqual(['61', TOO_MANY(61)])
+    clock.now += 61_000
     expect([(await get(bearer('reader'))).statusCode, (await get(GUESS)).statusCode]).toEqual([200, 401])
   })
 

@@ -4,13 +4,15 @@ import { rateLimited, ServiceError } from '../../domain/errors.ts'
 import type { Admit, GuessLimit } from './access.ts'
 import type { App } from './app.ts'
 
-const WINDOW_MS = 60_000
+const MINUTE_MS = 60_000
+/** Requests of the current second and the 60 before it count, so that no 60 seconds have more than the limit. */
+const COUNTED_SECONDS = 61
 const EXCHANGE_MS = 1000
 /** Requests to public routes and with invalid keys are counted per address, which many devices may share. */
 const ADDRESS_SHARE = 10
 /** A key's counts are exchanged with other processes once they reach this share of the limit. */
 const HOT = 0.25
-/** About 15 MB. An evicted key's count restarts, which only a flood of other valid keys can cause. */
+/** About 35 MB. An evicted key's count restarts, which only a flood of other valid keys can cause. */
 const MAX_KEYS = 100_000
 
 /**
@@ -23,10 +25,13 @@ export interface RateLimitSync {
 }
 
 interface Count {
+  /** Pairs of a second and its requests, oldest first: our own and, after an exchange, those of the other processes. */
+  readonly seconds: number[]
+  /** The sum over `seconds`. */
+  requests: number
   minute: number
-  previous: number
-  /** Requests in this minute: our own and, after an exchange, those of the other processes. */
-  current: number
+  /** The requests of this minute that have been exchanged, over all processes. */
+  exchanged: number
   unreported: number
 }
 
@@ -34,7 +39,7 @@ export interface Verdict {
   readonly allowed: boolean
   readonly limit: number
   readonly remaining: number
-  /** Until the end of the current minute. */
+  /** Until the oldest request no longer counts. */
   readonly resetSeconds: number
   /** Until one more request is allowed; 0 if this one was. */
   readonly retryAfterSeconds: number
@@ -48,13 +53,36 @@ export interface RateLimiter {
   exchange(): Promise<void>
 }
 
-/** The elapsed part of the minute at which `count` requests of the previous minute weigh at most `room`. */
-const fadedTo = (count: number, room: number): number => WINDOW_MS * (1 - room / count)
+const add = (count: Count, second: number, requests: number): void => {
+  const { seconds } = count
+  count.requests += requests
+  if (seconds.at(-2) === second) seconds[seconds.length - 1]! += requests
+  else seconds.push(second, requests)
+}
 
-/**
- * A sliding window over two counters: the requests of this minute, and those of the last one weighted by how much of it the
- * past 60 seconds still cover. Uses clock minutes, so that all processes agree on them.
- */
+/** Forgets what no longer counts, and everything if the clock was set back. */
+const forget = (count: Count, second: number): void => {
+  const { seconds } = count
+  let past = 0
+  while (past < seconds.length && (seconds[past]! <= second - COUNTED_SECONDS || seconds.at(-2)! > second)) {
+    count.requests -= seconds[past + 1]!
+    past += 2
+  }
+  if (past > 0) seconds.splice(0, past)
+}
+
+/** Whole seconds until at most `left` of the requests still count. */
+const secondsUntil = ({ seconds, requests }: Count, left: number, time: number): number => {
+  let counted = requests
+  let at = 0
+  while (counted > left && at < seconds.length) {
+    counted -= seconds[at + 1]!
+    at += 2
+  }
+  return at === 0 ? 0 : Math.ceil(seconds[at - 2]! + COUNTED_SECONDS - time / 1000)
+}
+
+/** Counts requests by the second in which they arrive. */
 export const createRateLimiter = (options: {
   readonly perMinute: number
   readonly now: () => number
@@ -66,44 +94,38 @@ export const createRateLimiter = (options: {
   const counts = new LRUCache<string, Count>({ maxSize: options.maxKeys ?? MAX_KEYS, sizeCalculation: () => 1 })
   const hot = new Set<string>()
 
-  const countOf = (key: string, minute: number): Count => {
+  const countOf = (key: string, time: number): Count => {
+    const minute = Math.floor(time / MINUTE_MS)
     let count = counts.get(key)
     if (count === undefined) {
-      count = { minute, previous: 0, current: 0, unreported: 0 }
+      count = { seconds: [], requests: 0, minute, exchanged: 0, unreported: 0 }
       counts.set(key, count)
     } else if (count.minute !== minute) {
-      count.previous = count.minute === minute - 1 ? count.current : 0
       count.minute = minute
-      count.current = 0
+      count.exchanged = 0
       count.unreported = 0
     }
     return count
   }
 
-  const waitMs = ({ current, previous }: Count, elapsed: number): number =>
-    current < limit
-      ? fadedTo(previous, limit - 1 - current) - elapsed
-      : WINDOW_MS - elapsed + fadedTo(current, limit - 1)
-
   const judge = (key: string, counted: boolean): Verdict => {
     const time = now()
-    const minute = Math.floor(time / WINDOW_MS)
-    const elapsed = time - minute * WINDOW_MS
-    const count = countOf(key, minute)
-    const faded = Math.ceil(count.previous * (1 - elapsed / WINDOW_MS))
-    const left = limit - faded - count.current
+    const second = Math.floor(time / 1000)
+    const count = countOf(key, time)
+    forget(count, second)
+    const left = limit - count.requests
     const allowed = left > 0
     if (allowed && counted) {
-      count.current++
+      add(count, second, 1)
       count.unreported++
-      if (sync !== null && count.current >= limit * HOT) hot.add(key)
+      if (sync !== null && count.requests >= limit * HOT) hot.add(key)
     }
     return {
       allowed,
       limit,
       remaining: Math.max(0, left - 1),
-      resetSeconds: Math.ceil((WINDOW_MS - elapsed) / 1000),
-      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(waitMs(count, elapsed) / 1000)),
+      resetSeconds: secondsUntil(count, count.requests - 1, time),
+      retryAfterSeconds: allowed ? 0 : secondsUntil(count, limit - 1, time),
     }
   }
 
@@ -124,9 +146,14 @@ export const createRateLimiter = (options: {
       for (const { count } of sent) count.unreported = 0
       try {
         const totals = await sync.exchange(new Map(sent.map(({ name, delta }) => [name, delta])))
-        for (const { count, name, minute } of sent) {
+        const second = Math.floor(now() / 1000)
+        for (const { count, name, minute, delta } of sent) {
           const total = totals.get(name)
-          if (total !== undefined && count.minute === minute) count.current = total + count.unreported
+          if (total === undefined || count.minute !== minute) continue
+          // When the other processes received theirs is unknown; from now is the latest that it can be.
+          const others = total - count.exchanged - delta
+          if (others > 0) add(count, second, others)
+          count.exchanged = total
         }
       } catch (error) {
         for (const { key, count, minute, delta } of sent) {

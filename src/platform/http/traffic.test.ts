@@ -141,7 +141,7 @@ test('a client that disconnects before its response is logged and counted as 499
   await eventually(() => neverAsked)
   client.socket.destroy()
   await eventually(() => requestLines().length === 1)
-  expect(requestLines()).toMatchObject([{ route: '/never', status: 499, msg: 'request broken off' }])
+  expect(requestLines()).toMatchObject([{ route: '/never', status: 499, msg: 'request aborted' }])
   expect(await metrics.registry.getSingleMetricAsString('http_requests_total')).toContain(
     'http_requests_total{method="GET",route="/never",status="499"} 1',
   )

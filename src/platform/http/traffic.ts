@@ -145,7 +145,7 @@ export const createTraffic = () => {
               key: keyOf?.(request),
               ip: request.ip,
             },
-            finished ? REQUEST : 'request broken off',
+            finished ? REQUEST : 'request aborted',
           )
         })
         done()

@@ -66,6 +66,7 @@ test.each([
   [{ round: 3 }, meant('round', 'rounds')],
   [{ timout_seconds: 60 }, meant('timout_seconds', 'timeout_seconds')],
   [{ timeoutSeconds: 60 }, meant('timeoutSeconds', 'timeout_seconds')],
+  [{ num_rounds: 3 }, meant('num_rounds', 'rounds')],
   [{ privacy: { clip_nrom: 1 } }, meant('privacy.clip_nrom', 'privacy.clip_norm')],
   [{ target: { groupname: 'x' } }, meant('target.groupname', 'target.group_name')],
   [{ samples: [{ weight: 1 }, { wieght: 1 }] }, meant('samples[1].wieght', 'samples[1].weight')],

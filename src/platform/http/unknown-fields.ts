@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
-import { meantBy } from '../../domain/misspelling.ts'
+import { fieldMeantBy } from '../../domain/misspelling.ts'
 import type { App } from './app.ts'
 import { InvalidRequest } from './validation.ts'
 import { warn } from './warnings.ts'
@@ -74,7 +74,7 @@ const inNames =
       if (find === undefined) {
         if (found.length >= MAX_EXAMINED) return
         const missing = [...known.keys()].filter((candidate) => !Object.hasOwn(value, candidate))
-        const meant = meantBy(name, missing)
+        const meant = fieldMeantBy(name, missing)
         const shown = below(path, name.slice(0, MAX_NAME_LENGTH))
         found.push({ path: shown, meant: meant === null ? null : below(path, meant) })
       } else if (find !== null) {
@@ -140,8 +140,8 @@ const check = (request: FastifyRequest, find: Find | null, value: unknown, noun:
 }
 
 /**
- * Checks names before a request is validated: fields of the body or query that look like misspellings of known ones are
- * refused; other unknown ones are ignored with a warning.
+ * Checks names before a request is validated: fields of the body or query that look like misspellings of known ones, or are
+ * other names for limits, are refused; other unknown ones are ignored with a warning.
  */
 export const checkFieldNames = (app: App): void => {
   app.addHook('onRoute', (route) => {

@@ -60,7 +60,13 @@ const field = (name: string, value: string): string =>
   `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
 const form = (...parts: string[]): string => `${parts.join('')}--b--\r\n`
 
-const post = async (body: string, path = '/upload', type = 'multipart/form-data; boundary=b') => {
+const latin1 = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
+
+const post = async (
+  body: string | Uint8Array<ArrayBuffer>,
+  path = '/upload',
+  type = 'multipart/form-data; boundary=b',
+) => {
   const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body })
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
@@ -104,6 +110,7 @@ test('an empty file is accepted', async () => {
 
 test.each([
   ['../../etc/passwd', 'passwd'],
+  ['..', 'file'],
   ['C:\\models\\net.pt', 'net.pt'],
   ['a\u0007b.pt', 'ab.pt'],
   [`${'x'.repeat(300)}.pt`, 'x'.repeat(255)],
@@ -145,6 +152,16 @@ test.each([
     'The form has more than 50 fields.',
   ],
   ['U+0000 in a field', form(file('a'), field('n', 'a\0b')), "The form's field 'n' contains the character U+0000."],
+  [
+    'a field in Latin-1',
+    latin1(form(file('a'), field('n', 'Müller'))),
+    "The form's field 'n' is not valid UTF-8, or contains U+FFFD. Send the form encoded as UTF-8.",
+  ],
+  [
+    'a file name in Latin-1',
+    latin1(form(file('a', 'größer.pt'))),
+    "The form's file name is not valid UTF-8, or contains U+FFFD. Send the form encoded as UTF-8.",
+  ],
   [
     'a field named __proto__',
     form(file('a'), field('__proto__', '1')),
@@ -194,7 +211,7 @@ test('a client that disconnects halfway leaves nothing behind, and the server co
   await eventually(async () => (await inStaging()).length === 1)
   client.socket.destroy()
   await eventually(async () => (await inStaging()).length === 0)
-  await eventually(() => server.requestLines().some(({ msg }) => msg === 'request broken off'))
+  await eventually(() => server.requestLines().some(({ msg }) => msg === 'request aborted'))
   expect((await post(form(file('still here')))).status).toBe(201)
 })
 

@@ -44,7 +44,8 @@ export const acceptUploads = async (scope: App): Promise<void> => {
 const safeName = (given: string | undefined): string => {
   const base = (given ?? '').split(/[\\/]/).at(-1) ?? ''
   const clean = base.replace(/\p{Cc}/gu, '').trim()
-  return [...clean].slice(0, 255).join('') || FILE_PART
+  const name = [...clean].slice(0, 255).join('')
+  return /^\.{0,2}$/.test(name) ? FILE_PART : name
 }
 
 const FORM_FAULTS: Readonly<Record<string, string>> = {
@@ -66,9 +67,15 @@ const formFault = (error: unknown): unknown => {
 }
 
 type Part = { readonly fieldname: string } & (
-  | { readonly type: 'file'; readonly filename: string; readonly file: AsyncIterable<Uint8Array> }
+  | { readonly type: 'file'; readonly filename: string | undefined; readonly file: AsyncIterable<Uint8Array> }
   | { readonly type: 'field'; readonly value: unknown; readonly valueTruncated: boolean }
 )
+
+/** The parser replaces bytes that are not UTF-8 with U+FFFD. */
+const assertDecoded = (text: string, what: string): void => {
+  if (text.includes('\ufffd'))
+    throw badRequest(`The form's ${what} is not valid UTF-8, or contains U+FFFD. Send the form encoded as UTF-8.`)
+}
 
 const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<string, string>): string => {
   const { fieldname: name, value } = part
@@ -77,6 +84,7 @@ const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<stri
   if (part.valueTruncated) throw badRequest(`The form's field '${name}' is longer than ${MAX_FIELD_LENGTH} bytes.`)
   if (typeof value !== 'string') throw badRequest(`The form's field '${name}' must be plain text.`)
   if (value.includes('\0')) throw badRequest(`The form's field '${name}' contains the character U+0000.`)
+  assertDecoded(value, `field '${name}'`)
   return value
 }
 
@@ -135,6 +143,7 @@ export const readUpload = async <Staged extends Discardable>(
         throw badRequest(`The form has a file in the part '${part.fieldname}'. Send it in the part named 'file'.`)
       }
       if (staged !== undefined) throw badRequest("The form has more than one file. Send one, in the part named 'file'.")
+      assertDecoded(part.filename ?? '', 'file name')
       fileName = safeName(part.filename)
       staged = await blobs.stage(part.file, { maxBytes })
     }

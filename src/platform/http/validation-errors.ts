@@ -88,8 +88,9 @@ const describeType = (type: string | undefined, schema: Described): string => {
 
 const literal = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value))
 
-const oneOf = (options: readonly string[]): string =>
-  options.length < 2 ? (options[0] ?? 'a value') : `${options.slice(0, -1).join(', ')} or ${options.at(-1)}`
+const OR = new Intl.ListFormat('en', { type: 'disjunction' })
+
+const oneOf = (options: readonly string[]): string => OR.format(options) || 'a value'
 
 /** Describes a valid value of this schema, worded to follow 'must be'. */
 export const describe = (schema: Described): string => {
@@ -158,6 +159,8 @@ const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedV
       return [`${name} must have ${span(error.params.limit, undefined, 'field')}`]
     case 'maxProperties':
       return [`${name} must have ${span(undefined, error.params.limit, 'field')}`]
+    case '~refine':
+      return [`${name} ${error.params.message}`]
     case 'multipleOf':
       return must(`a multiple of ${error.params.multipleOf}`)
     default:

@@ -66,7 +66,7 @@ describe('an invalid field is reported with its value and what it must be', () =
     [
       Type.Union([Type.Literal('ios'), Type.Literal('android'), Type.Literal('linux')]),
       'amiga',
-      "field must be 'ios', 'android' or 'linux', got 'amiga'.",
+      "field must be 'ios', 'android', or 'linux', got 'amiga'.",
     ],
     [Type.Enum(['a', 'b']), 'c', "field must be 'a' or 'b', got 'c'."],
     [Type.Union([Type.Number(), Type.Null()]), 'n/a', "field must be a finite number or null, got 'n/a'."],

@@ -14,7 +14,7 @@ test('the warnings of a request are sent in one header, without duplicates, as p
   })
   app.get('/quiet', async () => ({}))
   expect((await app.inject('/')).headers['x-service-warning']).toBe(
-    "Unknown field 'gr??e' was ignored.; metrics.x is out of range and was recorded as null.",
+    "Unknown field 'gr\\u00f6\\u00dfe' was ignored.; metrics.x is out of range and was recorded as null.",
   )
   expect((await app.inject('/quiet')).headers['x-service-warning']).toBeUndefined()
 })

@@ -4,7 +4,10 @@ import type { App } from './app.ts'
 export const WARNING_HEADER = 'X-Service-Warning'
 
 const MAX_LENGTH = 2000
-const NOT_IN_A_HEADER = /[^\x20-\x7e]/gu
+const NOT_IN_A_HEADER = /[^\x20-\x7e]/g
+
+/** As in JSON: `\u00fc`. */
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 const warnings = new WeakMap<object, string[]>()
 
@@ -20,7 +23,7 @@ export const warn = (request: FastifyRequest, message: string): void => {
 
 export const sendWarnings = (app: App): void => {
   app.addHook('onSend', (request, reply, payload, done) => {
-    const text = warnings.get(request)?.join('; ').replace(NOT_IN_A_HEADER, '?')
+    const text = warnings.get(request)?.join('; ').replace(NOT_IN_A_HEADER, escaped)
     if (text !== undefined)
       reply.header(WARNING_HEADER, text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}...` : text)
     done(null, payload)

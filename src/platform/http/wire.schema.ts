@@ -51,8 +51,47 @@ export const OneOf = <const Words extends readonly string[]>(words: Words, optio
 
 export const FreeObject = Type.Record(Type.String(), Type.Unknown())
 
+const MAX_OBJECT = 65_536
+
+/**
+ * The characters of a value as JSON, counted until there are more than `limit`. The database writes numbers without exponents:
+ * 1e300 takes 301 digits.
+ */
+const jsonLength = (value: unknown, limit = Number.POSITIVE_INFINITY): number => {
+  if (typeof value === 'number' && Number.isFinite(value)) {
+    const digits = value === 0 ? 0 : Math.abs(Math.log10(Math.abs(value)))
+    return digits > 20 ? Math.floor(digits) + 1 : String(value).length
+  }
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value).length
+  const names = Array.isArray(value) ? null : Object.keys(value)
+  const items: readonly unknown[] = Object.values(value)
+  let length = 1
+  for (let i = 0; i < items.length && length <= limit; i++) {
+    length += (names === null ? 1 : JSON.stringify(names[i]).length + 2) + jsonLength(items[i], limit)
+  }
+  return Math.max(length, 2)
+}
+
+/** A request's object with any fields; only its size is limited, because it is stored and listed with many others. */
+export const FreeRequestObject = (description: string) =>
+  Type.Refine(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: `${description}. At most ${MAX_OBJECT} characters of JSON`,
+    }),
+    (value) => jsonLength(value, MAX_OBJECT) <= MAX_OBJECT,
+    (value) => `must be at most ${MAX_OBJECT} characters of JSON, got ${jsonLength(value)}`,
+  )
+
 /** What a device reports about itself. */
-export const ReportedValues = Type.Record(Type.String(), Type.Unknown(), { description: REPORTED_RANGE })
+export const ReportedValues = FreeRequestObject(REPORTED_RANGE)
+
+/** The fields of a record in a list that are left out. */
+export const Omitted = Type.Optional(
+  Type.Array(Type.String(), {
+    description:
+      'Only in lists: fields with more than about 8,000 characters, which are empty here. Get the record itself to see them',
+  }),
+)
 
 export const Page = (limits: { readonly max: number; readonly default: number }) => ({
   limit: Parameter(

@@ -89,7 +89,7 @@ const download = async (
         failed = sink.received() > before ? 1 : failed + 1
         if (failed >= tries) {
           throw new TransferError(`${remote.label} cannot be downloaded: ${error.message}.`, {
-            advice: sink.received() > 0 ? 'Run it again to resume the download.' : 'Try again later.',
+            advice: sink.received() > 0 ? 'Run the command again to resume the download.' : 'Try again later.',
             cause: error,
           })
         }

@@ -1,3 +1,4 @@
+import { anySignal } from '../../domain/any-signal.ts'
 import { throughProxy } from './proxy.ts'
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 
@@ -34,7 +35,7 @@ const ask = async (url: URL, headers: Record<string, string>, requested: Request
       // Ranges refer to the bytes of the file, not of a compressed form.
       headers: { 'accept-encoding': 'identity', 'user-agent': 'tributary', ...headers },
       redirect: 'manual',
-      signal: AbortSignal.any([requested.signal, stop.signal]),
+      signal: anySignal(requested.signal, stop.signal),
     })
   } catch (error) {
     requested.signal.throwIfAborted()

@@ -76,14 +76,19 @@ const openTunnel = (proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> 
   new Promise((resolve, reject) => {
     const path = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
     const send = proxy.protocol === 'https:' ? requestHttps : requestHttp
-    const asked = send(proxy, { method: 'CONNECT', path, headers: { host: path, ...authorization(proxy) }, signal })
-    asked.on('connect', ({ statusCode }, socket) => {
+    const connecting = send(proxy, {
+      method: 'CONNECT',
+      path,
+      headers: { host: path, ...authorization(proxy) },
+      signal,
+    })
+    connecting.on('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket)
       socket.destroy()
       reject(new Error(`the proxy answered ${statusCode}`))
     })
-    asked.on('error', reject)
-    asked.end()
+    connecting.on('error', reject)
+    connecting.end()
   })
 
 /** Returns the proxy for requests to `url`. */

@@ -1,3 +1,4 @@
+import { anySignal } from '../../domain/any-signal.ts'
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 
 /** Collects a download; it outlives the connection, so an interrupted download can be resumed. */
@@ -30,7 +31,7 @@ export const watchStall = (stallMs: number, signal?: AbortSignal) => {
   const stalled = (): void => stop.abort(new Error(`nothing arrived for ${stallMs / 1000} s`))
   let timer = setTimeout(stalled, stallMs)
   return {
-    signal: signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]),
+    signal: anySignal(signal, stop.signal),
     alive: (): void => {
       clearTimeout(timer)
       timer = setTimeout(stalled, stallMs)
@@ -76,7 +77,7 @@ export const resumeDownload = async (download: ResumableDownload): Promise<void>
     }
     const start = startOf(response, had)
     if (start === 0 && had > 0) await sink.reset()
-    else if (start !== had) throw new Interruption('the server sent another range than requested')
+    else if (start !== had) throw new Interruption('the server sent a different range than requested')
     const reader = response.body?.getReader()
     body = reader
     const next = async (): Promise<Uint8Array | undefined> => {

@@ -16,17 +16,17 @@ const SAYS = {
 /** The service did not respond, or not in time. The message depends on the kind of request. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
-  readonly asked: keyof typeof SAYS
-  constructor(asked: keyof typeof SAYS, cause?: unknown) {
-    super(SAYS[asked], { cause })
-    this.asked = asked
+  readonly action: keyof typeof SAYS
+  constructor(action: keyof typeof SAYS, cause?: unknown) {
+    super(SAYS[action], { cause })
+    this.action = action
   }
 }
 
 const MAX_RETRIES = 2
 const TRY_AGAIN_MS = 5000
 const isFinal = (error: Error): boolean =>
-  error instanceof ApiError || (error instanceof Unreachable && error.asked === 'slow')
+  error instanceof ApiError || (error instanceof Unreachable && error.action === 'slow')
 
 /** Fetches again at this interval, and sooner while the service does not respond. */
 export const refetchEvery =
@@ -70,7 +70,7 @@ const REPEATED = ['/api/v1/models/{model_id}/rollouts/dry-run', '/api/v1/deploy/
 /** Path prefixes of requests that the user can safely repeat. */
 const HARMLESS = [SESSION_PATH, '/api/v1/inference/', '/api/v1/audit/verify']
 
-const askedBy = (method: string, path: string): keyof typeof SAYS => {
+const actionOf = (method: string, path: string): keyof typeof SAYS => {
   if (HARMLESS.some((beginning) => path.startsWith(beginning))) return 'again'
   return method === 'GET' || REPEATED.includes(path) ? 'read' : 'write'
 }
@@ -83,7 +83,7 @@ api.use({
   /** The browser's own message, such as "Failed to fetch", does not say what to do. */
   onError({ error, request, schemaPath }) {
     const isAborted = error instanceof DOMException && error.name === 'AbortError'
-    return isAborted ? undefined : new Unreachable(askedBy(request.method, schemaPath), error)
+    return isAborted ? undefined : new Unreachable(actionOf(request.method, schemaPath), error)
   },
 })
 

@@ -79,9 +79,9 @@ const receive = (session: Session): Session | Promise<never> => {
 let changes = 0
 
 const load = async (): Promise<Session> => {
-  const asked = changes
+  const revision = changes
   const session = await ask()
-  return asked === changes ? receive(session) : load()
+  return revision === changes ? receive(session) : load()
 }
 
 /** Tells the other tabs of this browser, which have the same cookie, who is signed in now. */

@@ -7,6 +7,7 @@ import {
   useQuery,
 } from '@tanstack/react-query'
 import { type paths, unwrap } from '../../client/client.ts'
+import { anySignal } from '../../domain/any-signal.ts'
 import { noticeStatus, queries, refetchEvery, Unreachable } from './client.ts'
 import { whenUnlocked } from './session-lock.ts'
 import { backgroundHeaders } from './user-input.ts'
@@ -71,7 +72,7 @@ export const read = async <Path extends ReadPath>(
     if (late.aborted) throw new Unreachable('slow', error)
   }
   const response = await fetch(addressOf(path, params), {
-    signal: AbortSignal.any([signal, late]),
+    signal: anySignal(signal, late),
     headers: backgroundHeaders(),
   }).catch((error: unknown) => {
     giveUp(error)
@@ -96,7 +97,7 @@ interface ReadOptions {
 export const prefetch = <Path extends ReadPath>(path: Path, params: ParamsOf<Path>): void =>
   void queries.prefetchQuery({ queryKey: [path, params], queryFn: ({ signal }) => read(path, params, signal) })
 
-type AskedBefore = Pick<Query, 'queryKey'> | undefined
+type PreviousQuery = Pick<Query, 'queryKey'> | undefined
 
 /** Identifies the object that a request is about. Includes the organization, because organizations may use the same names. */
 const thingOf = ({ path, query }: { path?: Values; query?: Values }): string =>
@@ -105,8 +106,8 @@ const thingOf = ({ path, query }: { path?: Values; query?: Values }): string =>
 /** Keeps the previous data in view while another part of the same object loads, but not the data of a different object. */
 const keepOfSame =
   (params: object) =>
-  <Data>(before: Data | undefined, asked: AskedBefore): Data | undefined =>
-    thingOf((asked?.queryKey[1] ?? {}) as object) === thingOf(params) ? before : undefined
+  <Data>(before: Data | undefined, previous: PreviousQuery): Data | undefined =>
+    thingOf((previous?.queryKey[1] ?? {}) as object) === thingOf(params) ? before : undefined
 
 /**
  * Returns the API's data for a path, kept up to date by the live stream. New parameters abort the previous request. Its data

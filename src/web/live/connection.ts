@@ -1,3 +1,4 @@
+import { anySignal } from '../../domain/any-signal.ts'
 import { backgroundHeaders } from '../api/user-input.ts'
 import { newParser, parseChunk } from './sse-parser.ts'
 import { BEGINNING, type Effect, type Input, type StreamState, step } from './stream-state.ts'
@@ -21,7 +22,7 @@ const watch = (signal: AbortSignal): { readonly signal: AbortSignal; alive(): vo
     timer = setTimeout(() => silence.abort(), SILENCE_MS)
   }
   alive()
-  return { signal: AbortSignal.any([signal, silence.signal]), alive, end }
+  return { signal: anySignal(signal, silence.signal), alive, end }
 }
 
 const read = async (

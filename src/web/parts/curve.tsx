@@ -169,10 +169,10 @@ export const Curve = ({ title, x, series, better, format = measure, smoothing = 
       <div ref={box} className={styles.plot} role="img" aria-label={describe(title, x, series, better, format)} />
       <figcaption className={styles.caption}>
         {series.map(({ name, points }, index) => {
-          const told = better === undefined ? latest(points) : best(points, better)
+          const shown = better === undefined ? latest(points) : best(points, better)
           const hover = hovered === null ? null : (data[index + 1]?.[hovered] ?? null)
-          const marked = better === undefined ? ['', ''] : ['best ', ` at ${place(x, told?.x ?? 0)}`]
-          const resting = told === null ? '' : `${marked[0]}${format(told.y)}${marked[1]}`
+          const marked = better === undefined ? ['', ''] : ['best ', ` at ${place(x, shown?.x ?? 0)}`]
+          const resting = shown === null ? '' : `${marked[0]}${format(shown.y)}${marked[1]}`
           const value = at === null ? resting : format(hover)
           return <Key key={name} index={index} name={name} value={value} />
         })}

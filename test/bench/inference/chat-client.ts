@@ -8,7 +8,7 @@ export interface Measured {
   readonly total: number
 }
 
-export interface Asked {
+export interface ChatRequest {
   readonly content: string
   readonly maxTokens: number
 }
@@ -22,7 +22,7 @@ interface Chunk {
 }
 
 /** Sends a chat request to an OpenAI-style server and times the streamed answer as the client sees it. */
-export const timeChat = (port: number, model: string, { content, maxTokens }: Asked): Promise<Measured> =>
+export const timeChat = (port: number, model: string, { content, maxTokens }: ChatRequest): Promise<Measured> =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify({
       model,
@@ -43,7 +43,7 @@ export const timeChat = (port: number, model: string, { content, maxTokens }: As
       if (Number.isNaN(first) && chunk.choices?.some(({ delta }) => delta?.content)) first = performance.now() - began
       if (chunk.usage) usage = chunk.usage
     }
-    const asked = request(
+    const requested = request(
       {
         port,
         host: '127.0.0.1',
@@ -74,6 +74,6 @@ export const timeChat = (port: number, model: string, { content, maxTokens }: As
         })
       },
     )
-    asked.on('error', reject)
-    asked.end(body)
+    requested.on('error', reject)
+    requested.end(body)
   })

@@ -12,21 +12,21 @@ export interface Attacked {
   readonly statuses: readonly number[]
   /** In bytes. */
   readonly largest: number
-  readonly asked: number
+  readonly requested: number
 }
 
 /** Sends a chat request and calls `heard` with each part of the response and its time. Resolves with the status. */
-export const chatOf = (port: number, body: string, heard: (at: number, text: string) => void): Promise<number> =>
+export const chatOf = (port: number, body: string, received: (at: number, text: string) => void): Promise<number> =>
   new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' }
-    const asked = request(
+    const requested = request(
       { port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions', headers },
       (response) => {
         response.setEncoding('utf8')
-        response.on('data', (text: string) => heard(performance.now(), text))
+        response.on('data', (text: string) => received(performance.now(), text))
         response.on('end', () => resolve(response.statusCode ?? 0))
       },
     )
-    asked.on('error', reject)
-    asked.end(body)
+    requested.on('error', reject)
+    requested.end(body)
   })

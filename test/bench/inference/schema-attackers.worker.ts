@@ -6,12 +6,12 @@ import { ATTACKERS, type Attack, type Attacked, chatOf } from './schema-attacker
 const { port, bodies, seconds } = workerData as Attack
 const until = Date.now() + seconds * 1000
 const statuses = new Set<number>()
-let [largest, asked] = [0, 0]
+let [largest, requested] = [0, 0]
 
 const attack = async (): Promise<void> => {
   while (Date.now() < until) {
     let size = 0
-    const body = bodies[asked++ % bodies.length]!
+    const body = bodies[requested++ % bodies.length]!
     statuses.add(
       await chatOf(port, body, (_, text) => {
         size += text.length
@@ -22,4 +22,4 @@ const attack = async (): Promise<void> => {
 }
 
 await Promise.all(Array.from({ length: ATTACKERS }, attack))
-parentPort!.postMessage({ statuses: [...statuses], largest, asked } satisfies Attacked)
+parentPort!.postMessage({ statuses: [...statuses], largest, requested } satisfies Attacked)

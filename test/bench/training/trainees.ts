@@ -6,7 +6,7 @@ import { createDevice } from '../../../src/sdk/device-client.ts'
 import { initialModel } from '../../../src/sdk/trainers/dense-network.ts'
 import { decodeModel, encodeModel, type Model } from '../../../src/sdk/trainers/weights-codec.ts'
 
-type JobWish = operations['startTrainingJob']['requestBody']['content']['application/json']
+type JobSettings = operations['startTrainingJob']['requestBody']['content']['application/json']
 export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']
 
 export interface Trainee {
@@ -52,8 +52,8 @@ export const operate = async (port: number, org: string) => {
       return id
     },
 
-    start: async (wish: JobWish): Promise<string> =>
-      (await unwrap(client.POST('/api/v1/training/jobs', { body: { ...wish, org_id: org } }))).id,
+    start: async (settings: JobSettings): Promise<string> =>
+      (await unwrap(client.POST('/api/v1/training/jobs', { body: { ...settings, org_id: org } }))).id,
 
     detail: (id: string): Promise<JobDetail> =>
       unwrap(client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } })),
@@ -88,8 +88,8 @@ export const playRounds = async (
       continue
     }
     played.add(round.round_id)
-    const asked = await Promise.all(fleet.map(({ device }) => device.heartbeat()))
-    const chosen = asked.flatMap(({ pendingRoundId }, index) => (pendingRoundId === round.round_id ? [index] : []))
+    const requested = await Promise.all(fleet.map(({ device }) => device.heartbeat()))
+    const chosen = requested.flatMap(({ pendingRoundId }, index) => (pendingRoundId === round.round_id ? [index] : []))
     await Promise.all(chosen.map((index) => part(index, round.round_id, chosen)))
   }
 }

@@ -15,7 +15,7 @@ export const Approval = Body('Approval', 'A request that another admin approves 
   org_id: Type.String(),
   kind: OneOf(APPROVAL_KIND_NAMES, { title: 'ApprovalKind', description: 'The action that approval carries out' }),
   subject: Type.String({
-    description: 'What it changes: a model id with an alias, a deployment, a rollout or an organization',
+    description: 'What it changes: a model id with an alias, a deployment, a rollout, or an organization',
   }),
   title: Type.String({ description: 'Details of the action' }),
   status: Status,

@@ -1,4 +1,4 @@
-import { actorOf, type Caller, holds, sees } from '../../../domain/access.ts'
+import { actorOf, type Caller, holds, keyBehind, sees } from '../../../domain/access.ts'
 import {
   APPROVAL_KINDS,
   type ApprovalKind,
@@ -32,7 +32,7 @@ const alreadyWaiting = (waiting: { readonly id: string; readonly title: string }
   conflict(
     waiting === null
       ? 'Another request of this kind was made at the same time. Check what it changed, and request yours again.'
-      : `A request of this kind is already waiting for approval: ${waiting.title} (${waiting.id}). Approve, reject or cancel it first.`,
+      : `A request of this kind is already waiting for approval: ${waiting.title} (${waiting.id}). Approve, reject, or cancel it first.`,
   )
 
 interface ApprovalParts {
@@ -51,13 +51,13 @@ const createStandingCheck =
   ({ people, keys }: Pick<ApprovalParts, 'people' | 'keys'>) =>
   async ({ requester, kind }: Approval): Promise<void> => {
     const scope = APPROVAL_KINDS[kind]
-    const { personId, sessionId, keyId, openedBy } = requester
+    const { personId } = requester
     const person = personId === undefined ? null : await people.known(personId)
     const isPersonAllowed = person !== null && ROLE_SCOPES[person.role].includes(scope)
     // A key may have been revoked because somebody else has it. Its replacement stands for the same requester.
-    const ownKey = keyId === sessionId ? openedBy : keyId
-    const caller = ownKey === undefined ? null : await keys.newestCallerOf(ownKey)
-    const isKeyAllowed = ownKey === undefined || (caller !== null && holds(caller, scope))
+    const ownKey = keyBehind(requester)
+    const caller = ownKey === null ? null : await keys.newestCallerOf(ownKey)
+    const isKeyAllowed = ownKey === null || (caller !== null && holds(caller, scope))
     if ((personId === undefined || isPersonAllowed) && isKeyAllowed) return
     throw conflict('The requester is no longer allowed to do this.')
   }

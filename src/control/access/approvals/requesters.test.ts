@@ -122,7 +122,7 @@ it.each(databases)('of two concurrent requests, the refused one names the other 
     const [made, refused] = both[0]!.status === 202 ? both : [both[1]!, both[0]!]
     const { title, id } = made!.body as { title: string; id: string }
     expect(refused!.body.message).toBe(
-      `A request of this kind is already waiting for approval: ${title} (${id}). Approve, reject or cancel it first.`,
+      `A request of this kind is already waiting for approval: ${title} (${id}). Approve, reject, or cancel it first.`,
     )
   }
 })

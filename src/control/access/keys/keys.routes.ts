@@ -110,7 +110,7 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
         operationId: 'rotateKey',
         summary: 'Rotate a key with an overlap',
         description:
-          'Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, ' +
+          'Creates a key with the same name, scopes, organization, and lifetime. The old key, and the sign-ins that it approved, ' +
           'expire after the overlap. The new key expires no later than the key of the request, or than key_lifetime_days allows. Requires the admin scope, except ' +
           "for the key of the request; a person's key can be rotated only by that person.",
         params: KeyParams,

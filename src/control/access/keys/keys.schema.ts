@@ -32,7 +32,7 @@ const keyFields = {
   org_id: Nullable(Type.String()),
   kind: OneOf(KEY_KINDS, {
     title: 'KeyKind',
-    description: "Whether a program, a person or a device uses it; a person's key ends with their account",
+    description: "Whether a program, a person, or a device uses it; a person's key ends with their account",
   }),
   device_id: Nullable(Type.String({ description: 'For the key of a device: its user-chosen id' })),
   created_at: Timestamp,

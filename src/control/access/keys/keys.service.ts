@@ -2,6 +2,7 @@ import {
   type Caller,
   type EnrollmentMode,
   holds,
+  keyBehind,
   requireOwnOrg,
   SCOPES,
   type Scope,
@@ -79,7 +80,8 @@ export const createKeysService = (parts: {
       const lacking = requested.scopes.find((scope) => !caller.grants.includes(scope))
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
       if (requested.orgId !== null) requireOwnOrg(caller, requested.orgId)
-      const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
+      const ownKey = keyBehind(caller)
+      const limit = ownKey === null ? null : ((await store.find(database.sql, ownKey))?.expiresAt ?? null)
       const orgId = requested.orgId ?? caller.orgId
       const expiresAt = earliest(requested.expiresAt, limit, await latestEnd(database.sql, orgId))
       const key = { ...requested, orgId, expiresAt }

@@ -1,4 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { emptyFolder } from '../../../../test/databases.ts'
+import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { composeKey } from '../../../domain/api-key.ts'
 
@@ -48,6 +54,24 @@ describe('keys', () => {
     expect((await world.request('DELETE', `/api/v1/keys/${made.id}`, { key: admin })).status).toBe(200)
     expect(await models()).toMatchObject({ status: 401, body: { error: 'unauthorized' } })
     expect((await world.request('DELETE', '/api/v1/keys/nothing', { key: admin })).status).toBe(404)
+  })
+
+  it('are not created with more access than was meant, because of another name for a limit', async () => {
+    const { world, admin } = await guarded()
+    for (const [other, meant] of [
+      ['expires_at', 'expires_in_days'],
+      ['expires', 'expires_in_days'],
+      ['expires_in', 'expires_in_days'],
+      ['permissions', 'scopes'],
+      ['organization', 'org_id'],
+    ] as const) {
+      const { status, body } = await world.request('POST', '/api/v1/keys', {
+        key: admin,
+        body: { name: 'k', [other]: '30d' },
+      })
+      const message = `unknown field \`${other}\`; did you mean \`${meant}\`?`
+      expect([status, body]).toEqual([400, { error: 'bad_request', message, status_code: 400 }])
+    }
   })
 
   it('of an organization that does not exist are created with a warning, in case its name is mistyped', async () => {
@@ -158,6 +182,38 @@ describe('the first admin key', () => {
     expect(world.service.firstAdminKey).toBeNull()
     const open = await startWorld()
     expect(open.service.firstAdminKey).toBeNull()
+  })
+
+  it('is created by the first start that can listen', async () => {
+    const dataDir = await emptyFolder()
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    onTestFinished(() => void taken.close())
+    const start = async (port: number) => {
+      const env = {
+        PATH: process.env.PATH,
+        SERVICE_DATA_DIR: `${dataDir}/data`,
+        SERVICE_HOST: '127.0.0.1',
+        SERVICE_PORT: String(port),
+        SERVICE_ENROLLMENT: 'token',
+        SERVICE_LOG_LEVEL: 'error',
+      }
+      return spawn(process.execPath, [await builtFile('main.js')], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    }
+    const refused = await start((taken.address() as { port: number }).port)
+    expect(await text(refused.stderr)).toContain('The address is already in use')
+
+    const started = await start(0)
+    onTestFinished(async () => {
+      started.kill('SIGKILL')
+      if (started.exitCode === null && started.signalCode === null) await once(started, 'exit')
+    })
+    let output = ''
+    for await (const bytes of started.stdout) {
+      output += bytes
+      if (/^Admin key, shown this once: sk_live_\w+$/m.test(output)) return
+    }
+    expect.unreachable(output)
   })
 
   it('is created again when only bound or expired admin keys are left', async () => {

@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { type Caller, keyBehind } from '../../../domain/access.ts'
 import { conflict, forbidden } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { effectiveGrants, isValid } from './authentication.service.ts'
@@ -38,7 +38,8 @@ export const createRotation = (parts: {
   const replacementOf = async (tx: Executor, caller: Caller, key: StoredKey) => {
     const at = now().getTime()
     const lifetime = key.expiresAt && new Date(at + key.expiresAt.getTime() - key.createdAt.getTime())
-    const own = await store.find(tx, caller.keyId)
+    const ownKey = keyBehind(caller)
+    const own = ownKey === null ? null : await store.find(tx, ownKey)
     const approver = key.approvedBy === null ? null : await store.find(tx, key.approvedBy)
     return mint(
       {

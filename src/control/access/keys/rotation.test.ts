@@ -139,6 +139,34 @@ it('a person’s key cannot rotate another of theirs that can do more; that key 
   expect((await rotate(narrow, await idOf(narrow))).status).toBe(201)
 })
 
+it('a session that a key opened makes no key that outlives that key, however it makes it', async () => {
+  const { world, admin, works } = await start()
+  const { key } = await joinWithKey(world, admin, 'ada@example.org', 'admin')
+  const own = (await world.request('GET', '/api/v1/keys/self', { key })).body as Made
+  await world.advance(10 * DAY)
+  const link = await world.request('POST', '/api/v1/session/links', { key })
+  const browser = openBrowser(world)
+  const opened = await browser.call('POST', '/session', { code: (link.body as { path: string }).path.split('=')[1] })
+  expect(opened.status).toBe(201)
+
+  const begun = (await world.request('POST', '/api/v1/login/device', { body: { client_name: 'laptop' } })).body
+  const { user_code, device_code } = begun as { user_code: string; device_code: string }
+  const decided = await browser.call('POST', '/login/device/decision', { user_code, approve: true })
+  expect(decided.status).toBe(200)
+  const polled = await world.request('POST', '/api/v1/login/device/token', { body: { device_code } })
+  const login = (polled.body as Made).api_key
+  expect((await world.request('GET', '/api/v1/keys/self', { key: login })).body).toMatchObject({
+    approved_by: own.id,
+    expires_at: own.expires_at,
+  })
+  const made = await browser.call('POST', '/keys', { name: 'ci', scopes: ['models:read'] })
+  const rotated = await browser.call('POST', `/keys/${own.id}/rotate`)
+  expect([made.body.expires_at, rotated.body.expires_at]).toEqual([own.expires_at, own.expires_at])
+
+  expect((await world.request('DELETE', `/api/v1/keys/${own.id}`, { key: admin })).status).toBe(200)
+  expect([await works(key), await works(login)]).toEqual([false, false])
+})
+
 it('keys belong to services, people, or devices, are listed by kind, and name their creator', async () => {
   const { world, admin, make, rotate, works } = await start()
   const { id: ada, key: personal } = await joinWithKey(world, admin, 'ada@example.org', 'admin')

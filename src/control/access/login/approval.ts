@@ -1,16 +1,16 @@
-import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
+import { type Caller, type EnrollmentMode, keyBehind, SCOPES } from '../../../domain/access.ts'
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Approval } from '../keys/keys.service.ts'
 
-/** Returns what a login's key may hold if `caller` approves it. A session opened without a key has its own id as `keyId`. */
+/** Returns what a login's key may hold if `caller` approves it. */
 export const approvalBy = (caller: Caller | null): Approval => {
   if (caller === null) return { grants: SCOPES, orgId: null, approvedBy: null, personId: null }
-  const isKey = caller.keyId !== caller.sessionId
+  const approvedBy = keyBehind(caller)
   return {
     grants: caller.grants.filter((grant) => grant !== 'self'),
     orgId: caller.orgId,
-    approvedBy: isKey ? caller.keyId : null,
-    personId: isKey ? null : (caller.personId ?? null),
+    approvedBy,
+    personId: approvedBy === null ? (caller.personId ?? null) : null,
   }
 }
 

@@ -51,7 +51,7 @@ const guardGuesses =
     if (found === null)
       throw new ServiceError(
         'not_found',
-        'No sign-in is waiting for this code: it is mistyped, used or older than 10 minutes.',
+        'No sign-in is waiting for this code: it is mistyped, used, or older than 10 minutes.',
       )
     await guesses.takeBack(counted)
     return found
@@ -115,7 +115,7 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
         summary: 'Exchange an approved device code for a key',
         description:
           'Until the code is approved, the response is 400 with the error authorization_pending, slow_down (wait 5 s longer ' +
-          'between requests), expired_token or access_denied.',
+          'between requests), expired_token, or access_denied.',
         body: DeviceCodeBody,
         response: { 200: Token },
       },

@@ -26,7 +26,7 @@ type Refusal = 'authorization_pending' | 'slow_down' | 'expired_token' | 'access
 const REFUSALS: Readonly<Record<Refusal, string>> = {
   authorization_pending: 'Nobody has approved or denied this sign-in yet. Ask again after the interval.',
   slow_down: 'This request came too early. Add 5 s to the interval.',
-  expired_token: 'This device code is unknown, used or expired. Start again with: svc login --no-browser',
+  expired_token: 'This device code is unknown, used, or expired. Start again with: svc login --no-browser',
   access_denied: 'The sign-in was denied.',
 }
 

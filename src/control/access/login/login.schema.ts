@@ -20,7 +20,7 @@ export const Authorization = Body('LoginApproval', 'The address to send the brow
 
 export const TokenBody = Body('LoginCode', 'The code of an approved sign-in', examples.loginCode, {
   code: Type.String({ minLength: 1, maxLength: 200 }),
-  code_verifier: Matching('^[A-Za-z0-9._~-]{43,128}$', '43 to 128 letters, digits and ._~-'),
+  code_verifier: Matching('^[A-Za-z0-9._~-]{43,128}$', '43 to 128 letters, digits, and ._~-'),
 })
 
 export const Token = Body('LoginToken', 'The API key of a sign-in', examples.loginToken, {

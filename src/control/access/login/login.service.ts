@@ -75,7 +75,7 @@ export const createLoginService = (parts: {
       }
       if (caller.personId !== undefined && caller.keyId === caller.sessionId) {
         throw forbidden(
-          'A browser session cannot create sign-in links. Sign in on the other browser, or make a link with: svc dashboard',
+          'A browser session cannot create sign-in links. Sign in on the other browser, or create a link with: svc dashboard',
         )
       }
       if (enrollment === 'open') throw conflict('This service requires no sign-in: open its dashboard.')
@@ -89,7 +89,7 @@ export const createLoginService = (parts: {
       const isValid = link !== null && link.challenge === NO_CHALLENGE && link.expiresAt > now()
       const caller = isValid && link.approvedBy !== null ? await keys.callerById(link.approvedBy) : null
       if (caller === null) {
-        throw unauthorized('This link is unknown, used or expired. Make another one with: svc dashboard')
+        throw unauthorized('This link is unknown, used, or expired. Create another one with: svc dashboard')
       }
       return caller
     },
@@ -103,7 +103,7 @@ export const createLoginService = (parts: {
         return keys.makeForLogin(tx, login, `svc login ${now().toISOString().slice(0, 10)}`)
       })
       if (made === null) {
-        throw unauthorized('This sign-in code is unknown, used or expired. Start again with: svc login')
+        throw unauthorized('This sign-in code is unknown, used, or expired. Start again with: svc login')
       }
       return made
     },

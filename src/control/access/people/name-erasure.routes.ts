@@ -13,10 +13,10 @@ export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
         operationId: 'eraseAuditName',
         summary: 'Erase a name from the audit log',
         description:
-          'Erases the name of a removed person, or of a key, device or other object, the addresses that it acted from and, for a ' +
+          'Erases the name of a removed person, or of a key, device, or other object, the addresses that it acted from and, for a ' +
           'person, the email address. The entries keep their ids, and the chain stays valid. The name of a key or device that ' +
-          'still exists returns with its next entry. Without org_id, a key that belongs to no organization erases it in ' +
-          'the entries of default and in those of no organization.',
+          'still exists returns with its next entry. Without org_id, a key that belongs to no organization erases it in the entries of ' +
+          'the organization `default` and in entries that belong to no organization.',
         params: NameParams,
         querystring: TeamQuery,
         response: { 204: Type.Null() },

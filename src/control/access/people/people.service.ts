@@ -85,7 +85,7 @@ export const createPeopleService = (parts: {
     const found = TOKEN.test(token) ? await store.findInvitation(database.sql, tokenHash(token), now()) : null
     if (found !== null) return found
     throw unauthorized(
-      'This invitation is not valid: it was used, replaced or revoked, or has expired. Ask for another.',
+      'This invitation is not valid: it was used, replaced, or revoked, or has expired. Ask for another.',
     )
   }
 
@@ -96,7 +96,7 @@ export const createPeopleService = (parts: {
     { name, passwordHash }: { readonly name: string | null; readonly passwordHash: string | null },
   ): Promise<Person> => {
     const invitation = await store.accept(tx, hash, now())
-    if (invitation === null) throw unauthorized('This invitation was used, replaced or revoked in the meantime.')
+    if (invitation === null) throw unauthorized('This invitation was used, replaced, or revoked in the meantime.')
     const { orgId, role, email } = invitation
     const person = { id: newId(), orgId, email, name, role, passwordHash, createdAt: now() }
     if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)

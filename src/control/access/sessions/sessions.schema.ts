@@ -25,7 +25,7 @@ export const OpenSessionBody = Body(
       Type.String({
         minLength: 1,
         maxLength: 128,
-        description: 'Required when the email address belongs to several organizations',
+        description: 'Required when the email address has accounts with this password in several organizations',
       }),
     ),
   },

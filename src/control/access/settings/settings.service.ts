@@ -37,10 +37,13 @@ export const createSettingsService = (parts: {
     /** The settings of every organization that has any. */
     all: (): Promise<ReadonlyMap<string, OrgSettings>> => store.all(database.sql),
 
+    /** The minimum group sizes of the organizations that have set one. */
+    minGroupSizes: (orgIds: readonly string[], db: Executor = database.sql): Promise<ReadonlyMap<string, number>> =>
+      store.minGroupSizes(db, orgIds),
+
     /** The strictest minimum of several organizations. */
     async minGroupSize(orgIds: readonly string[]): Promise<number> {
-      const sizes = await Promise.all(orgIds.map(async (orgId) => (await store.find(database.sql, orgId)).minGroupSize))
-      return Math.max(0, ...sizes.map((size) => size ?? 0))
+      return Math.max(0, ...(await store.minGroupSizes(database.sql, orgIds)).values())
     },
 
     /** Changes only the given settings. */

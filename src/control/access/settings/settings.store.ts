@@ -15,6 +15,15 @@ export const createSettingsStore = () => ({
     return new Map(rows.map((row) => [row.org_id, fromRow(row)]))
   },
 
+  /** By organization; omits those that have set none. */
+  async minGroupSizes(db: Executor, orgIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (orgIds.length === 0) return new Map()
+    const { rows } = await sql<{ org_id: string; size: number }>`
+      select org_id, min_group_size as size from org_settings
+      where org_id = any(${[...orgIds]}::text[]) and min_group_size is not null`.execute(db)
+    return new Map(rows.map(({ org_id, size }) => [org_id, size]))
+  },
+
   /** Returns the settings, and locks them until the transaction ends. */
   async lock(tx: Executor, orgId: string, now: Date): Promise<OrgSettings> {
     await sql`

@@ -181,7 +181,7 @@ export const factorRoutes = (app: App, account: AccountService): void => {
         operationId: 'resetSecondFactor',
         summary: 'Reset the second factor of a member',
         description:
-          'Removes their authenticator app, passkeys, recovery codes and link to the identity provider, and ends their sessions.',
+          'Removes their authenticator app, passkeys, recovery codes, and link to the identity provider, and ends their sessions.',
         params: PersonParams,
         response: { 204: Type.Null() },
       },

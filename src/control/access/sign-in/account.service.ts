@@ -17,7 +17,7 @@ import type { Throttle } from './throttle.service.ts'
 const RECENT_MS = 10 * 60 * 1000
 const ISSUER = 'Tributary'
 const CONFIRM =
-  'Confirm your identity first (POST /session/confirm), with your password, a passkey or the identity provider.'
+  'Confirm your identity first (POST /session/confirm), with your password, a passkey, or the identity provider.'
 
 /** Audits a change of an account, without secrets. */
 const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>

@@ -48,11 +48,14 @@ export const createAccountsStore = () => ({
     return this.find(tx, id)
   },
 
-  /** Returns up to two accounts with this email address: in one organization or, with null, in all. */
+  /**
+   * Returns up to two accounts with this email address: in one organization or, with null, in all. The oldest, so that later
+   * invitations by other organizations never hide an account.
+   */
   async allByEmail(db: Executor, email: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
-    return (await query.limit(2).execute()).map(fromRow)
+    return (await query.orderBy('created_at').orderBy('id').limit(2).execute()).map(fromRow)
   },
 
   /** Returns accounts with this identity at the provider, like `allByEmail`. */

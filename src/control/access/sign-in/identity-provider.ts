@@ -22,7 +22,7 @@ export interface AuthorizationRequest {
 }
 
 /** The identity that the provider confirms. */
-export interface Vouched {
+export interface VerifiedIdentity {
   /** Issuer and subject in one text, separated by a space: an issuer contains none. */
   readonly identity: string
   /** Null if the provider has not verified that it is theirs. */
@@ -145,7 +145,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
      * Returns the identity that the provider confirms; `query` is what it appended to the address.
      * @throws unauthorized for a response to another request; forbidden if it refuses; upstream_failed, upstream_timeout
      */
-    async finish(query: string, request: AuthorizationRequest): Promise<Vouched> {
+    async finish(query: string, request: AuthorizationRequest): Promise<VerifiedIdentity> {
       const response = new URL(request.redirectUri)
       response.search = query
       try {

@@ -4,11 +4,12 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
-import type { AuthorizationRequest, IdentityProvider, Vouched } from './identity-provider.ts'
+import type { AuthorizationRequest, IdentityProvider, VerifiedIdentity } from './identity-provider.ts'
 import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
 import type { Steps } from './steps.service.ts'
 
-const SEVERAL = 'You belong to several organizations. Begin again, and name one of them.'
+const SEVERAL =
+  'You belong to several organizations, or several have invited you. Begin again, and give the id of one of them (org_id).'
 
 /** People who are invited, and may therefore sign in. */
 interface Invitations {
@@ -45,15 +46,16 @@ export const createOidc = (parts: {
   }
 
   /** Links an account that an admin has created or invited to the identity, once, by its verified email address. */
-  const link = async (tx: Executor, vouched: Vouched, orgId: string | null): Promise<Account> => {
-    const { identity, email, name } = vouched
+  const link = async (tx: Executor, verified: VerifiedIdentity, orgId: string | null): Promise<Account> => {
+    const { identity, email, name } = verified
     if (email === null) {
       throw forbidden(
         'The identity provider has not verified your email address, so your account cannot be identified.',
       )
     }
     const found = await accounts.allByEmail(tx, email, orgId)
-    const invitations = await people.openInvitationsTo(tx, email, orgId)
+    // Once there is an account, invitations count only for the organization that the person names.
+    const invitations = found.length > 0 ? [] : await people.openInvitationsTo(tx, email, orgId)
     if (found.length + invitations.length > 1) throw unauthorized(SEVERAL)
     if (found.length + invitations.length === 0) {
       throw forbidden(
@@ -72,17 +74,17 @@ export const createOidc = (parts: {
     return account
   }
 
-  const accountOf = async (tx: Executor, vouched: Vouched, orgId: string | null): Promise<Account> => {
-    const known = await accounts.allByIdentity(tx, vouched.identity, orgId)
+  const accountOf = async (tx: Executor, verified: VerifiedIdentity, orgId: string | null): Promise<Account> => {
+    const known = await accounts.allByIdentity(tx, verified.identity, orgId)
     if (known.length > 1) throw unauthorized(SEVERAL)
-    return known[0] ?? (await link(tx, vouched, orgId))
+    return known[0] ?? (await link(tx, verified, orgId))
   }
 
   /** Continues the session of a person who has confirmed their identity again. */
   const confirm = async (
     tx: Executor,
     { sessionId, personId }: { readonly sessionId: string; readonly personId: string },
-    { identity, mfa }: Vouched,
+    { identity, mfa }: VerifiedIdentity,
   ): Promise<Outcome> => {
     const account = await accounts.find(tx, personId)
     if (account === null) throw unauthorized('This account was removed.')
@@ -130,12 +132,12 @@ export const createOidc = (parts: {
         )
       }
       const { request, orgId, sessionId } = step.data as unknown as Waiting
-      const vouched = await requireProvider().finish(query, request)
-      const { mfa, ageSeconds } = vouched
+      const verified = await requireProvider().finish(query, request)
+      const { mfa, ageSeconds } = verified
       const authenticatedAt = ageSeconds === null ? null : new Date(now().getTime() - ageSeconds * 1000)
       return database.transaction(async (tx) => {
-        if (sessionId !== null) return confirm(tx, { sessionId, personId: step.personId! }, vouched)
-        const account = await accountOf(tx, vouched, orgId)
+        if (sessionId !== null) return confirm(tx, { sessionId, personId: step.personId! }, verified)
+        const account = await accountOf(tx, verified, orgId)
         if (mfa) return signIn.complete(tx, account, { browser, mfa, authenticatedAt })
         return signIn.afterFirstFactor(tx, account, { browser, authenticatedAt })
       })

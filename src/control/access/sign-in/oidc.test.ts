@@ -58,7 +58,7 @@ it.each(['embedded', 'postgres'] as const)(
 )
 
 it('people cannot join uninvited, with an address that is not verified, or into another organization', async () => {
-  const { world, invite, signIn } = await start()
+  const { world, invite, join, signIn } = await start()
   const refusal = async (who: ProviderUser | null, body: object = {}) => {
     const browser = openBrowser(world)
     const { status, body: response } = await signIn(browser, who, body)
@@ -71,10 +71,20 @@ it('people cannot join uninvited, with an address that is not verified, or into 
   expect((await refusal(ADA, { org_id: 'beta' }))[1]).toMatch(/^There is no invitation for ada@acme.example to 'beta'/)
   expect((await refusal(null))[1]).toMatch(/did not sign you in: access_denied/)
   await invite(ADA.email, 'admin', 'beta')
-  expect(await refusal(ADA)).toEqual([401, 'You belong to several organizations. Begin again, and name one of them.'])
+  expect(await refusal(ADA)).toEqual([
+    401,
+    'You belong to several organizations, or several have invited you. Begin again, and give the id of one of them (org_id).',
+  ])
   expect((await signIn(openBrowser(world), ADA, { org_id: 'beta' })).body).toMatchObject({ org_id: 'beta' })
   expect((await signIn(openBrowser(world), ADA, { org_id: 'acme' })).body).toMatchObject({ org_id: 'acme' })
   expect((await refusal(ADA))[1]).toMatch(/^You belong to several organizations/)
+
+  // An invitation elsewhere does not get in the way of an account that is not linked to the identity provider yet.
+  const eve: ProviderUser = { sub: 'u-4', email: 'eve@acme.example' }
+  await join(eve.email)
+  await invite(eve.email, 'admin', 'beta')
+  expect((await signIn(openBrowser(world), eve)).body).toMatchObject({ org_id: 'acme' })
+
   await world.advance(8 * 24 * 3600)
   await invite('late@acme.example')
   await world.advance(8 * 24 * 3600)

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Body, FreeObject, Line, Nullable, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { Body, FreeObject, FreeRequestObject, Line, Nullable, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
 const Name = Line(100, 'A name to recognize it by')
@@ -10,9 +10,7 @@ const fields = {
   last_used_at: Nullable(Timestamp),
 }
 
-export const Credential = Type.Record(Type.String(), Type.Unknown(), {
-  description: "The browser's PublicKeyCredential.toJSON()",
-})
+export const Credential = FreeRequestObject("The browser's PublicKeyCredential.toJSON()")
 export const Passkey = Body('Passkey', 'A passkey of the signed-in person', examples.passkey, fields)
 export const PasskeyList = Body('PasskeyList', 'Passkeys, oldest first', examples.passkeyList, {
   passkeys: Type.Array(Passkey),

@@ -42,7 +42,7 @@ interface ChallengeResponse {
 }
 
 /** Options for the browser, and the token of the challenge in them. */
-interface Asked {
+interface PasskeyChallenge {
   readonly options: Options
   readonly token: string
 }
@@ -103,7 +103,7 @@ export const createPasskeys = (parts: {
       store.list(database.sql, (await account.own(caller)).account.id),
 
     /** @throws forbidden; conflict if there are too many */
-    async beginAdding(caller: Caller, page: RelyingParty): Promise<Asked> {
+    async beginAdding(caller: Caller, page: RelyingParty): Promise<PasskeyChallenge> {
       const { account: person } = await account.recent(caller)
       const known = await store.list(database.sql, person.id)
       if (known.length >= MAX_PASSKEYS) throw conflict(`You have ${MAX_PASSKEYS} passkeys. Remove one first.`)
@@ -169,7 +169,7 @@ export const createPasskeys = (parts: {
     },
 
     /** Begins a sign-in or a confirmation: the same for all people. */
-    beginUse: (page: RelyingParty): Promise<Asked> =>
+    beginUse: (page: RelyingParty): Promise<PasskeyChallenge> =>
       ask('passkey-sign-in', null, (challenge) => requestOptions(page, challenge)),
 
     /** Signs in with a passkey alone; `waiting` is the password sign-in that it may complete. @throws unauthorized */

@@ -37,10 +37,10 @@ interface FirstFactor {
   readonly authenticatedAt?: Date | null
 }
 
-/** The same if the account or the password is wrong, or if an email address has several accounts. */
+/** The same if the account or the password is wrong, or if the password is that of several accounts of the address. */
 const WRONG =
   'The email address or the password is wrong. If several organizations invited this address, name yours in org_id.'
-const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts sign in from the start.'
+const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts, sign in from the start.'
 
 /** An account's factors other than its password. */
 const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => [
@@ -113,12 +113,14 @@ export const createSignIn = (parts: {
       browser: Browser,
     ): Promise<Outcome> {
       const counted = await throttle.attempt(email, browser)
-      const accountsOfEmail = await accounts.allByEmail(database.sql, email, orgId ?? null)
-      const found = accountsOfEmail.length === 1 ? accountsOfEmail[0]! : null
-      if (!(await isPassword(password, found?.passwordHash ?? null))) throw unauthorized(WRONG)
+      const candidates = await accounts.allByEmail(database.sql, email, orgId ?? null)
+      // Always two checks, so that the time does not show how many accounts there are.
+      const matches = await Promise.all([0, 1].map((i) => isPassword(password, candidates[i]?.passwordHash ?? null)))
+      const [found, ...others] = candidates.filter((_, i) => matches[i])
+      if (found === undefined || others.length > 0) throw unauthorized(WRONG)
       return database.transaction(async (tx) => {
-        const account = await accounts.find(tx, found!.id)
-        if (account?.passwordHash !== found!.passwordHash) throw unauthorized(WRONG)
+        const account = await accounts.find(tx, found.id)
+        if (account?.passwordHash !== found.passwordHash) throw unauthorized(WRONG)
         return afterFirstFactor(tx, account, { browser, counted })
       })
     },

@@ -63,16 +63,28 @@ it('concurrent guesses get no more attempts than consecutive ones', async () => 
   expect(statuses.filter((status) => status === 429)).toHaveLength(7)
 })
 
-it('the account is that of the named organization, otherwise the only one of the address', async () => {
+it('the account is that of the named organization, otherwise the only one that the password opens', async () => {
   const { world, join } = await startPeople()
   await join('ada@acme.example', 'admin', 'acme')
   await join('ada@acme.example', 'viewer', 'beta', 'another four words here')
   const browser = openBrowser(world)
-  expect((await browser.signIn('ada@acme.example')).status).toBe(401)
+  expect((await browser.signIn('ada@acme.example')).body).toMatchObject({ org_id: 'acme' })
+  const other = await browser.signIn('ada@acme.example', { password: 'another four words here' })
+  expect(other.body).toMatchObject({ org_id: 'beta' })
+  expect((await browser.signIn('ada@acme.example', { password: 'neither of the two' })).status).toBe(401)
   expect((await browser.signIn('ada@acme.example', { org_id: 'beta' })).status).toBe(401)
   expect((await browser.signIn('ada@acme.example', { org_id: 'acme' })).body).toMatchObject({ org_id: 'acme' })
   const beta = await browser.signIn('ada@acme.example', { org_id: 'beta', password: 'another four words here' })
   expect(beta.body).toMatchObject({ org_id: 'beta', person: { role: 'viewer' } })
+
+  // Later accounts elsewhere hide none; a password of two accounts needs the organization.
+  await world.advance(1)
+  await join('ada@acme.example', 'viewer', 'gamma', 'yet another four words')
+  expect((await browser.signIn('ada@acme.example')).body).toMatchObject({ org_id: 'acme' })
+  await join('bob@acme.example', 'admin', 'acme')
+  await join('bob@acme.example', 'admin', 'beta')
+  expect((await browser.signIn('bob@acme.example')).status).toBe(401)
+  expect((await browser.signIn('bob@acme.example', { org_id: 'beta' })).body).toMatchObject({ org_id: 'beta' })
 })
 
 it('a sign-in never reuses the session that a browser sent, and other sites get none', async () => {

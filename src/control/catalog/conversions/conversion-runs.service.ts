@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { runConversion } from '../../../convert/run-conversion.ts'
+import { anySignal } from '../../../domain/any-signal.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
 import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
@@ -82,7 +83,7 @@ export const createConversionRuns = (parts: {
       RENEW_MS,
     )
     try {
-      const made = await make(conversion, AbortSignal.any([canceling.signal, stopping.signal]))
+      const made = await make(conversion, anySignal(canceling.signal, stopping.signal))
       if (made === null) return
       try {
         await files.keep(made)

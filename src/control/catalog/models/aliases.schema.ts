@@ -4,8 +4,17 @@ import { Body, Envelope, Nullable, Page, Part, Timestamp, Uuid } from '../../../
 const VersionNumber = Type.Integer({ minimum: 1 })
 const Mover = {
   moved_at: Timestamp,
-  moved_by: Nullable(Type.String({ format: 'uuid', description: 'Id of the person or key that requested it' })),
-  moved_by_name: Nullable(Type.String({ description: 'Name of that person or key, as long as they exist' })),
+  moved_by: Nullable(
+    Type.String({
+      format: 'uuid',
+      description: 'Id of the person or key that requested it; null for device keys and other organizations',
+    }),
+  ),
+  moved_by_name: Nullable(
+    Type.String({
+      description: 'Name of that person or key, as long as they exist; null for device keys and other organizations',
+    }),
+  ),
 }
 
 const MOVED = {

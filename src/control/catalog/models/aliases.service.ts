@@ -1,10 +1,10 @@
-import { actorOf, type Caller } from '../../../domain/access.ts'
+import { actorOf, type Caller, isDeviceKey, sees } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { requireAlias } from '../../../domain/model-reference.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Approvals, ShownApproval } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { AliasesReport, ShownAlias } from './aliases.report.ts'
+import type { AliasesReport, Mover, ShownAlias } from './aliases.report.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel } from './models.service.ts'
 
@@ -99,8 +99,10 @@ export const createAliasesService = (parts: {
     })
   }
 
-  const list = async (caller: Caller, modelIdOrName: string): Promise<ShownAlias[]> =>
-    report.list(database.sql, (await models.detail(caller, modelIdOrName)).model.id)
+  const list = async (caller: Caller, modelIdOrName: string): Promise<ShownAlias[]> => {
+    const { model } = await models.detail(caller, modelIdOrName)
+    return (await report.list(database.sql, model.id)).map(withMoverFor(caller, model))
+  }
 
   return {
     list,
@@ -120,7 +122,7 @@ export const createAliasesService = (parts: {
       const { version } = await models.findVersion(caller, model.id, requested.version)
       const { approvalId } = await move(caller, model, { alias, to: version.version, expected })
       if (approvalId !== null) return { approval: await approvals.get(caller, approvalId) }
-      const shown = (await report.list(database.sql, model.id)).find((one) => one.alias === alias)
+      const shown = (await list(caller, model.id)).find((one) => one.alias === alias)
       if (shown === undefined) throw conflict(`The alias '${alias}' was deleted in the meantime.`)
       return { shown }
     },
@@ -138,10 +140,17 @@ export const createAliasesService = (parts: {
       page: { limit: number; offset: number },
     ) {
       const { model } = await models.detail(caller, modelIdOrName)
-      return report.history(database.sql, model.id, alias, page)
+      const { moves, total } = await report.history(database.sql, model.id, alias, page)
+      return { moves: moves.map(withMoverFor(caller, model)), total }
     },
   }
 }
+
+/** Other organizations, which read a shared model, and devices do not learn who moved an alias. */
+const withMoverFor =
+  (caller: Caller, { orgId }: Pick<StoredModel, 'orgId'>) =>
+  <Moved extends Mover>(moved: Moved): Moved =>
+    sees(caller, orgId) && !isDeviceKey(caller) ? moved : { ...moved, movedBy: null, movedByName: null }
 
 const named = (version: number | null): string => (version === null ? 'none' : `version ${version}`)
 

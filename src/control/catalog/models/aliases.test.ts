@@ -177,7 +177,7 @@ describe('an alias', () => {
       refusal(
         400,
         'bad_request',
-        `model: ${sentence('prodution')} Name a model of the catalog that has an uploaded version.`,
+        `model: ${sentence('prodution')} Use a model of the catalog that has an uploaded version.`,
       ),
     )
     expect((await ask('PUT', '/models/scorer/aliases/production', { version: '9' })).status).toBe(404)
@@ -190,7 +190,7 @@ describe('an alias', () => {
       refusal(
         400,
         'bad_request',
-        "'scorer@prodution' names version prodution, but the request names version 2. Name one of them.",
+        "'scorer@prodution' names version prodution, but the request names version 2. Send only one of them.",
       ),
     )
   })

@@ -30,7 +30,7 @@ const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX, description:
 
 export const CreateModelBody = Body('NewModel', 'A model to create', examples.newModel, {
   name: Type.Optional(
-    Matching(MODEL_NAME, '1 to 128 letters, digits and ._-, a letter or digit first', {
+    Matching(MODEL_NAME, '1 to 128 letters, digits, and ._-, a letter or digit first', {
       description: 'Unique in the organization, usable as model_id',
     }),
   ),

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 
 const weights = readFileSync(new URL('../../../../test/fixtures/weights/net_a.pt', import.meta.url))
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
 
-const withModel = async (fields: object = {}): Promise<{ world: World; key: string; id: string }> => {
-  const world = await startWorld()
+const withModel = async (
+  fields: object = {},
+  options: Parameters<typeof startWorld>[0] = {},
+): Promise<{ world: World; key: string; id: string }> => {
+  const world = await startWorld(options)
   const { key } = await world.register('author')
   const { body } = await world.request('POST', '/api/v1/models', { key, body: fields })
   return { world, key, id: (body as { id: string }).id }
@@ -168,6 +172,21 @@ describe('versions', () => {
     const { world, key, id } = await withModel({ framework: 'xgboost' })
     const bytes = readFileSync(new URL(`../../../../test/fixtures/weights/${fixture}`, import.meta.url))
     expect((await upload(world, key, id, bytes, {}, name)).body).toMatchObject({ format })
+  })
+
+  it('are read off the event loop if they are pickles: one that takes too much memory ends only its thread', async () => {
+    const workers = new AggregationWorkers({ maxHeapMb: 24 })
+    onTestFinished(() => workers.close())
+    const { world, key, id } = await withModel({}, { workers })
+    const memos = Buffer.alloc(5_000_000)
+    for (let at = 0; at < memos.length; at += 5) {
+      memos[at] = 'r'.charCodeAt(0)
+      memos.writeUInt32LE(at, at + 1)
+    }
+    const pickle = Buffer.concat([Buffer.from('\x80\x02N', 'latin1'), memos, Buffer.from('.')])
+    expect((await upload(world, key, id, pickle, {}, 'model.pkl')).status).toBe(500)
+    const evil = readFileSync(new URL('../../../../test/fixtures/weights/evil.pkl', import.meta.url))
+    expect((await upload(world, key, id, evil, {}, 'model.pkl')).body).toMatchObject({ format: 'sklearn', version: 1 })
   })
 
   it('take their format from the extension, then from the framework, if the content is unknown', async () => {

@@ -1,30 +1,24 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
+import { openFile } from '../../../aggregation/files.ts'
 import type { RecognizedContent } from '../../../domain/model.ts'
 import { detectFormat, formatOf } from '../../../tensors/detect.ts'
 import { whyOpaque } from '../../../tensors/read-weights.ts'
 
-/** Returns the format of the file at `path` by its content, or null if unknown. Reads only a few small pieces. */
-export const recognizeFile = async (path: string): Promise<RecognizedContent | null> => {
-  const descriptor = openSync(path, 'r')
-  try {
-    const source = {
-      size: fstatSync(descriptor).size,
-      read(offset: number, length: number) {
-        const bytes = new Uint8Array(length)
-        for (let done = 0; done < length; ) {
-          const count = readSync(descriptor, bytes, done, length - done, offset + done)
-          if (count === 0) throw new RangeError(`The file ends before byte ${offset + length}.`)
-          done += count
-        }
-        return bytes
-      },
+/**
+ * Recognizes the format of a file by its content; null if unknown. Only small pieces are read here: a pickle of a few megabytes
+ * can take seconds to read, so content that may be opaque is read in a thread.
+ */
+export const createRecognition =
+  (workers: Pick<AggregationWorkers, 'whyOpaque'>) =>
+  async (path: string): Promise<RecognizedContent | null> => {
+    const file = openFile(path, 'r')
+    try {
+      const format = detectFormat(file)
+      if (format === null) return null
+      const { title, versions, decides, mayBeOpaque } = formatOf(format)
+      const advice = mayBeOpaque ? await workers.whyOpaque(path) : whyOpaque(file, format)
+      return { title, versions, decides, readable: advice === null, advice: advice ?? '' }
+    } finally {
+      file.close()
     }
-    const format = detectFormat(source)
-    if (format === null) return null
-    const { title, versions, decides } = formatOf(format)
-    const advice = whyOpaque(source, format)
-    return { title, versions, decides, readable: advice === null, advice: advice ?? '' }
-  } finally {
-    closeSync(descriptor)
   }
-}

@@ -75,7 +75,7 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
         operationId: 'downloadVersion',
         summary: "Download a version's file",
         description:
-          'The file of a version; supports Range, If-None-Match and HEAD. The first request for a format other than the ' +
+          'The file of a version; supports Range, If-None-Match, and HEAD. The first request for a format other than the ' +
           'uploaded one starts a conversion: the response is 404 with Retry-After until the file is ready, and 404 without ' +
           'Retry-After if the model cannot be converted.',
         produces: ['application/octet-stream'],

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { formOf, startWorld, type World, type WorldOptions } from '../../../../test/world.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const MIB = 1024 * 1024
@@ -174,7 +174,7 @@ it('bytes that do not match the announced hash become no version, and are delete
 })
 
 it('an organization sees nothing of the uploads of another, and cannot make a version of them', async () => {
-  const { world, keyOf } = await openLeague()
+  const { world, keyOf } = await openFederation()
   const mine = { key: await keyOf('mine') }
   const other = { key: await keyOf('other') }
   const bytes = randomBytes(1000)

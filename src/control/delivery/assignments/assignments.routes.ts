@@ -30,7 +30,10 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
         description: 'The versions assigned to a device, at most one per model. With If-None-Match, 304 if unchanged.',
         params: DeviceParams,
         querystring: OrgQuery,
-        response: { 200: AssignmentList, 304: Type.Null({ description: 'If-None-Match names these assignments' }) },
+        response: {
+          200: AssignmentList,
+          304: Type.Null({ description: 'The assignments have not changed: they are those that If-None-Match names' }),
+        },
       },
       config: { access: ['devices:read', 'self'], errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },

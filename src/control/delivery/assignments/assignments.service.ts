@@ -1,6 +1,6 @@
 import { type Caller, holds } from '../../../domain/access.ts'
 import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
-import type { ReportState } from '../../../domain/delivery-plan.ts'
+import type { Offer, ReportState } from '../../../domain/delivery-plan.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -9,7 +9,7 @@ import type { ControlEventBus } from '../../events.ts'
 import type { DevicesService, NamedDevice, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeliveryPlans } from './delivery-plans.service.ts'
 import type { DeviceWithReport, ReportedDevicesReport } from './reported-devices.report.ts'
-import type { ReportCounts, ReportsStore, StoredReport } from './reports.store.ts'
+import type { ReportCounts, ReportsStore, ReportToStore, StoredReport } from './reports.store.ts'
 
 export type { ReportOfDevice } from './reported-devices.report.ts'
 export type { ReportCounts, StoredReport } from './reports.store.ts'
@@ -38,7 +38,7 @@ export const createAssignmentsService = (parts: {
 }) => {
   const { database, store, report, plans, devices, events, now } = parts
 
-  const save = createBatcher<StoredReport & { readonly current: boolean }, void>({
+  const save = createBatcher<ReportToStore, void>({
     maxBatch: 1000,
     run: async (reports) => {
       const newest = new Map(reports.map((report) => [`${report.planId} ${report.deviceId}`, report]))
@@ -71,11 +71,14 @@ export const createAssignmentsService = (parts: {
     return device
   }
 
-  const isCurrent = (device: StoredDevice, planId: string, version: string): boolean =>
-    plans.assignmentsOf(device).some(({ planId: id, offer }) => {
-      // The version may be named by its label or its number.
-      return id === planId && (offer.version === version || String(offer.versionNumber) === version)
-    })
+  /** What the plan assigns to the device, if it is this version, which may be named by its label or its number. */
+  const currentOffer = (device: StoredDevice, planId: string, version: string): Offer | null =>
+    plans
+      .assignmentsOf(device)
+      .find(
+        ({ planId: id, offer }) =>
+          id === planId && (offer.version === version || String(offer.versionNumber) === version),
+      )?.offer ?? null
 
   const scopeOf = ({ orgId }: { readonly orgId: string | null }) => ({
     orgId,
@@ -113,13 +116,16 @@ export const createAssignmentsService = (parts: {
       const isDeleted = owner !== null && 'isDeleted' in owner && owner.isDeleted
       if (owner === null || !(isDeleted || plans.reaches(owner.orgId, device.orgId))) throw notFound('Plan', planId)
       const report: StoredReport = { ...requested, planId, deviceId: device.id, reportedAt: now() }
+      const offered = (): Offer | null => currentOffer(device, planId, requested.version)
       // Another process may have changed the plan just now.
-      if (!isCurrent(device, planId, requested.version)) await plans.refresh()
+      if (offered() === null) await plans.refresh()
       if (!isDeleted) {
-        await save({ ...report, current: isCurrent(device, planId, requested.version) })
+        const offer = offered()
+        const { version, versionNumber } = offer ?? { version: requested.version, versionNumber: null }
+        await save({ ...report, version, versionNumber, current: offer !== null })
         if (requested.state !== 'downloading' && requested.state !== 'verifying') await settle(planId)
       }
-      return { report, current: isCurrent(device, planId, requested.version) }
+      return { report, current: offered() !== null }
     },
 
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>

@@ -67,6 +67,31 @@ it('the reports of a device on each plan are listed with their model, newest fir
   expect((await send('GET', '/devices/nowhere/reports')).status).toBe(404)
 })
 
+it('a version that is named by its number or its label is the same: a report without metrics keeps those measured before', async () => {
+  const { send, model, report } = await setUp()
+  const { body } = await send('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 100 })
+  const planId = body.rollout_id
+  const metrics = { accuracy: 0.9 }
+  const expected = async (fields: object) => {
+    const { reports } = (await send('GET', '/devices/d0/reports')).body as { reports: object[] }
+    expect(reports).toMatchObject([{ version: '1.0.0', metrics, ...fields }])
+  }
+  await report(planId, { state: 'active', version: '1', metrics })
+  await expected({ state: 'active' })
+  await report(planId, { state: 'active', version: '1.0.0', reason: 'still' })
+  await expected({ reason: 'still' })
+  await report(planId, { state: 'ready', version: '1' })
+  await expected({ state: 'ready' })
+  // Reports that the plan no longer asks for continue the earlier ones, by either name.
+  await send('POST', `/models/${model}/rollouts/${planId}/rollback`)
+  for (const [state, version] of [['failed', '1'] as const, ['active', '1.0.0'] as const]) {
+    await report(planId, { state, version })
+    await expected({ state })
+  }
+  await report(planId, { state: 'failed', version: '7' })
+  await expected({ state: 'active' })
+})
+
 it('the groups of a device are listed in the order of their creation', async () => {
   const { send } = await setUp()
   const groups = []

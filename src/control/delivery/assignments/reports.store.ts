@@ -13,6 +13,9 @@ export interface StoredReport {
   readonly reportedAt: Date
 }
 
+/** A report to store: current ones name the version by its label, and by its number if it is in the catalog. */
+export type ReportToStore = StoredReport & { readonly current: boolean; readonly versionNumber: number | null }
+
 export interface FailureReason {
   readonly reason: string | null
   readonly devices: number
@@ -20,7 +23,9 @@ export interface FailureReason {
 
 export type ReportCounts = Readonly<Record<ReportState, number>>
 
-const isSameVersion = sql`plan_reports.version = excluded.version`
+/** A device may name a version by its label or its number. */
+const isSameVersion = sql`(plan_reports.version in (excluded.version, excluded.version_number::text)
+  or plan_reports.version_number::text = excluded.version)`
 
 /** What devices reported about the plans that reached them. */
 export const createReportsStore = () => ({
@@ -29,22 +34,29 @@ export const createReportsStore = () => ({
    * current counts only if it follows an earlier one of the same version: a version that a plan never gave to a device must
    * not influence it. A report without metrics keeps those that the device measured of the same version, and their time.
    */
-  async save(db: Executor, reports: readonly (StoredReport & { readonly current: boolean })[]): Promise<void> {
+  async save(db: Executor, reports: readonly ReportToStore[]): Promise<void> {
     await sql`
-      insert into plan_reports (plan_id, device_id, state, version, reason, metrics, reported_at, measured_at)
+      insert into plan_reports
+        (plan_id, device_id, state, version, reason, metrics, reported_at, measured_at, version_number)
       select plan_id, device_id, state, version, reason, metrics, reported_at,
-        case when metrics is not null then reported_at end
+        case when metrics is not null then reported_at end, version_number
       from unnest(
         ${reports.map((r) => r.planId)}::uuid[], ${reports.map((r) => r.deviceId)}::uuid[],
         ${reports.map((r) => r.state)}::text[], ${reports.map((r) => r.version)}::text[],
         ${reports.map((r) => r.reason)}::text[],
         ${reports.map((r) => (r.metrics === null ? null : JSON.stringify(r.metrics)))}::jsonb[],
-        ${reports.map((r) => r.reportedAt)}::timestamptz[], ${reports.map((r) => r.current)}::boolean[]
-      ) as r (plan_id, device_id, state, version, reason, metrics, reported_at, current)
+        ${reports.map((r) => r.reportedAt)}::timestamptz[], ${reports.map((r) => r.current)}::boolean[],
+        ${reports.map((r) => r.versionNumber)}::integer[]
+      ) as r (plan_id, device_id, state, version, reason, metrics, reported_at, current, version_number)
       where r.current or exists (
-        select from plan_reports p where p.plan_id = r.plan_id and p.device_id = r.device_id and p.version = r.version)
+        select from plan_reports p where p.plan_id = r.plan_id and p.device_id = r.device_id
+          and r.version in (p.version, p.version_number::text))
       on conflict (plan_id, device_id) do update set
-        state = excluded.state, version = excluded.version, reason = excluded.reason,
+        state = excluded.state, reason = excluded.reason,
+        version = case when excluded.version = plan_reports.version_number::text then plan_reports.version
+          else excluded.version end,
+        version_number = case when excluded.version_number is null and ${isSameVersion} then plan_reports.version_number
+          else excluded.version_number end,
         metrics = case when excluded.metrics is null and ${isSameVersion} then plan_reports.metrics else excluded.metrics end,
         measured_at = case when excluded.metrics is null and ${isSameVersion} and plan_reports.metrics is not null
           then coalesce(plan_reports.measured_at, plan_reports.reported_at) else excluded.measured_at end,

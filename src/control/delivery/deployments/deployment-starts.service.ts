@@ -95,7 +95,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     const { orgId, model, version, uploaded, targets, warnings } = await aimAt(caller, wanted)
     if (targets.length === 0) {
       const reasons = ['There is no device to deploy to.', ...warnings]
-      throw badRequest(`${reasons.join(' ')} Name registered devices or a group.`)
+      throw badRequest(`${reasons.join(' ')} Give registered devices or a group.`)
     }
     const activated = activatedAt(wanted.percentage, targets, id)
     const deployment: StoredDeployment = {

@@ -64,9 +64,9 @@ export const createDeploymentTargets = (parts: {
     const targets = [...found.values()].filter(fits)
     const others = [...found.values()].flatMap((device) => (fits(device) ? [] : [device.deviceId]))
     if (others.length > 0) warnings.push(`Devices that do not run ${aim.platform}: ${enumerate(others)}.`)
-    const away = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
-    if (away.length > 0) {
-      warnings.push(`Inactive devices, which get it once they are active: ${enumerate(away)}.`)
+    const inactive = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
+    if (inactive.length > 0) {
+      warnings.push(`Inactive devices, which get it once they are active: ${enumerate(inactive)}.`)
     }
     return { targets, warnings }
   }
@@ -87,5 +87,5 @@ const meant = (named: readonly Candidate[], near: string | null): readonly Candi
 
 export const enumerate = (names: readonly string[]): string => {
   const more = names.length - NAMED_IN_A_WARNING
-  return `${names.slice(0, NAMED_IN_A_WARNING).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return `${names.slice(0, NAMED_IN_A_WARNING).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }

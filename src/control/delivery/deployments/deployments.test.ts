@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const WEEK_SECONDS = 7 * 24 * 60 * 60
@@ -81,7 +81,7 @@ describe('preparing a deployment', () => {
       { resolved_targets: ['phone'], warnings: ['Devices that do not run ios: d0.'] },
       {
         resolved_targets: ['phone'],
-        warnings: ['Neither devices nor a group are named: all 1 active devices that run ios.'],
+        warnings: ['Neither devices nor a group is given: all 1 active devices that run ios.'],
       },
     ])
   })
@@ -106,7 +106,7 @@ describe('preparing a deployment', () => {
       ok: true,
       target_count: 2,
       resolved_targets: ['d0', 'd1'],
-      warnings: ['Neither devices nor a group are named: all 2 active devices.'],
+      warnings: ['Neither devices nor a group is given: all 2 active devices.'],
     })
   })
 
@@ -261,7 +261,7 @@ describe('a deployment', () => {
 })
 
 it("a key without an organization deploys to the model's organization, and is warned of other devices", async () => {
-  const { world, admin, send, keyOf } = await openLeague()
+  const { world, admin, send, keyOf } = await openFederation()
   for (const org of ['acme', 'beta']) {
     const key = await keyOf(org)
     for (const name of ['0', '1']) await send(key, 'POST', '/devices/register', { device_id: `${org}-${name}` })
@@ -280,7 +280,7 @@ it("a key without an organization deploys to the model's organization, and is wa
   })
   expect(await send(admin, 'POST', '/deploy/execute', { ...aim, devices: ['beta-0', 'beta-1'] })).toMatchObject({
     status: 400,
-    body: { message: `There is no device to deploy to. ${others} Name registered devices or a group.` },
+    body: { message: `There is no device to deploy to. ${others} Give registered devices or a group.` },
   })
   const rollout = { version: '2', rollout_percentage: 50 }
   expect(await send(admin, 'POST', `/models/${model_name}/rollouts/dry-run`, rollout)).toMatchObject({
@@ -289,7 +289,7 @@ it("a key without an organization deploys to the model's organization, and is wa
 })
 
 it('a key without an organization cannot use a name that several organizations have', async () => {
-  const { world, admin, send, keyOf } = await openLeague()
+  const { world, admin, send, keyOf } = await openFederation()
   for (const org of ['acme', 'beta']) {
     const key = await keyOf(org)
     await createModel(world, key, 'm', ['1.0.0'])

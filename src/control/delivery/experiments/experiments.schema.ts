@@ -81,7 +81,7 @@ const experimentFields = {
   target_groups: Type.Array(Uuid),
   primary_metric: Type.String(),
   confidence_level: ConfidenceLevel,
-  reason: Nullable(Type.String({ description: 'The reason given for pausing, completing or canceling it' })),
+  reason: Nullable(Type.String({ description: 'The reason given for pausing, completing, or canceling it' })),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),

@@ -88,7 +88,7 @@ export const Estimates = Body(
           Type.Object({
             name: Type.String(),
             devices: Type.Integer({ minimum: 0, description: 'Devices that reported the primary metric' }),
-            mean: Nullable(Type.Number({ description: "Over the devices' means" })),
+            mean: Nullable(Type.Number({ description: "Mean of the devices' means" })),
             lower: Nullable(
               Type.Number({
                 description:

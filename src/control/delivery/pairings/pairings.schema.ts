@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
 import { PAIRING_STATUSES } from '../../../domain/pairing.ts'
 import { Body, Nullable, OneOf, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { Platform } from '../../fleet/devices/devices.schema.ts'
+import { NewDeviceName, Platform } from '../../fleet/devices/devices.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 255 })
@@ -55,7 +55,7 @@ export const PairingParams = Type.Object({ pairing_id: Type.String() })
 export const ClaimBody = Body('PairingClaim', 'A device that claims a pairing code', examples.pairingClaim, {
   code: Type.String({ minLength: 1, maxLength: 100 }),
   device_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: "May be omitted with the device's own key" }),
+    Type.Unsafe<string>({ ...NewDeviceName, description: "May be omitted with the device's own key" }),
   ),
   platform: Type.Optional(Platform),
   device_name: Type.Optional(Name),

@@ -89,7 +89,7 @@ export const DecisionList = Body('DecisionList', "A page of a policy's decisions
       round_id: Uuid,
       round_number: Type.Integer(),
       aggregate_model_id: Uuid,
-      version: Type.String({ description: "Label of the version that the aggregate is in the policy's model" }),
+      version: Type.String({ description: 'Label of the version that contains the aggregate of the round' }),
       status: OneOf(['observing', 'promoted', 'rolled_back']),
       reason: Nullable(Type.String()),
       canary_rollout_id: Nullable(Uuid),

@@ -23,7 +23,7 @@ const requireFurtherMetric = (name: string): void => {
   if (field !== undefined) throw badRequest(`metric_margins: set the margin of ${name} with ${field}.`)
   if (!METRIC_NAME.test(name)) {
     throw badRequest(
-      `metric_margins: '${name.slice(0, 80)}' is not a metric's name: at most 64 letters, digits and _ . : @ / + -, a letter first.`,
+      `metric_margins: '${name.slice(0, 80)}' is not a metric's name: at most 64 letters, digits, and _ . : @ / + -, a letter first.`,
     )
   }
 }

@@ -132,8 +132,8 @@ export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => 
       const mustWait = wanted.startImmediately && (await waits.isNeeded(model, groupId))
       const startImmediately = wanted.startImmediately && !mustWait
       const rollout = await plans.change(async (tx, bump) => {
-        const asked = { ...wanted, ...pinned, autoRollback, groupId, startImmediately }
-        const created = await launch(tx, bump, model, asked, actorOf(caller))
+        const requested = { ...wanted, ...pinned, autoRollback, groupId, startImmediately }
+        const created = await launch(tx, bump, model, requested, actorOf(caller))
         if (mustWait) await waits.request(tx, caller, model, created)
         return created
       })

@@ -47,7 +47,7 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
   auto_rollback: Type.Optional(
     Type.Boolean({
       description:
-        "Whether too many failures roll it back instead of pausing it; default: false, or the organization's automatic_rollback",
+        'Whether too many failures roll it back instead of pausing it; default: false. Always true if the organization has automatic_rollback',
     }),
   ),
 })
@@ -103,7 +103,7 @@ const RolloutHealth = Part('RolloutHealth', 'The share of failures that pauses a
   since: Nullable(Timestamp),
   reports: Type.Integer({
     minimum: 0,
-    description: 'Devices that have reported the version as active or failed since then',
+    description: 'Devices that have reported the version as active or failed since `since`',
   }),
   failed: Count,
   max_failure_share: Type.Number({ description: 'Maximum share of failures among the reports' }),

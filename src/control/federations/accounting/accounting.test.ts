@@ -44,8 +44,8 @@ describe('privacy accounting on threads', () => {
   it('lets organizations take turns: one question does not wait for sixty from another organization', async () => {
     const accounting = await warm({ queuedPerOrg: 60 })
     const order: string[] = []
-    const ask = (asker: typeof acme, n: number) =>
-      accounting.ask<'loss'>(asker, loss(3 + n / 100)).then(() => order.push(asker.orgId))
+    const ask = (requester: typeof acme, n: number) =>
+      accounting.ask<'loss'>(requester, loss(3 + n / 100)).then(() => order.push(requester.orgId))
     await Promise.all([...Array.from({ length: 60 }, (_, n) => ask(acme, n)), ask(beta, 100), ask(beta, 101)])
     expect(order.lastIndexOf('beta')).toBeLessThan(50)
   })

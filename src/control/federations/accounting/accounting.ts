@@ -6,7 +6,7 @@ import type { AccountingRequest, Reply, Result, Results } from './accounting-req
 import { FairQueue } from './fair-queue.ts'
 
 /** The caller. Organizations take turns, as do keys without one; `signal` withdraws the question. */
-export interface Asker {
+export interface Requester {
   readonly orgId: string | null
   readonly keyId?: string
   readonly signal?: AbortSignal | undefined
@@ -78,7 +78,7 @@ export class Accounting {
    * the limit; the signal's reason if it is aborted
    */
   async ask<K extends AccountingRequest['kind']>(
-    { orgId, keyId = '', signal }: Asker,
+    { orgId, keyId = '', signal }: Requester,
     question: Extract<AccountingRequest, { readonly kind: K }>,
   ): Promise<Results[K]> {
     signal?.throwIfAborted()

@@ -1,8 +1,7 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
-import type { DeviceRow } from '../../../platform/db/fleet-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import { fromRow, type StoredDevice } from './devices.store.ts'
+import { fromRow, LISTED_COLUMNS, type ListedRow, type StoredDevice } from './devices.store.ts'
 
 const SORTS = ['device_id', 'last_seen', 'created'] as const
 export type DeviceSort = (typeof SORTS)[number]
@@ -51,9 +50,11 @@ const directionOf = ({ descending }: Order): RawBuilder<unknown> => (descending 
 const pageOf = async (db: Executor, source: RawBuilder<unknown>, order: Order): Promise<StoredDevice[]> => {
   const column = COLUMNS[order.sort]
   const direction = directionOf(order)
-  const { rows } = await sql<Selectable<DeviceRow>>`
+  const { rows } = await sql<ListedRow>`
     with page as materialized (select id, ${column} as value from ${source} order by ${column} ${direction}, id ${direction} limit ${order.limit})
-    select devices.* from page join devices using (id) order by page.value ${direction}, id ${direction}`.execute(db)
+    select ${LISTED_COLUMNS} from page join devices using (id) order by page.value ${direction}, id ${direction}`.execute(
+    db,
+  )
   return rows.map(fromRow)
 }
 
@@ -81,11 +82,11 @@ export const createDeviceSearchStore = () => ({
     const column = COLUMNS[order.sort]
     const direction = directionOf(order)
     // With the limit in `matching`, PostgreSQL would prefer a scan of all devices to the index of parts.
-    const { rows } = await sql<Selectable<DeviceRow> & { total: number }>`
+    const { rows } = await sql<ListedRow & { total: number }>`
       with matching as materialized (select id, ${column} as value from devices where ${matching(search)}),
         found as materialized (select * from matching limit ${MAX_FOUND + 1}),
         first as (select id, value from found order by value ${direction}, id ${direction} limit ${order.limit})
-      select devices.*, (select count(*) from found) as total from first join devices using (id)
+      select ${LISTED_COLUMNS}, (select count(*) from found) as total from first join devices using (id)
       order by first.value ${direction}, id ${direction}`.execute(db)
     const total = rows[0]?.total ?? 0
     if (total <= MAX_FOUND) return { devices: rows.map(fromRow), total }

@@ -157,3 +157,43 @@ it('an invalid cursor, or one of another order, is refused', async () => {
     })
   }
 })
+
+it.each(['embedded', 'postgres'] as const)(
+  'devices may report 65,536 characters; lists leave out large values, which the device itself shows (%s)',
+  async (database) => {
+    const world = await startWorld({ database })
+    const { key } = await world.register('a', { capabilities: { ram: 8 } })
+    const limit = (field: string, length: number) => ({
+      status: 400,
+      body: { message: `${field} must be at most 65536 characters of JSON, got ${length}.` },
+    })
+    const register = (capabilities: object) =>
+      world.request('POST', '/api/v1/devices/register', { body: { device_id: 'b', capabilities } })
+    expect(await register({ note: 'x'.repeat(65_526) })).toMatchObject(limit('capabilities', 65_537))
+    expect(await register({ note: Array(1000).fill(1e100) })).toMatchObject(limit('capabilities', 102_010))
+    expect((await register({ note: 'x'.repeat(65_525) })).status).toBe(201)
+    const beat = (metrics: object) =>
+      world.request('PUT', '/api/v1/devices/a/heartbeat', { key, body: { status: 'active', metrics } })
+    expect(await beat({ note: 'x'.repeat(70_000) })).toMatchObject(limit('metrics', 70_011))
+    expect((await beat({ battery: 0.5 })).status).toBe(200)
+
+    // Earlier versions accepted any size.
+    const large = { note: Array(20_000).fill(1e20) }
+    await sql`update devices set metrics = ${JSON.stringify(large)}::jsonb where device_id = 'b'`.execute(
+      world.database!.sql,
+    )
+    for (const query of ['', '?q=b', '?sort=created']) {
+      const { body } = await world.request('GET', `/api/v1/fleet/devices${query}`, { key })
+      const { devices } = body as { devices: { device_id: string }[] }
+      const [a, b] = ['a', 'b'].map((id) => devices.find(({ device_id }) => device_id === id))
+      if (query !== '?q=b') {
+        expect(a).toMatchObject({ capabilities: { ram: 8 }, metrics: { battery: 0.5 } })
+        expect(a).not.toHaveProperty('omitted')
+      }
+      expect(b).toMatchObject({ capabilities: {}, metrics: {}, omitted: ['capabilities', 'metrics'] })
+    }
+    const whole = (await world.request('GET', '/api/v1/devices/b', { key })).body
+    expect(whole).toMatchObject({ capabilities: { note: 'x'.repeat(65_525) }, metrics: large })
+    expect(whole).not.toHaveProperty('omitted')
+  },
+)

@@ -11,6 +11,7 @@ export const present = (device: StoredDevice, at: Date) => ({
   trains: device.trains,
   status: statusAt(device, at),
   metrics: device.metrics,
+  ...(device.omitted && { omitted: [...device.omitted] }),
   last_heartbeat: device.lastHeartbeat.toISOString(),
   created_at: device.createdAt.toISOString(),
   updated_at: device.updatedAt.toISOString(),

@@ -5,7 +5,9 @@ import {
   Count,
   Envelope,
   FreeObject,
+  Matching,
   Nullable,
+  Omitted,
   OneOf,
   Page,
   Parameter,
@@ -21,6 +23,8 @@ export const DeviceName = Type.String({
   maxLength: 255,
   description: 'Chosen by the user, unique in its organization',
 })
+/** URLs lose these two as path segments, percent-encoded or not, so no client that uses fetch could address the device. */
+export const NewDeviceName = Matching('^(?!\\.{1,2}$)', "1 to 255 characters, but not '.' or '..'", DeviceName)
 export const Status = OneOf(['active', 'inactive'], {
   title: 'DeviceStatus',
   description: 'inactive: no recent heartbeat, or the device reported itself inactive',
@@ -31,7 +35,7 @@ export const OrgId = Type.String({ minLength: 1, maxLength: 128, description: 'I
 export const OrgIdQuery = Parameter('OrgId', Type.String({ ...OrgId, description: 'The organization' }))
 
 export const RegisterBody = Body('NewDevice', 'A device to register', examples.newDevice, {
-  device_id: DeviceName,
+  device_id: NewDeviceName,
   platform: Type.Optional(Platform),
   capabilities: Type.Optional(ReportedValues),
   org_id: Type.Optional(OrgId),
@@ -92,6 +96,7 @@ export const Device = Body('Device', 'A device and what it last reported', examp
   trains: Trains,
   status: Status,
   metrics: Nullable(FreeObject),
+  omitted: Omitted,
   last_heartbeat: Timestamp,
   created_at: Timestamp,
   updated_at: Timestamp,

@@ -177,7 +177,7 @@ export const createDevicesService = (parts: {
 /** The error for keys that see several devices with one name. */
 export const ambiguous = (deviceId: string): ServiceError =>
   conflict(
-    `Several organizations have a device '${deviceId}'. Name one with the query parameter org_id ` +
+    `Several organizations have a device '${deviceId}'. Choose one with the query parameter org_id ` +
       `('${DEFAULT_ORG}' also stands for devices without an organization), or use a key of that organization.`,
   )
 

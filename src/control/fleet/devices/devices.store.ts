@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
 import type { DeviceRow } from '../../../platform/db/fleet-rows.ts'
+import { isLarge } from '../../../platform/db/large-values.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
 
@@ -15,10 +16,25 @@ export interface StoredDevice {
   /** What the device last reported; whether it counts as active also depends on the time. */
   readonly reported: DeviceStatus
   readonly metrics: Readonly<Record<string, unknown>> | null
+  /** In lists: which of the two were too large, and are empty. */
+  readonly omitted?: readonly string[]
   readonly lastHeartbeat: Date
   readonly createdAt: Date
   readonly updatedAt: Date
 }
+
+export type ListedRow = Selectable<DeviceRow> & { readonly omitted: readonly string[] }
+
+const CAPABILITIES = sql`devices.capabilities`
+const METRICS = sql`devices.metrics`
+
+/** The columns of `ListedRow` that `fromRow` reads. */
+export const LISTED_COLUMNS = sql`devices.id, devices.device_id, devices.org_id, devices.platform, devices.trains, devices.status,
+  devices.last_heartbeat, devices.created_at, devices.updated_at,
+  case when ${isLarge(CAPABILITIES)} then '{}' else ${CAPABILITIES} end as capabilities,
+  case when ${isLarge(METRICS)} then '{}' else ${METRICS} end as metrics,
+  array_remove(array[case when ${isLarge(CAPABILITIES)} then 'capabilities' end,
+    case when ${isLarge(METRICS)} then 'metrics' end], null) as omitted`
 
 export interface DeviceFilter {
   readonly orgId: string
@@ -99,9 +115,9 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
        order by created_at, id limit ${page.limit + page.offset})`
     const own = part(sql<boolean>`org_id = ${filter.orgId}`)
     const parts = filter.withUnbound ? sql`${own} union all ${part(sql<boolean>`org_id is null`)}` : own
-    const { rows } = await sql<Selectable<DeviceRow>>`
+    const { rows } = await sql<ListedRow>`
       with page as (select id from (${parts}) as d order by created_at, id limit ${page.limit} offset ${page.offset})
-      select devices.* from page join devices using (id) order by created_at, id`.execute(db)
+      select ${LISTED_COLUMNS} from page join devices using (id) order by created_at, id`.execute(db)
     return rows.map(fromRow)
   },
 
@@ -144,7 +160,7 @@ const matches = (filter: DeviceFilter) => {
   return sql.join(conditions, sql` and `)
 }
 
-export const fromRow = (row: Selectable<DeviceRow>): StoredDevice => ({
+export const fromRow = (row: Selectable<DeviceRow> & Partial<ListedRow>): StoredDevice => ({
   id: row.id,
   deviceId: row.device_id,
   orgId: row.org_id,
@@ -153,6 +169,7 @@ export const fromRow = (row: Selectable<DeviceRow>): StoredDevice => ({
   trains: row.trains,
   reported: row.status as DeviceStatus,
   metrics: row.metrics,
+  ...(row.omitted?.length && { omitted: row.omitted }),
   lastHeartbeat: row.last_heartbeat,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

@@ -58,6 +58,8 @@ describe('registering a device', () => {
       [{ device_id: '' }, 'device_id'],
       [{ device_id: 'x'.repeat(256) }, 'device_id'],
       [{ device_id: 7 }, 'device_id'],
+      [{ device_id: '.' }, 'device_id'],
+      [{ device_id: '..' }, "device_id must be 1 to 255 characters, but not '.' or '..', got '..'"],
       [{ device_id: 'a', platform: 'toaster' }, 'platform'],
       [{ device_id: 'a', capabilities: 'fast' }, 'capabilities'],
     ]

@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const weights = (...values: number[]) => new Uint8Array(Float32Array.from(values).buffer)
 
 /** Two organizations, each with a device `phone`. */
 const openTwins = async (database: 'embedded' | 'postgres' = 'embedded') => {
-  const league = await openLeague({ database })
-  const { world, send, keyOf } = league
+  const federation = await openFederation({ database })
+  const { world, send, keyOf } = federation
   const twin = async (org: string) => {
     const key = await keyOf(org)
     const { status, body } = await send(key, 'POST', '/devices/register', { device_id: 'phone' })
     expect(status).toBe(201)
     return { org, key, id: body.id as string, own: body.api_key as string }
   }
-  return { ...league, acme: await twin('acme'), beta: await twin('beta'), world }
+  return { ...federation, acme: await twin('acme'), beta: await twin('beta'), world }
 }
 
 const AMBIGUOUS =
-  "Several organizations have a device 'phone'. Name one with the query parameter org_id " +
+  "Several organizations have a device 'phone'. Choose one with the query parameter org_id " +
   "('default' also stands for devices without an organization), or use a key of that organization."
 
 describe.each(['embedded', 'postgres'] as const)('a device_id that two organizations use, on %s', (database) => {

@@ -62,7 +62,7 @@ export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): v
         operationId: 'eraseDevice',
         summary: 'Erase a device and its data',
         description:
-          'Deletes the device, its keys and all data stored about it, and returns a signed receipt. 409 while a round still needs the device.',
+          'Deletes the device, its keys, and all data stored about it, and returns a signed receipt. 409 while a round still needs the device.',
         body: EraseBody,
         response: { 200: Erasure },
       },

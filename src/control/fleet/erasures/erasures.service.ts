@@ -28,7 +28,7 @@ const KEPT = [
   { what: 'receipts of rounds and the privacy ledger', why: 'They document those sums, by ids without names.' },
   { what: 'references in the audit log', why: 'Its hash chain must stay intact; the names are erased.' },
   { what: 'a keyed hash of the device_id', why: 'The device must not enroll again on its own.' },
-  { what: 'backups, logs and what integrations received', why: 'Their own retention deletes them.' },
+  { what: 'backups, logs, and what integrations received', why: 'Their own retention deletes them.' },
 ]
 
 /** A pseudonym that only this installation can compute: the receipts contain no other name. */

@@ -97,7 +97,7 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       schema: {
         operationId: 'updateGroup',
         summary: 'Update a device group',
-        description: 'Change the name, description or tags. Omitted fields stay as they are.',
+        description: 'Change the name, description, or tags. Omitted fields stay as they are.',
         params: GroupParams,
         body: UpdateGroupBody,
         response: { 200: Group },
@@ -120,8 +120,8 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
         operationId: 'deleteGroup',
         summary: 'Delete a device group',
         description:
-          'Delete a device group. Its devices stay registered, and lose the versions of rollouts and experiments to the group: they ' +
-          'get what other plans assign to them. Policies and training jobs of the group reach no device.',
+          'Delete a device group. Its devices stay registered, but lose the versions that rollouts and experiments for the group assigned: they ' +
+          'get what other plans assign to them. Policies and training jobs for the group no longer reach any device.',
         params: GroupParams,
         response: { 200: DeletedGroup },
       },

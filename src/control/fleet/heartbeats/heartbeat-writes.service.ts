@@ -3,7 +3,7 @@ import { slotAt } from '../../../domain/heartbeat.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
-import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
+import type { HeartbeatsStore, HeartbeatWrite, Received } from './heartbeats.store.ts'
 
 /** The devices that a round or job needs now or soon. */
 export interface Wanting {
@@ -51,25 +51,26 @@ interface Written {
 
 interface Parts {
   readonly database: Database
-  readonly store: Pick<HeartbeatsStore, 'beat'>
+  readonly store: Pick<HeartbeatsStore, 'record'>
   readonly announcedTo: (deviceIds: readonly string[]) => Promise<Announced>
   readonly changes: Changes
 }
 
-/** Identifies the device and the limits of the beat; none of the three parts contains a NUL. */
-const beatKey = ({ onlyId, onlyOrg, deviceId }: Beat): string => `${onlyId ?? ''}\0${onlyOrg ?? ''}\0${deviceId}`
+/** Identifies the device and the limits of the heartbeat; none of the three parts contains a NUL. */
+const heartbeatKey = ({ onlyId, onlyOrg, deviceId }: HeartbeatWrite): string =>
+  `${onlyId ?? ''}\0${onlyOrg ?? ''}\0${deviceId}`
 
-/** Merges two beats: fields that the later one leaves out keep the earlier one's values. */
-const mergeBeats = (earlier: Beat | undefined, beat: Beat): Beat =>
+/** Merges two heartbeats: fields that the later one leaves out keep the earlier one's values. */
+const mergeHeartbeats = (earlier: HeartbeatWrite | undefined, heartbeat: HeartbeatWrite): HeartbeatWrite =>
   earlier === undefined
-    ? beat
+    ? heartbeat
     : {
-        ...beat,
-        status: beat.status ?? earlier.status,
-        metrics: beat.metrics ?? earlier.metrics,
-        trains: beat.trains ?? earlier.trains,
-        waitSeconds: Math.max(beat.waitSeconds, earlier.waitSeconds),
-        beats: beat.beats + earlier.beats,
+        ...heartbeat,
+        status: heartbeat.status ?? earlier.status,
+        metrics: heartbeat.metrics ?? earlier.metrics,
+        trains: heartbeat.trains ?? earlier.trains,
+        waitSeconds: Math.max(heartbeat.waitSeconds, earlier.waitSeconds),
+        count: heartbeat.count + earlier.count,
       }
 
 /**
@@ -84,21 +85,21 @@ export const createHeartbeatWrites = (parts: Parts) => {
     sizeCalculation: ({ metrics }) => BYTES_OF_ONE + (metrics?.length ?? 0),
     ttl: KNOWN_MS,
   })
-  let late = new Map<string, Beat>()
+  let late = new Map<string, HeartbeatWrite>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<unknown> = Promise.resolve()
   /** The version of the topic `rounds` at which a write found nothing to announce; null if unknown. */
   let quietVersion: number | null = null
   let announcedAt = 0
 
-  const metricsOf = ({ metrics }: Beat): string | null => (metrics === null ? null : JSON.stringify(metrics))
+  const metricsOf = ({ metrics }: HeartbeatWrite): string | null => (metrics === null ? null : JSON.stringify(metrics))
 
-  const writeNow = async (key: string, beat: Beat): Promise<Written> => {
+  const writeNow = async (key: string, heartbeat: HeartbeatWrite): Promise<Written> => {
     const rounds = changes.versionOf('rounds')
-    const response = await write(beat)
+    const response = await write(heartbeat)
     if (response.recorded === null) known.delete(key)
     else {
-      const metrics = metricsOf(beat) ?? known.peek(key)?.metrics ?? null
+      const metrics = metricsOf(heartbeat) ?? known.peek(key)?.metrics ?? null
       known.set(key, { device: response.recorded, metrics })
     }
     quietVersion = response.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
@@ -106,21 +107,21 @@ export const createHeartbeatWrites = (parts: Parts) => {
   }
 
   const writeLate = async (): Promise<void> => {
-    const beats = [...late]
+    const heartbeats = [...late]
     late = new Map()
     const failed = await Promise.all(
-      beats.map(([key, beat]) =>
-        writeNow(key, beat).then(
+      heartbeats.map(([key, heartbeat]) =>
+        writeNow(key, heartbeat).then(
           () => null,
-          () => [key, beat] as const,
+          () => [key, heartbeat] as const,
         ),
       ),
     )
     for (const each of failed) {
       if (each === null) continue
-      const [key, beat] = each
+      const [key, heartbeat] = each
       const later = late.get(key)
-      late.set(key, later === undefined ? beat : mergeBeats(beat, later))
+      late.set(key, later === undefined ? heartbeat : mergeHeartbeats(heartbeat, later))
       quietVersion = null
       startTimer()
     }
@@ -139,22 +140,22 @@ export const createHeartbeatWrites = (parts: Parts) => {
     }, FLUSH_MS).unref()
   }
 
-  const defer = (key: string, beat: Beat): Received | null => {
-    if (beat.waitSeconds > 0 || quietVersion !== changes.versionOf('rounds')) return null
+  const defer = (key: string, heartbeat: HeartbeatWrite): Received | null => {
+    if (heartbeat.waitSeconds > 0 || quietVersion !== changes.versionOf('rounds')) return null
     const found = known.get(key)
     if (found === undefined) return null
     const { device, metrics } = found
     const isNews =
-      (beat.status ?? device.reported) !== device.reported ||
-      (beat.trains ?? device.trains) !== device.trains ||
-      (metricsOf(beat) ?? metrics) !== metrics ||
-      slotAt(beat.at) !== slotAt(device.lastHeartbeat)
+      (heartbeat.status ?? device.reported) !== device.reported ||
+      (heartbeat.trains ?? device.trains) !== device.trains ||
+      (metricsOf(heartbeat) ?? metrics) !== metrics ||
+      slotAt(heartbeat.at) !== slotAt(device.lastHeartbeat)
     if (isNews) return null
     // Omits status and trains, which are unchanged: another key may change them before this is written. Writes metrics again,
     // because another process may have changed them.
-    late.set(key, mergeBeats(late.get(key), { ...beat, status: null, trains: null }))
+    late.set(key, mergeHeartbeats(late.get(key), { ...heartbeat, status: null, trains: null }))
     startTimer()
-    return beat.at > device.lastHeartbeat ? { ...device, lastHeartbeat: beat.at } : device
+    return heartbeat.at > device.lastHeartbeat ? { ...device, lastHeartbeat: heartbeat.at } : device
   }
 
   return {
@@ -167,13 +168,13 @@ export const createHeartbeatWrites = (parts: Parts) => {
     },
 
     /** Returns the device if the heartbeat can be written later, or null if it must be written now. */
-    defer: (beat: Beat): Received | null => defer(beatKey(beat), beat),
+    defer: (heartbeat: HeartbeatWrite): Received | null => defer(heartbeatKey(heartbeat), heartbeat),
 
-    async record(beat: Beat): Promise<Written> {
-      const key = beatKey(beat)
+    async record(heartbeat: HeartbeatWrite): Promise<Written> {
+      const key = heartbeatKey(heartbeat)
       // Keeps heartbeats in order, and counts each in its quarter of an hour.
       if (late.has(key)) await flush()
-      return writeNow(key, beat)
+      return writeNow(key, heartbeat)
     },
 
     async close(): Promise<void> {
@@ -185,28 +186,32 @@ export const createHeartbeatWrites = (parts: Parts) => {
 
 /** Writes concurrent heartbeats together, and looks up once for all of them what to announce. */
 const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =>
-  createBatcher<Beat, Written>({
+  createBatcher<HeartbeatWrite, Written>({
     maxBatch: 1000,
-    run: async (beats) => {
-      const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
+    run: async (heartbeats) => {
+      const merged = [...mergeByDevice(heartbeats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
       const at = new Map(merged.map(([key], index) => [key, index]))
-      const { received: recorded, isAnnounced } = await store.beat(
+      const { received: recorded, isAnnounced } = await store.record(
         database.sql,
-        merged.map(([, beat]) => beat),
+        merged.map(([, heartbeat]) => heartbeat),
       )
       const announced = isAnnounced
         ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
         : NOTHING_ANNOUNCED
-      return beats.map((beat) => ({ recorded: recorded[at.get(beatKey(beat))!] ?? null, announced, isAnnounced }))
+      return heartbeats.map((heartbeat) => ({
+        recorded: recorded[at.get(heartbeatKey(heartbeat))!] ?? null,
+        announced,
+        isAnnounced,
+      }))
     },
   })
 
 /** Merges heartbeats to one per device. */
-const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
-  const merged = new Map<string, Beat>()
-  for (const beat of beats) {
-    const key = beatKey(beat)
-    merged.set(key, mergeBeats(merged.get(key), beat))
+const mergeByDevice = (heartbeats: readonly HeartbeatWrite[]): Map<string, HeartbeatWrite> => {
+  const merged = new Map<string, HeartbeatWrite>()
+  for (const heartbeat of heartbeats) {
+    const key = heartbeatKey(heartbeat)
+    merged.set(key, mergeHeartbeats(merged.get(key), heartbeat))
   }
   return merged
 }

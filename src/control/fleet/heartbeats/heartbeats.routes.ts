@@ -51,7 +51,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       }
       const waitMs = Math.round(request.query.wait_seconds * 1000)
       const known = request.query.known_assignments
-      const received = await heartbeats.beat(
+      const received = await heartbeats.heartbeat(
         callerOf(request),
         { deviceId: request.params.device_id, orgId: request.query.org_id },
         { status, metrics: reported?.values, trains },

@@ -8,7 +8,7 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import { type Announced, createHeartbeatWrites, NOTHING_ANNOUNCED, type Wanting } from './heartbeat-writes.service.ts'
-import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
+import type { HeartbeatsStore, HeartbeatWrite, Received } from './heartbeats.store.ts'
 
 export type { Announced, JoinableRound, Wanting } from './heartbeat-writes.service.ts'
 
@@ -79,11 +79,11 @@ export const createHeartbeatsService = (parts: {
     { deviceId, orgId }: NamedDevice,
     report: Report,
     waitMs: number,
-    beats = 1,
+    heartbeats = 1,
   ): Promise<Recorded> => {
     if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
     const isOwn = orgId === undefined && caller.deviceName === deviceId
-    const beat: Beat = {
+    const heartbeat: HeartbeatWrite = {
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
@@ -93,11 +93,11 @@ export const createHeartbeatsService = (parts: {
       // A device's own name always stands for itself, even if other devices have the same name.
       onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
       onlyOrg: caller.orgId ?? orgId ?? null,
-      beats,
+      count: heartbeats,
     }
-    const known = writes.defer(beat)
+    const known = writes.defer(heartbeat)
     if (known !== null) return { device: known, mayTrainSoon: false, pendingRoundId: null, pendingEvaluationId: null }
-    const { recorded: device, announced } = await writes.record(beat)
+    const { recorded: device, announced } = await writes.record(heartbeat)
     if (device === null) {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
@@ -152,7 +152,7 @@ export const createHeartbeatsService = (parts: {
      * Records a heartbeat; returns whether a round awaits the device, and its assignments. With `wait.ms`, holds the
      * response until a round awaits it or its assignments differ from those it knows, at most that long.
      */
-    async beat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<HeartbeatResult> {
+    async heartbeat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<HeartbeatResult> {
       const began = Date.now()
       const deadline = began + wait.ms
       const toResult = (recorded: Recorded, assignments: readonly Assignment[]): HeartbeatResult => {

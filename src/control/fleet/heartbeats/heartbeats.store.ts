@@ -3,7 +3,7 @@ import type { DeviceStatus } from '../../../domain/device.ts'
 import { MAX_SLOTS, slotAt } from '../../../domain/heartbeat.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-export interface Beat {
+export interface HeartbeatWrite {
   readonly deviceId: string
   readonly status: DeviceStatus | null
   readonly metrics: Readonly<Record<string, unknown>> | null
@@ -17,7 +17,7 @@ export interface Beat {
   /** When set, the beat counts only within this organization. */
   readonly onlyOrg: string | null
   /** The number of heartbeats that it stands for. */
-  readonly beats: number
+  readonly count: number
 }
 
 export interface Received {
@@ -32,8 +32,8 @@ export interface Received {
 /** The longest heartbeat interval that is recorded, however long a device was away. */
 const MAX_INTERVAL_SECONDS = 300
 
-interface HeardRow {
-  /** The number, from 1, of the beat that it answers. */
+interface ReceivedRow {
+  /** The number, from 1, of the heartbeat that it answers. */
   n: number
   id: string
   device_id: string
@@ -60,17 +60,20 @@ export const createHeartbeatsStore = () => ({
   },
 
   /**
-   * Writes many heartbeats in one statement, which also returns whether there is anything to announce. Null for a beat of no
+   * Writes many heartbeats in one statement, which also returns whether there is anything to announce. Null for a heartbeat of no
    * device, or of several. Ids are sorted, so that batches of several processes lock rows in the same order.
    */
-  async beat(db: Executor, beats: readonly Beat[]): Promise<{ received: (Received | null)[]; isAnnounced: boolean }> {
-    const received: (Received | null)[] = beats.map(() => null)
-    let unanswered = beats.map((_, at) => at)
+  async record(
+    db: Executor,
+    heartbeats: readonly HeartbeatWrite[],
+  ): Promise<{ received: (Received | null)[]; isAnnounced: boolean }> {
+    const received: (Received | null)[] = heartbeats.map(() => null)
+    let unanswered = heartbeats.map((_, at) => at)
     let isAnnounced = false
     for (;;) {
       const rows = await write(
         db,
-        unanswered.map((at) => beats[at]!),
+        unanswered.map((at) => heartbeats[at]!),
       )
       for (const row of rows) received[unanswered[row.n - 1]!] = fromRow(row)
       isAnnounced ||= rows[0]?.is_announced === true
@@ -98,8 +101,8 @@ export const createHeartbeatsStore = () => ({
   },
 })
 
-const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> => {
-  const { rows } = await sql<HeardRow>`
+const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promise<ReceivedRow[]> => {
+  const { rows } = await sql<ReceivedRow>`
     update devices d set
       last_heartbeat = greatest(d.last_heartbeat, b.at),
       updated_at = greatest(d.updated_at, b.at),
@@ -119,12 +122,12 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
       end
     from (
       select * from unnest(
-        ${beats.map((b) => b.deviceId)}::text[], ${beats.map((b) => b.status)}::text[],
-        ${beats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::jsonb[],
-        ${beats.map((b) => b.at)}::timestamptz[],
-        ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[],
-        ${beats.map((b) => b.trains)}::boolean[], ${beats.map((b) => b.waitSeconds)}::real[],
-        ${beats.map((b) => slotAt(b.at))}::integer[], ${beats.map((b) => Math.min(b.beats, MAX_COUNT))}::integer[]
+        ${heartbeats.map((b) => b.deviceId)}::text[], ${heartbeats.map((b) => b.status)}::text[],
+        ${heartbeats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::jsonb[],
+        ${heartbeats.map((b) => b.at)}::timestamptz[],
+        ${heartbeats.map((b) => b.onlyId)}::uuid[], ${heartbeats.map((b) => b.onlyOrg)}::text[],
+        ${heartbeats.map((b) => b.trains)}::boolean[], ${heartbeats.map((b) => b.waitSeconds)}::real[],
+        ${heartbeats.map((b) => slotAt(b.at))}::integer[], ${heartbeats.map((b) => Math.min(b.count, MAX_COUNT))}::integer[]
       ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, beats, n)
     ) as b
     -- Nearly every beat is of the device that owns the key. Else it is of the only one of that name that the key sees.
@@ -139,7 +142,7 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
   return rows
 }
 
-const fromRow = (row: HeardRow): Received => ({
+const fromRow = (row: ReceivedRow): Received => ({
   id: row.id,
   deviceId: row.device_id,
   orgId: row.org_id,

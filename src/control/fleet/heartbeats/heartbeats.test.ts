@@ -39,7 +39,7 @@ describe('a heartbeat', () => {
       const { counts, ...rest } = body as { counts: readonly number[] }
       return {
         ...rest,
-        counts: counts.flatMap((beats, slot) => (beats === 0 ? [] : [[slot, beats]])),
+        counts: counts.flatMap((count, slot) => (count === 0 ? [] : [[slot, count]])),
         slots: counts.length,
       }
     }

@@ -1,8 +1,12 @@
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { expect, it } from 'vitest'
-import { emptyFolder } from '../../../../test/databases.ts'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { basename, join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
+import { runService } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { openBackupTarget, prepareTarget } from './backup-target.ts'
 
@@ -18,6 +22,44 @@ it.runIf(process.platform === 'linux')(
     await expect.poll(() => openFiles() - before).toBeLessThan(25)
   },
 )
+
+it.runIf(process.platform === 'linux')(
+  'an unusable SERVICE_BACKUP_URL is reported when the service starts',
+  async () => {
+    const file = join(await emptyFolder(), 'file')
+    await writeFile(file, '')
+    const service = await runService(await freshDataDir(), { SERVICE_BACKUP_URL: file })
+    await expect.poll(service.output).toContain(`${file} is not a folder. Choose an empty folder`)
+    expect(service.output()).toContain('scheduled backups will fail: SERVICE_BACKUP_URL cannot be used')
+  },
+)
+
+it('a target in the data folder is refused', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('d')
+  for (const target of [
+    world.dataDir,
+    join(world.dataDir, 'sub'),
+    `${world.dataDir}/../${basename(world.dataDir)}/sub`,
+  ]) {
+    const { status, body } = await world.request('POST', '/api/v1/backups', { key, body: { target } })
+    expect([status, body]).toMatchObject([400, { message: expect.stringContaining('which the backup is to protect') }])
+  }
+})
+
+it('an object store that is away or has no such bucket is named as the target', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'id')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const empty = createServer((_request, response) => void response.writeHead(404).end()).listen(0, '127.0.0.1')
+  onTestFinished(() => void empty.close())
+  await once(empty, 'listening')
+  const targetAt = (port: number) => `s3://bucket/x?endpoint=http://127.0.0.1:${port}`
+  const faultOf = (url: string) => prepareTarget(openBackupTarget(url)).catch((error: Error) => error.message)
+  const [away, other] = [targetAt(1), targetAt((empty.address() as AddressInfo).port)]
+  expect(await faultOf(away)).toBe(`The backup target ${away} does not respond. Try again in a moment.`)
+  expect(await faultOf(other)).toBe(`The backup target ${other} cannot be used: there is no bucket 'bucket'.`)
+})
 
 it('a damaged manifest of an old backup does not fail new ones, and rotates out like any other', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')

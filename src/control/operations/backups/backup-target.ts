@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
@@ -21,7 +21,7 @@ const orMissing =
   (error: NodeJS.ErrnoException): Value => {
     if (error.code === 'ENOENT') return value
     if (error.code !== 'ENOTDIR') throw error
-    throw badRequest(`${root} is not a folder. Name an empty folder, or one that holds backups already.`)
+    throw badRequest(`${root} is not a folder. Choose an empty folder, or one that already contains backups.`)
   }
 
 const UNFINISHED = 'unfinished'
@@ -88,19 +88,32 @@ export const openBackupTarget = (url: string): BackupTarget => {
   return location.kind === 's3' ? s3Target(url, location) : folderTarget(location.path!)
 }
 
+/** Opens a target outside of `folders`, which the backup is to protect. @throws bad_request */
+export const openBackupTargetOutside = (url: string, folders: readonly string[]): BackupTarget => {
+  const target = openBackupTarget(url)
+  const path = isAbsolute(target.url) ? `${resolve(target.url)}${sep}` : null
+  const around = folders.find((folder) => path?.startsWith(`${resolve(folder)}${sep}`))
+  if (around === undefined) return target
+  throw badRequest(
+    `target: ${target.url} is in ${around}, which the backup is to protect. Choose a folder on another disk.`,
+  )
+}
+
 const MARKER = 'tributary-backups.json'
+
+const hasMarker = async (target: BackupTarget): Promise<boolean> => {
+  const marker = await target.read(MARKER)
+  marker?.destroy()
+  return marker !== null
+}
 
 /** Checks that the target has backups, or nothing yet. @throws bad_request */
 export const prepareTarget = async (target: BackupTarget): Promise<void> => {
-  const marker = await target.read(MARKER)
-  if (marker !== null) {
-    marker.destroy()
-    return
-  }
-  if (!(await target.isEmpty())) {
-    throw badRequest(`${target.url} holds other files. Name an empty folder, or one that holds backups already.`)
-  }
-  await target.write(MARKER, [Buffer.from(`${JSON.stringify({ format: 1 })}\n`)])
+  if (await hasMarker(target)) return
+  if (await target.isEmpty()) return target.write(MARKER, [Buffer.from(`${JSON.stringify({ format: 1 })}\n`)])
+  // Another process may have written it in the meantime.
+  if (await hasMarker(target)) return
+  throw badRequest(`${target.url} contains other files. Choose an empty folder, or one that already contains backups.`)
 }
 
 const FAULTS: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
+import { anySignal } from '../../../domain/any-signal.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { isLoopback } from '../../../domain/loopback.ts'
 import { isUuid } from '../../../domain/model.ts'
@@ -8,7 +9,7 @@ import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupRuns } from './backup-runs.service.ts'
-import { openBackupTarget, reasonOf } from './backup-target.ts'
+import { openBackupTarget, openBackupTargetOutside, prepareTarget, reasonOf } from './backup-target.ts'
 import type { Backup, BackupsStore } from './backups.store.ts'
 import { backupName, filePath } from './manifest.ts'
 
@@ -22,7 +23,7 @@ export type { Backup } from './backups.store.ts'
 /** Requires an unbound key: backups contain the data of all organizations, and the keys. */
 const assertUnbound = (caller: Caller): void => {
   if (caller.orgId === null) return
-  throw forbidden('A backup holds the data of all organizations: this needs an admin key that belongs to none.')
+  throw forbidden('A backup contains the data of all organizations: this needs an admin key that belongs to none.')
 }
 
 interface Parts {
@@ -42,24 +43,27 @@ export const createBackups = (parts: Parts) => {
   const write = createBackupRuns(parts)
   const stopping = new AbortController()
   let current: Promise<unknown> = Promise.resolve()
+  const { dataDir, storage } = config
+  const protectedFolders = [dataDir, ...(storage.kind === 'folder' && storage.path !== null ? [storage.path] : [])]
+  const openTarget = (url: string) => openBackupTargetOutside(url, protectedFolders)
 
   const requireTarget = (requested: string | undefined): string => {
     const url = requested ?? config.backupUrl
-    if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+    if (url === null) throw badRequest('target: give a folder, or set SERVICE_BACKUP_URL.')
     const isAnyones = config.enrollment === 'open' && !isLoopback(config.host)
     if (isAnyones && url !== config.backupUrl) {
       throw forbidden(
-        'Under open enrollment anyone who can reach this address could name a target: set SERVICE_BACKUP_URL, or SERVICE_ENROLLMENT=token.',
+        'Under open enrollment anyone who can reach this address could choose a target: set SERVICE_BACKUP_URL, or SERVICE_ENROLLMENT=token.',
       )
     }
-    openBackupTarget(url)
+    openTarget(url)
     return url
   }
 
   const begin = async (url: string, isScheduled: boolean): Promise<Backup> => {
     const at = now()
     const id = newId()
-    const backup = { id, name: backupName(at, id), target: openBackupTarget(url).url, isScheduled }
+    const backup = { id, name: backupName(at, id), target: openTarget(url).url, isScheduled }
     await store.failAbandoned(database.sql, at)
     if (!(await store.insert(database.sql, backup, at))) {
       throw conflict('Another backup is in progress. Wait until it ends: svc backup list.')
@@ -70,11 +74,12 @@ export const createBackups = (parts: Parts) => {
   const run = async (backup: Backup, url: string, isVerified: boolean): Promise<void> => {
     const superseding = new AbortController()
     const renew = async (): Promise<void> => {
-      if (!(await store.renew(database.sql, backup.id))) superseding.abort(new Error('It was given up meanwhile.'))
+      if (!(await store.renew(database.sql, backup.id)))
+        superseding.abort(new Error('Its lease expired, so it was abandoned.'))
     }
     const renewing = setInterval(() => void renew().catch(() => undefined), RENEW_MS)
     try {
-      await write(backup, { url, isVerified, signal: AbortSignal.any([stopping.signal, superseding.signal]) })
+      await write(backup, { url, isVerified, signal: anySignal(stopping.signal, superseding.signal) })
     } catch (error) {
       const reason = stopping.signal.aborted ? 'The service was stopped.' : reasonOf(error)
       log.warn({ backup: backup.name, target: backup.target, reason }, 'a backup failed')
@@ -131,6 +136,16 @@ export const createBackups = (parts: Parts) => {
       const { backup, ended } = await start(url, { isScheduled: false, isVerified })
       await ended
       return show(backup.id)
+    },
+
+    /** Warns if the target of scheduled backups cannot be used; the first backup may be due much later. */
+    async checkTarget(): Promise<void> {
+      const { backupUrl: target } = config
+      try {
+        if (target !== null) await prepareTarget(openTarget(target))
+      } catch (error) {
+        log.warn({ target, reason: reasonOf(error) }, 'scheduled backups will fail: SERVICE_BACKUP_URL cannot be used')
+      }
     },
 
     /** Makes the scheduled backup if it is due. */

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -12,6 +12,8 @@ import { noSwift, SWIFT_KEYS, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
+import { openBackupTarget } from './backup-target.ts'
+import { filePath, latestBackup, readManifest } from './manifest.ts'
 
 interface BackupBody {
   readonly id: string
@@ -147,7 +149,7 @@ it('only keys without an organization make and see backups', async () => {
     ),
   })
   const nowhere = await world.request('POST', '/api/v1/backups', { key: admin, body: {} })
-  expect(nowhere.body).toMatchObject({ message: 'target: name a folder, or set SERVICE_BACKUP_URL.' })
+  expect(nowhere.body).toMatchObject({ message: 'target: give a folder, or set SERVICE_BACKUP_URL.' })
 })
 
 it('makes scheduled backups, keeps the configured number, and reports the age of the last', async () => {
@@ -251,6 +253,17 @@ it('one changed byte of a backup is found by its verification, and prevents its 
   // The next backup copies the file that the verification removed.
   await world.advance(1)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
+
+  const opened = openBackupTarget(target)
+  const { database } = await readManifest(opened, await latestBackup(opened))
+  const stored = join(target, filePath(database.files[0]!.sha256))
+  await rename(stored, `${stored}.away`)
+  const restore = ['restore', target, '--data-dir', join(await emptyFolder(), 'data'), '--json']
+  expect(await svc(...restore)).toMatchObject({ exitCode: 1 })
+  await rename(`${stored}.away`, stored)
+  const { exitCode, stdout } = await svc(...restore)
+  // With the file that the first restore has written.
+  expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { restored_files: 1 }])
 })
 
 it('a file that is still arriving does not count as missing from the backup; the file of a version does', async () => {
@@ -295,7 +308,7 @@ it('a full disk fails the backup with that reason and does not affect the servic
   await mkdir(join(other, 'mine'))
   await world.advance(1)
   expect((await backUp(world, key, { target: other })).reason).toBe(
-    `${other} holds other files. Name an empty folder, or one that holds backups already.`,
+    `${other} contains other files. Choose an empty folder, or one that already contains backups.`,
   )
   expect(await readdir(world.dataDir)).not.toContainEqual(expect.stringMatching(/^\.backup-/))
   expect((await readFile(join(world.dataDir, 'database', 'PG_VERSION'), 'utf8')).trim()).toBe('18')

@@ -67,7 +67,8 @@ export const readManifest = async (target: BackupTarget, name: string): Promise<
     throw new ServiceError('not_found', `There is no backup '${name}' in ${target.url}. It has ${has}.`)
   }
   const [checksum, body = ''] = (await buffer(source)).toString().split('\n')
-  if (checksum !== checksumOf(body)) throw badRequest(`The backup '${name}' in ${target.url} is damaged: its manifest.`)
+  if (checksum !== checksumOf(body))
+    throw badRequest(`The backup '${name}' in ${target.url} is damaged: its manifest does not match its checksum.`)
   const manifest = JSON.parse(body) as Manifest
   if (manifest.format !== 1) {
     throw badRequest(`The backup '${name}' in ${target.url} has format ${manifest.format}: use a newer version.`)

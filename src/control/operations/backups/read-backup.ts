@@ -39,7 +39,7 @@ async function* bytesOf(target: BackupTarget, { sha256 }: StoredBlob): AsyncGene
 /** Joins a path of the manifest, which is untrusted, and checks that it stays inside the folder. */
 const inside = (folder: string, path: string): string => {
   if (path.split('/').some((part) => part === '..' || part === '') || /[\\:\0]/.test(path)) {
-    throw badRequest(`The backup is damaged: it has a file '${path}'.`)
+    throw badRequest(`The backup is damaged: it lists the invalid path '${path}'.`)
   }
   return join(folder, ...path.split('/'))
 }
@@ -77,16 +77,13 @@ export const restoreKeys = async (target: BackupTarget, { keys }: Manifest, fold
   await syncFolder(folder)
 }
 
-/** Restores the stored files of the backup to `blobs`, except existing ones. Returns how many it restored. */
-export const restoreFiles = async (target: BackupTarget, { files }: Manifest, blobs: BlobStore): Promise<number> => {
-  let restored = 0
+/** Restores the stored files of the backup to `blobs`, except those that an interrupted restore has written. */
+export const restoreFiles = async (target: BackupTarget, { files }: Manifest, blobs: BlobStore): Promise<void> => {
   await inParallel(files, async (file) => {
     if (await blobs.has(file.sha256)) return
     const staged = await blobs.stage(bytesOf(target, file), { maxBytes: Number.MAX_SAFE_INTEGER })
     await staged.keep()
-    restored++
   })
-  return restored
 }
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { isNotFound } from '../../../domain/errors.ts'
+import { badRequest, isNotFound } from '../../../domain/errors.ts'
 import type { S3Location } from '../../../domain/storage-location.ts'
 import type { ObjectStore } from '../../../platform/blobs/object-store.ts'
 import type { BackupTarget } from './target.ts'
@@ -22,8 +22,15 @@ const remembering = (source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) =
 export const s3Target = (url: string, location: S3Location): BackupTarget => {
   let opened: Promise<ObjectStore> | null = null
   // Loaded on demand: loading the SDK takes longer than everything else.
-  const objects = (): Promise<ObjectStore> =>
-    (opened ??= import('../../../platform/blobs/s3-objects.ts').then(({ openS3Objects }) => openS3Objects(location)))
+  const open = async (): Promise<ObjectStore> => {
+    const { openS3Objects } = await import('../../../platform/blobs/s3-objects.ts')
+    const store = await openS3Objects(location, `The backup target ${url}`)
+    await store.check().catch((error: Error) => {
+      throw badRequest(`The backup target ${url} cannot be used: ${error.message}.`)
+    })
+    return store
+  }
+  const objects = (): Promise<ObjectStore> => (opened ??= open())
 
   return {
     url,

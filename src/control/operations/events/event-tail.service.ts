@@ -61,7 +61,7 @@ export const createEventTail = (parts: {
     while (followers > 0 && !hints.isClosed()) {
       const seen = hints.version()
       const isHeldBack = await readOn().catch((error: unknown) => {
-        log.error({ err: error }, 'events could not be read; it will be tried again')
+        log.error({ err: error }, 'events could not be read; they will be read again')
         return false
       })
       await hints.changedSince(seen, isHeldBack ? HELD_BACK_MS : LOOK_AGAIN_MS, NEVER)

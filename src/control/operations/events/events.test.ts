@@ -4,7 +4,7 @@ import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/dat
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 import { openStream, type ReceivedStream } from './events.fixture.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
@@ -63,7 +63,7 @@ describe('the event stream', () => {
   })
 
   it('reports rounds and jobs of a federation to its members, whichever started them, and to no others', async () => {
-    const { world, send, keyOf, found } = await openLeague()
+    const { world, send, keyOf, found } = await openFederation()
     const acme = await keyOf('acme')
     const federation = await found(['rival'])
     const streams = {

@@ -79,6 +79,7 @@ const createReplay =
 export const createDeliveries = (parts: DeliveryParts) => {
   const { database, deliveryStore, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
   const stop = new AbortController()
+  const running = new Set<Promise<void>>()
 
   const openConfig = ({ config, id }: StoredIntegration): Promise<string> =>
     secrets.open(config, id).catch((error: Error) => Promise.reject(new Unsuccessful(failed(error.message))))
@@ -93,8 +94,8 @@ export const createDeliveries = (parts: DeliveryParts) => {
 
   /** Returns a sender for requests that depend on each other: all of them must fit within a lease. */
   const sender = () => {
-    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(MAX_SENDING_MS)])
-    return (message: Message): Promise<Outcome> => send(message, allowPrivate, signal)
+    const end = performance.now() + MAX_SENDING_MS
+    return (message: Message): Promise<Outcome> => send(message, allowPrivate, stop.signal, end - performance.now())
   }
 
   const tellPartialSuccess = createPartialSuccesses(log)
@@ -168,20 +169,33 @@ export const createDeliveries = (parts: DeliveryParts) => {
     try {
       await deliverBy[integration.kind](integration)
     } catch (error) {
-      if (error instanceof Unsuccessful) return fail(integration, error.outcome)
-      log.error({ integration_id: integration.id, err: error }, 'an integration could not deliver; it will be retried')
-      const response = 'The database did not respond: see the log of the service.'
-      await fail(integration, failed(response)).catch(() => undefined)
+      let outcome = failed('The database did not respond: see the log of the service.')
+      if (error instanceof Unsuccessful) outcome = error.outcome
+      else
+        log.error(
+          { integration_id: integration.id, err: error },
+          'an integration could not deliver; it will be retried',
+        )
+      // Otherwise the lease ends by itself.
+      await fail(integration, outcome).catch(() => undefined)
     }
   }
 
   return {
-    /** Delivers what is due. */
+    /** Starts to deliver what is due. Does not wait: a receiver that hangs must not delay the others. */
     async tick(): Promise<void> {
-      if (stop.signal.aborted) return
+      const limit = AT_ONCE - running.size
+      if (stop.signal.aborted || limit === 0) return
       const withWork = await work.withWork(database.sql)
-      const due = await deliveryStore.claim(database.sql, { now: now(), limit: AT_ONCE, withWork })
-      await Promise.all(due.map(deliver))
+      for (const integration of await deliveryStore.claim(database.sql, { now: now(), limit, withWork })) {
+        const delivery = deliver(integration).finally(() => running.delete(delivery))
+        running.add(delivery)
+      }
+    },
+
+    /** Waits for the running deliveries. */
+    async settled(): Promise<void> {
+      await Promise.all(running)
     },
 
     /** Sends a sample now, and returns the receiver's response. */

@@ -35,7 +35,7 @@ it.each([
   for (const allowPrivate of [true, false]) {
     expect(await to(url, allowPrivate)).toMatchObject({
       ok: false,
-      response: expect.stringContaining('nothing is sent to'),
+      response: expect.stringContaining('to which nothing is sent'),
     })
   }
 })

@@ -49,7 +49,7 @@ const requireAllowed = (found: string, host: string, allowPrivate: boolean): voi
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   if (address !== LOOPBACK && NEVER.check(address, family))
     throw new RefusedAddress(
-      `${host === address ? host : `${host} (${address})`} is a link-local, metadata or reserved address, where nothing is sent to.`,
+      `${host === address ? host : `${host} (${address})`} is a link-local, metadata, or reserved address, to which nothing is sent.`,
     )
   if (!allowPrivate && PRIVATE.check(address, family)) {
     throw new RefusedAddress(

@@ -13,7 +13,7 @@ const Kind = OneOf(INTEGRATION_KINDS, { title: 'IntegrationKind', description: '
 const TypeName = OneOf(Object.keys(INTEGRATION_TYPES) as IntegrationType[], {
   title: 'IntegrationType',
   description:
-    'prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs; mlflow takes training',
+    'prometheus, opentelemetry, datadog, and statsd take metrics; otlp, webhook, splunk, elasticsearch, and syslog take logs; mlflow takes training',
 })
 const Format = OneOf(LOG_FORMATS, { title: 'LogFormat', description: 'Encoding of events' })
 
@@ -26,7 +26,7 @@ const Topics = Type.Array(OneOf(INTEGRATION_TOPICS, { title: 'IntegrationTopic' 
 
 export const NewIntegration = Body(
   'NewIntegration',
-  'A receiver of metrics, logs or training runs',
+  'A receiver of metrics, logs, or training runs',
   examples.newIntegration,
   {
     kind: Type.Optional(Kind),
@@ -41,7 +41,7 @@ export const NewIntegration = Body(
       Type.Record(Type.String(), Type.Unknown(), {
         maxProperties: 16,
         description:
-          'By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted',
+          'By type: username, password, bearer_token, and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted',
       }),
     ),
   },
@@ -70,7 +70,7 @@ const fields = {
 
 export const Integration = Body(
   'Integration',
-  'A receiver of metrics, logs or training runs',
+  'A receiver of metrics, logs, or training runs',
   examples.integration,
   fields,
 )

@@ -136,6 +136,23 @@ it('a receiver that sends Retry-After gets no request until then', async () => {
   expect(receiver.received).toHaveLength(2)
 })
 
+it('a receiver that hangs does not delay the others', async () => {
+  const { world, create, show, happen } = await start()
+  const [hanging, healthy] = [await startReceiver(), await startReceiver()]
+  hanging.respond = () => undefined
+  const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: hanging.url })
+  await create({ kind: 'logs', type: 'webhook', endpoint: healthy.url })
+  await happen('a')
+  const advanced = world.advance(60)
+  await expect.poll(() => [hanging.received.length, healthy.received.length]).toEqual([1, 1])
+  await happen('b')
+  await expect.poll(() => healthy.received.length).toBe(2)
+  expect(await show(id)).toMatchObject({ failures: 0, last_error: null })
+  await hanging.down()
+  await advanced
+  expect(await show(id)).toMatchObject({ failures: 1 })
+})
+
 it('a paused integration sends nothing, and sends what has happened meanwhile when it is resumed', async () => {
   const { world, ask, create, show, happen } = await start()
   const receiver = await startReceiver()
@@ -249,7 +266,7 @@ it('what an OTLP receiver rejects of an accepted request is logged once for each
     service
       .output()
       .split('\n')
-      .flatMap((line) => (line.includes('rejected a part') ? [JSON.parse(line)] : []))
+      .flatMap((line) => (line.includes('but rejected some') ? [JSON.parse(line)] : []))
       .map(({ level, integration_id, rejected, reason }) => [level, integration_id, rejected, reason])
   const seen = await until(warnings, (found) => found.length >= 3)
   expect(seen.filter(([, from]) => from === id)).toEqual([
@@ -267,9 +284,9 @@ it('an invalid integration is refused, naming the field', async () => {
     [{ kind: 'logs', type: 'statsd', endpoint: 'udp://h:1' }, 'type: there is no logs integration of type statsd'],
     [{ kind: 'logs', type: 'webhook' }, 'endpoint is missing'],
     [{ kind: 'logs', type: 'webhook', endpoint: 'ftp://h' }, 'endpoint must begin with http:// or https://'],
-    [{ kind: 'logs', type: 'webhook', endpoint: 'http://a:b@h' }, 'endpoint must not hold a password'],
+    [{ kind: 'logs', type: 'webhook', endpoint: 'http://a:b@h' }, 'endpoint must not contain a password'],
     [{ kind: 'logs', type: 'webhook', endpoint: 'http://169.254.169.254/latest' }, 'endpoint: 169.254.169.254 is'],
-    [{ kind: 'logs', type: 'webhook', endpoint: 'http://[::ffff:a9fe:a9fe]/' }, 'where nothing is sent to'],
+    [{ kind: 'logs', type: 'webhook', endpoint: 'http://[::ffff:a9fe:a9fe]/' }, 'to which nothing is sent'],
     [{ kind: 'logs', type: 'splunk', endpoint: 'http://h' }, 'config.token is missing'],
     [
       { kind: 'logs', type: 'webhook', endpoint: 'http://h', config: { secret: 'whsec_!!' } },

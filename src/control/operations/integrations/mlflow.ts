@@ -163,7 +163,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
     if (known.experiment.lifecycle_stage === 'deleted')
       throw new Unsuccessful(
         failed(
-          `The experiment '${experiment}' was deleted in MLflow: restore it, or name another in config.experiment.`,
+          `The experiment '${experiment}' was deleted in MLflow: restore it, or choose another in config.experiment.`,
         ),
       )
     return known.experiment.experiment_id

@@ -19,15 +19,16 @@ const partialSuccessIn = (body: string): { readonly rejected: number; readonly r
  */
 export const createPartialSuccesses = (log: { warn(fields: object, message: string): void }) => {
   /** What was last logged for each integration. */
-  const told = new Map<string, string>()
+  const logged = new Map<string, string>()
   return ({ id, type, format }: Receiver, { headers }: Message, { body }: Outcome): void => {
     const partial = format === 'otlp' || type === 'opentelemetry' ? partialSuccessIn(body) : null
     if (partial === null) return
     const { rejected } = partial
     const reason = withoutSecrets(partial.reason, headers).slice(0, MAX_REASON)
-    if (told.get(id) === reason) return
-    told.set(id, reason)
-    const message = rejected > 0 ? 'rejected a part of what it accepted; it is not sent again' : 'warns'
+    if (logged.get(id) === reason) return
+    logged.set(id, reason)
+    const message =
+      rejected > 0 ? 'accepted a request but rejected some of its records, which are not sent again' : 'warns'
     log.warn({ integration_id: id, rejected, reason }, `the receiver of an integration ${message}`)
   }
 }

@@ -178,9 +178,23 @@ const sendUdp = async (message: Message, allowPrivate: boolean): Promise<Outcome
   return { ...failed('Sent; this protocol has no responses.'), ok: true }
 }
 
-/** Sends once. Never throws: the outcome contains the error. */
-export const send = async (message: Message, allowPrivate: boolean, stopped: AbortSignal): Promise<Outcome> => {
-  const signal = AbortSignal.any([stopped, AbortSignal.timeout(TIMEOUT_MS)])
+/**
+ * Sends once, within ten seconds, or within `leftMs` if that is less. Never throws: the outcome contains the error.
+ * @param stopped lasts as long as the service; a signal derived from it would leave a reference in it for every message
+ */
+export const send = async (
+  message: Message,
+  allowPrivate: boolean,
+  stopped: AbortSignal,
+  leftMs = TIMEOUT_MS,
+): Promise<Outcome> => {
+  const ending = new AbortController()
+  const { signal } = ending
+  const stop = (): void => ending.abort(stopped.reason)
+  const expire = (): void => ending.abort(new DOMException('No answer in time', 'TimeoutError'))
+  if (stopped.aborted) stop()
+  stopped.addEventListener('abort', stop)
+  const timer = setTimeout(expire, Math.min(leftMs, TIMEOUT_MS))
   try {
     const { protocol } = new URL(message.url)
     if (protocol === 'udp:') return await sendUdp(message, allowPrivate)
@@ -188,5 +202,8 @@ export const send = async (message: Message, allowPrivate: boolean, stopped: Abo
     return await sendWeb(message, allowPrivate, signal)
   } catch (error) {
     return failed(faultOf(signal.aborted ? signal.reason : error))
+  } finally {
+    clearTimeout(timer)
+    stopped.removeEventListener('abort', stop)
   }
 }

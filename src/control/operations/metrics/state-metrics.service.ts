@@ -8,7 +8,7 @@ const FRESH_MS = 15_000
 const escaped = (value: unknown): string =>
   String(value).replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')
 
-const UP = `# HELP tributary_database_up Whether the database answered when these figures were read
+const UP = `# HELP tributary_database_up Whether the database responded when these values were read
 # TYPE tributary_database_up gauge
 `
 
@@ -30,7 +30,7 @@ export const createStateMetrics = (parts: { readonly database: Database; readonl
       }
     }
     lines.push(
-      '# HELP tributary_state_read_seconds How long reading these figures from the database took',
+      '# HELP tributary_state_read_seconds How long it took to read these values from the database',
       '# TYPE tributary_state_read_seconds gauge',
       `tributary_state_read_seconds ${((performance.now() - started) / 1000).toFixed(4)}`,
     )

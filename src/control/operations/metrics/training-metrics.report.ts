@@ -91,7 +91,7 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_privacy_epsilon_spent',
-    help: `Epsilon that a federation has spent or reserved; the ${MAX_SERIES} with the latest charges`,
+    help: `Epsilon that a federation has spent or reserved; the ${MAX_SERIES} federations with the latest charges`,
     labels: ['federation_id', 'federation'],
     rows: (_now, orgId) => sql<Row>`
       select f.id as federation_id, f.name as federation, coalesce(max(l.epsilon_after), 0)::float8 as value
@@ -101,7 +101,7 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_privacy_epsilon_budget',
-    help: `Epsilon that a federation may spend; ${MAX_SERIES} of them`,
+    help: `Epsilon that a federation may spend in total; at most ${MAX_SERIES} federations`,
     labels: ['federation_id', 'federation'],
     rows: (_now, orgId) => sql<Row>`
       select f.id as federation_id, f.name as federation, b.total_epsilon as value

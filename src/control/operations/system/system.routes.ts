@@ -29,7 +29,7 @@ export const systemRoutes = (
       schema: {
         operationId: 'getStatus',
         summary: 'Get the status of the service',
-        description: 'Figures on devices, models and the latest round.',
+        description: 'The number of devices and models, and the state of the latest round.',
         response: { 200: SystemStatus },
       },
       config: { access: 'devices:read' } satisfies RouteConfig,

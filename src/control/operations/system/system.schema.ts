@@ -8,7 +8,7 @@ export const Health = Body('Health', 'The service is running', examples.health, 
   timestamp: Timestamp,
 })
 
-export const SystemStatus = Body('Status', 'Devices, models and the latest round in figures', examples.status, {
+export const SystemStatus = Body('Status', 'The number of devices and models, and the latest round', examples.status, {
   status: OneOf(['operational', 'degraded', 'maintenance']),
   active_devices: Count,
   total_devices: Count,

@@ -4,7 +4,7 @@ import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
@@ -220,7 +220,7 @@ describe('a job to be continued', () => {
   })
 
   it('is visible to members of its federation, who get 403 with the owner when they try to change it', async () => {
-    const { world, send, keyOf, found } = await openLeague()
+    const { world, send, keyOf, found } = await openFederation()
     const keys = { acme: await keyOf('acme'), rival: await keyOf('rival'), other: await keyOf('other') }
     const federation = await found(['rival'])
     await send(keys.acme, 'POST', '/models', { name: 'net' })
@@ -272,7 +272,7 @@ describe('the privacy budget', () => {
   })
 
   it('of its federation is checked before the job continues', async () => {
-    const { world, send, keyOf, found } = await openLeague()
+    const { world, send, keyOf, found } = await openFederation()
     const acme = await keyOf('acme')
     const federation = await found([])
     await send(acme, 'POST', '/models', { name: 'net' })

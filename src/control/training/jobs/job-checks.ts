@@ -23,7 +23,7 @@ export const objectiveIn = (requested: Pick<NewJob, 'metric' | 'goal'>): Pick<Jo
 /** @throws bad_request for a metric that no round of such a job has, or that nothing in the job uses */
 export const requireMeasured = ({ metric, goal, secureAggregation, stopWhen, publish }: NewJob): void => {
   if (metric === undefined && goal !== undefined) {
-    throw badRequest("goal says which values of the job's metric are better. Name the metric, or leave goal out.")
+    throw badRequest("goal says which values of the job's metric are better. Set metric, or leave goal out.")
   }
   if (metric === undefined) return
   requireMetric(metric)

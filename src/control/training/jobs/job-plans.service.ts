@@ -60,7 +60,7 @@ export const createJobPlans = (parts: {
   }
 
   const modelOf = async (caller: Caller, reference: string) => {
-    const advice = 'Name a model of the catalog that has an uploaded version.'
+    const advice = 'Use a model of the catalog that has an uploaded version.'
     return inBody('model', () => models.findVersion(caller, reference), advice)
   }
 

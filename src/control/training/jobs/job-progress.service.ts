@@ -108,12 +108,12 @@ export const createJobProgress = (parts: Parts) => {
 
   /** Ends the job, after the evaluation of its last model if devices have offered one. */
   const endEvaluated = async (tx: Executor, job: StoredJob, ending: Ending, roundId: string): Promise<void> => {
-    const asked = await evaluationSteps.ask(tx, roundId, evaluationSecondsOf(job.settings))
-    if (asked === null) return end(tx, job, ending)
+    const requested = await evaluationSteps.ask(tx, roundId, evaluationSecondsOf(job.settings))
+    if (requested === null) return end(tx, job, ending)
     await store.update(tx, job.id, {
       ending: JSON.stringify(ending),
-      waiting_until: asked.until,
-      waiting_for: waitingForEvaluations(asked.devices),
+      waiting_until: requested.until,
+      waiting_for: waitingForEvaluations(requested.devices),
     })
     await announce(tx, job)
   }

@@ -9,7 +9,7 @@ import {
   PUBLISH,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../../domain/training-job.ts'
-import { Body, FreeObject, OneOf, Part } from '../../../platform/http/wire.schema.ts'
+import { Body, FreeRequestObject, OneOf, Part } from '../../../platform/http/wire.schema.ts'
 import {
   ClipNorm,
   NoiseMultiplier,
@@ -24,8 +24,6 @@ import { examples } from '../training.examples.ts'
 
 const MAX_DEVICES = 10_000_000
 const Devices = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description }))
-const Options = (description: string) =>
-  Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description }))
 
 const StopWhen = Type.Object(
   {
@@ -47,8 +45,8 @@ const StopWhen = Type.Object(
   },
 )
 export const METRIC =
-  'The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the ' +
-  'held-out evaluation (evaluation.f1)'
+  'The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from ' +
+  'the held-out evaluation (evaluation.f1)'
 
 export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
   model: Type.String({
@@ -114,7 +112,9 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     }),
   ),
   ...ParticipantScopeFields,
-  hyperparameters: Options('Passed to the devices, such as local_epochs, batch_size, learning_rate'),
+  hyperparameters: Type.Optional(
+    FreeRequestObject('Passed to the devices, such as local_epochs, batch_size, learning_rate'),
+  ),
   privacy: Type.Optional(
     Part('NewJobPrivacy', 'Clipping and noise of every round', {
       noise_multiplier: Type.Optional(NoiseMultiplier),

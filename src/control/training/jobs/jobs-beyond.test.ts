@@ -11,7 +11,7 @@ import {
 } from '../../../../test/training-fleet.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { takePart } from '../../../sdk/take-part.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const get = async (world: World, key: string, path: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>
@@ -106,8 +106,8 @@ describe('an asynchronous job', () => {
 })
 
 describe('a job of a federation', () => {
-  const league = async () => {
-    const open = await openLeague()
+  const federation = async () => {
+    const open = await openFederation()
     const { world, send, keyOf, found } = open
     const keys = { acme: await keyOf('acme'), globex: await keyOf('globex'), initech: await keyOf('initech') }
     const id = await found(['globex'])
@@ -126,7 +126,7 @@ describe('a job of a federation', () => {
   }
 
   it('trains with the devices of all members and no others, and is visible to the members', async () => {
-    const { world, keys, id } = await league()
+    const { world, keys, id } = await federation()
     const { syntheticDevices } = await import('../../../sdk/trainers/synthetic.ts')
     const rows = syntheticDevices({ alpha: 0, beta: 0, devices: 3, seed: 1, features: 5, classes: 3, maxRows: 50 })
     const fleet = [
@@ -149,7 +149,7 @@ describe('a job of a federation', () => {
   })
 
   it('spends the budget with its rounds, is refused if it would exceed it, and ends when others have spent it', async () => {
-    const { world, keys, id, admin } = await league()
+    const { world, keys, id, admin } = await federation()
     const { syntheticDevices } = await import('../../../sdk/trainers/synthetic.ts')
     const rows = syntheticDevices({ alpha: 0, beta: 0, devices: 2, seed: 1, features: 5, classes: 3, maxRows: 50 })
     const fleet = [await deviceOf(world, keys.acme, 'a', rows[0]!), await deviceOf(world, keys.globex, 'g', rows[1]!)]
@@ -181,14 +181,14 @@ describe('a job of a federation', () => {
   })
 
   it('finds the noise multiplier for a target epsilon', async () => {
-    const { world, keys } = await league()
+    const { world, keys } = await federation()
     const privacy = { target_epsilon: 4.377178, target_delta: 1e-5, clip_norm: 1 }
     const job = await startJob(world, keys.acme, { rounds: 1, privacy })
     expect((job.body as { privacy: { noise_multiplier: number } }).privacy.noise_multiplier).toBeCloseTo(1, 2)
   })
 
   it('refuses a target epsilon that needs more noise than rounds accept', async () => {
-    const { world, keys } = await league()
+    const { world, keys } = await federation()
     const of = (target_epsilon: number) =>
       startJob(world, keys.acme, { rounds: 1, privacy: { target_epsilon, target_delta: 1e-5, clip_norm: 1 } })
     const message =

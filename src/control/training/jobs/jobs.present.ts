@@ -9,7 +9,7 @@ import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { JobSpending } from '../rounds/round-prices.service.ts'
 import { presentMetrics } from '../rounds/rounds.present.ts'
 import type { ShownRound } from '../rounds/shown-rounds.service.ts'
-import { wishIn } from '../secure-rounds/secure-rounds.schema.ts'
+import { settingsIn } from '../secure-rounds/secure-rounds.schema.ts'
 import type { OptimizerState } from './jobs.schema.ts'
 import type { StoredJob } from './jobs.service.ts'
 
@@ -39,6 +39,7 @@ export const present = (job: StoredJob) => {
     group_id: job.groupId,
     federation_id: job.federationId,
     hyperparameters: settings.hyperparameters,
+    ...(job.omitted && { omitted: [...job.omitted] }),
     privacy:
       settings.privacy === null
         ? null
@@ -49,7 +50,7 @@ export const present = (job: StoredJob) => {
             target_delta: settings.privacy.delta ?? DEFAULT_DELTA,
             ...(settings.privacy.targetEpsilon === undefined ? {} : { target_epsilon: settings.privacy.targetEpsilon }),
           },
-    secure_aggregation: settings.secureAggregation && wishIn(settings.secureAggregation),
+    secure_aggregation: settings.secureAggregation && settingsIn(settings.secureAggregation),
     stop_when:
       settings.stopWhen === null
         ? null

@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import type { JobStatus } from '../../../domain/training-job.ts'
+import { isLarge } from '../../../platform/db/large-values.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { visibleTo } from '../rounds/rounds.service.ts'
-import { fromRow, type StoredJob } from './jobs.store.ts'
+import { fromRow, JOB_COLUMNS, type StoredJob } from './jobs.store.ts'
 
 export interface JobFilter {
   /** Null for an unbound key, which sees all jobs. */
@@ -9,6 +11,12 @@ export interface JobFilter {
   readonly status: JobStatus | undefined
   readonly modelId: string | undefined
 }
+
+const SETTINGS = sql`training_jobs.settings`
+/** What makes settings large are the hyperparameters. */
+const LISTED_SETTINGS = sql<
+  Record<string, unknown>
+>`case when ${isLarge(SETTINGS)} then ${SETTINGS} || '{"hyperparameters": {}}' else ${SETTINGS} end`
 
 /** The jobs visible to an organization, including those of its federations. */
 export const createJobsReport = () => ({
@@ -22,9 +30,15 @@ export const createJobsReport = () => ({
     let query = db.selectFrom('training_jobs').where(visibleTo(orgId))
     if (status !== undefined) query = query.where('status', '=', status)
     if (modelId !== undefined) query = query.where('model_id', '=', modelId)
-    const rows = await query.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()
+    const rows = await query
+      .select([...JOB_COLUMNS, LISTED_SETTINGS.as('settings'), isLarge(SETTINGS).as('is_large')])
+      .orderBy('ordinal', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
     const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    return { jobs: rows.map(fromRow), total }
+    const jobs = rows.map((row) => ({ ...fromRow(row), ...(row.is_large && { omitted: ['hyperparameters'] }) }))
+    return { jobs, total }
   },
 })
 

@@ -7,6 +7,7 @@ import {
   Envelope,
   FreeObject,
   Nullable,
+  Omitted,
   OneOf,
   Page,
   Parameter,
@@ -76,6 +77,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
   group_id: Nullable(Uuid),
   federation_id: Nullable(Uuid),
   hyperparameters: FreeObject,
+  omitted: Omitted,
   privacy: Nullable(
     Part('JobPrivacy', 'The current clipping and noise', {
       noise_multiplier: Type.Number(),

@@ -10,6 +10,8 @@ export interface StoredJob {
   readonly name: string | null
   readonly status: JobStatus
   readonly settings: JobSettings
+  /** In lists: `hyperparameters` if they were too large, and are empty. */
+  readonly omitted?: readonly string[]
   /** The model that the job began from; `latestModelId` is the latest that its rounds have made. */
   readonly modelId: string | null
   readonly latestModelId: string | null
@@ -124,7 +126,36 @@ export const createJobsStore = () => ({
   },
 })
 
-export const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
+/** The columns that jobs are read from, besides the settings. */
+export const JOB_COLUMNS = [
+  'id',
+  'org_id',
+  'name',
+  'status',
+  'model_id',
+  'latest_model_id',
+  'group_id',
+  'federation_id',
+  'rounds_completed',
+  'rounds_failed_in_a_row',
+  'state_sha256',
+  'control_sha256',
+  'clip_norm',
+  'ending',
+  'ended_by',
+  'reason',
+  'waiting_until',
+  'waiting_for',
+  'created_at',
+  'started_at',
+  'ended_at',
+  'resumed_at',
+  'state_deleted_at',
+] as const
+
+type JobColumns = Pick<Selectable<TrainingJobRow>, (typeof JOB_COLUMNS)[number] | 'settings'>
+
+export const fromRow = (row: JobColumns): StoredJob => ({
   id: row.id,
   orgId: row.org_id,
   name: row.name,

@@ -33,6 +33,26 @@ const get = async (world: World, key: string, path: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>
 
 describe('a training job', () => {
+  it('has hyperparameters of at most 65,536 characters; lists leave out those of more than about 8,000', async () => {
+    const { world, key } = await prepared(2)
+    const start = (length: number) => startJob(world, key, { hyperparameters: { note: 'x'.repeat(length) } })
+    expect(await start(65_526)).toMatchObject({
+      status: 400,
+      body: { message: 'hyperparameters must be at most 65536 characters of JSON, got 65537.' },
+    })
+    const { body } = await start(65_525)
+    const { id } = body as JobBody
+    const list = await world.request('GET', '/api/v1/training/jobs', { key })
+    expect(list.body).toMatchObject({
+      jobs: [{ id, strategy: 'fedavg', hyperparameters: {}, omitted: ['hyperparameters'] }],
+    })
+    const whole = await jobOf(world, key, id)
+    expect(whole).toMatchObject({ hyperparameters: { note: 'x'.repeat(65_525) } })
+    expect(whole).not.toHaveProperty('omitted')
+    const rounds = await world.request('GET', `/api/v1/training/jobs/${id}/rounds`, { key })
+    expect(rounds.body).toMatchObject({ rounds: [{ strategy: 'fedavg', job_id: id }] })
+  })
+
   it.each([
     ['fedyogi', 'yogi'],
     ['fedadagrad', 'adagrad'],

@@ -1,6 +1,6 @@
 import type { Goal } from '../../../domain/metric-goal.ts'
 import type { Publish, StopRule } from '../../../domain/training-job.ts'
-import type { SecureWish } from '../secure-rounds/secure-steps.service.ts'
+import type { SecureSettingsRequest } from '../secure-rounds/secure-steps.service.ts'
 
 /** A requested job. */
 export interface NewJob {
@@ -29,7 +29,7 @@ export interface NewJob {
         readonly adaptiveClip: boolean
       }
     | undefined
-  readonly secureAggregation: SecureWish | null
+  readonly secureAggregation: SecureSettingsRequest | null
   readonly stopWhen: StopRule | undefined
   readonly metric: string | undefined
   readonly goal: Goal | undefined

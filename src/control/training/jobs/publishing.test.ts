@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
-import { openLeague } from '../../../control/federations/federation.fixture.ts'
+import { openFederation } from '../../../control/federations/federation.fixture.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 
@@ -180,7 +180,7 @@ describe('a published version', () => {
   })
 
   it('is not created by members of a federation for a model that is only shared with them', async () => {
-    const { world, send, keyOf, found } = await openLeague()
+    const { world, send, keyOf, found } = await openFederation()
     const acme = await keyOf('acme')
     const rival = await keyOf('rival')
     const federation = await found(['rival'])
@@ -284,7 +284,7 @@ describe('the metric of a job', () => {
     await refused({ metric: 'f1' }, 'metric is used only by stop_when and publish: best')
     await refused(
       { goal: 'minimize', publish: 'best' },
-      "goal says which values of the job's metric are better. Name the metric",
+      "goal says which values of the job's metric are better. Set metric",
     )
     await refused({ metric: 'f 1', publish: 'best' }, 'metric must be loss, accuracy')
     await refused(

@@ -4,6 +4,7 @@ import { frameworkPath } from '../../../../test/fixtures/frameworks/open.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
 import { readTrees } from '../../../tensors/xgboost-trees.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const file = (name: string) => readFileSync(frameworkPath(`boost_${name}.json`))
 
@@ -29,6 +30,11 @@ it.each([
       status: 400,
       body: { message: expect.stringContaining('not an XGBoost model in JSON or UBJSON') },
     })
+    const other = formOf(readFileSync(frameworkPath('refused_score.json')), { num_samples: 1 }, 'update.json')
+    expect(await world.request('POST', path, { key, body: other })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining("cannot be combined with the round's model: its base_score") },
+    })
     for (const [at, name] of ['a', 'b'].entries()) {
       const body = formOf(file(`${name}_new`), { num_samples: 5 }, 'update.json')
       const sent = await world.request('POST', path, { key: devices[at]!.key, body })
@@ -46,6 +52,44 @@ it.each([
   const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
   expect(response.headers.get('content-disposition')).toContain('.json')
   expect(readTrees(bytesSource(new Uint8Array(await response.arrayBuffer()))).trees).toHaveLength(2 + 2 * trees)
+})
+
+it('xgb_cyclic uses the updates in turn, also in a job that continues and with devices of several organizations', async () => {
+  const { world, admin, send, keyOf, found } = await openFederation()
+  const federation = await found(['beta'])
+  const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
+  const devices: string[] = []
+  for (const [org, device_id] of [
+    [acme, 'd'],
+    [beta, 'd'],
+    [acme, 'e'],
+  ] as const)
+    devices.push((await send(org, 'POST', '/devices/register', { device_id })).body.api_key as string)
+  await send(acme, 'POST', '/models', { name: 'trees', framework: 'xgboost' })
+  await send(acme, 'POST', '/models/trees/versions/upload', formOf(file('model'), {}, 'model.json'))
+  const wanted = { model: 'trees', strategy: 'xgb_cyclic', rounds: 2, min_devices: 3, federation }
+  const job = (await send(acme, 'POST', '/training/jobs', wanted)).body.id as string
+  /** The number of the update that the round used. Each adds three trees. */
+  const playRound = async (): Promise<number> => {
+    const round = (await send(acme, 'GET', '/training/rounds/current')).body.id as string
+    for (const key of devices) {
+      const body = formOf(file('a_new'), { num_samples: 5 }, 'update.json')
+      expect(await send(key, 'POST', `/training/rounds/${round}/updates`, body)).toMatchObject({ status: 201 })
+    }
+    await world.service.runDueTasks()
+    const { updates } = (await send(admin, 'GET', `/training/rounds/${round}/receipt`)).body as {
+      updates: { weight: number }[]
+    }
+    const used = updates.findIndex(({ weight }) => weight === 1)
+    expect(updates.map(({ weight }) => weight)).toEqual([0, 1, 2].map((at) => Number(at === used)))
+    return used
+  }
+  const first = await playRound()
+  const used = [first, await playRound()]
+  expect(await send(acme, 'POST', `/training/jobs/${job}/extend`, { rounds: 2 })).toMatchObject({ status: 200 })
+  await world.service.runDueTasks()
+  used.push(await playRound(), await playRound())
+  expect(used).toEqual([0, 1, 2, 3].map((turn) => (first + turn) % 3))
 })
 
 it('trees are refused by other strategies with a hint at the right ones, and weights by strategies for trees', async () => {

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
@@ -79,7 +79,7 @@ it('a version shows which round made it and how, and on how many devices it runs
 })
 
 it('an organization that a model is only shared with does not see where it runs', async () => {
-  const { world, send, keyOf, found } = await openLeague()
+  const { world, send, keyOf, found } = await openFederation()
   const acme = await keyOf('acme')
   const rival = await keyOf('rival')
   const stranger = await keyOf('stranger')

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 
@@ -25,7 +25,7 @@ const collectedRound = async (world: World, key: string, keys: readonly string[]
 }
 
 it('a round whose result cannot be stored does not hold up another or leave a file behind, and completes when it can', async () => {
-  const { world, admin, send, keyOf } = await openLeague()
+  const { world, admin, send, keyOf } = await openFederation()
   const collected = async (org: string, ...updates: readonly Uint8Array[]) => {
     const key = await keyOf(org)
     const registered = ['a', 'b'].map((device_id) => send(key, 'POST', '/devices/register', { device_id }))
@@ -68,7 +68,7 @@ it('a round times out while another is being aggregated', async () => {
   }
   const workers = new Held()
   onTestFinished(() => workers.close())
-  const { world, send, keyOf } = await openLeague({ workers })
+  const { world, send, keyOf } = await openFederation({ workers })
   const release = (): void => {
     for (const resolve of held) resolve()
   }

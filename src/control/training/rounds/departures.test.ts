@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { formOf } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 const LEFT = "'partner' is no longer a member of the federation."
 
 /** A federation of acme and its partner, each with a model and two devices. */
 const openPair = async () => {
-  const { world, send, keyOf, found } = await openLeague()
+  const { world, send, keyOf, found } = await openFederation()
   const federation = await found(['partner'])
   const open = async (org: string) => {
     const key = await keyOf(org)

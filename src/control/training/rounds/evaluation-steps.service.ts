@@ -53,7 +53,7 @@ export const createEvaluationSteps = (parts: {
     })
 
   /** The round and the device, which must have been asked. @throws conflict with the reason if no answer is expected */
-  const requireAsked = async (caller: Caller, id: string): Promise<{ round: StoredRound; deviceId: string }> => {
+  const requireEvaluator = async (caller: Caller, id: string): Promise<{ round: StoredRound; deviceId: string }> => {
     const round = await rounds.get(caller, id)
     const deviceId = caller.deviceId
     const state = deviceId === null ? null : await evaluations.stateOf(database.sql, round.id, deviceId)
@@ -71,7 +71,7 @@ export const createEvaluationSteps = (parts: {
   }
 
   const plan = async (caller: Caller, id: string) => {
-    const { round } = await requireAsked(caller, id)
+    const { round } = await requireEvaluator(caller, id)
     const model = round.aggregatedModelId!
     const version = await handedOut(model, async () => (await models.originOf(model, 1))?.version ?? null)
     if (version === null) throw conflict('The model of the round was deleted.')
@@ -105,7 +105,7 @@ export const createEvaluationSteps = (parts: {
       id: string,
       answer: { readonly report: MetricReport } | { readonly reason: string },
     ): Promise<void> {
-      const { round, deviceId } = await requireAsked(caller, id)
+      const { round, deviceId } = await requireEvaluator(caller, id)
       const isTaken = await database.transaction(async (tx) => {
         // Ending the evaluation counts the reports that exist when it locks the round.
         const held = await store.lock(tx, round.id)

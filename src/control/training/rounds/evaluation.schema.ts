@@ -15,7 +15,7 @@ import {
 import { examples } from '../training.examples.ts'
 import { RawVector } from './round-settings.schema.ts'
 
-const WITHHELD = "Null in a federation's round if it would tell too much of other organizations' devices"
+const WITHHELD = "Null in a federation's round if it would reveal too much about other organizations' devices"
 
 export const MetricSummary = Part('MetricSummary', 'Distribution of a metric over the devices that reported it', {
   mean: Type.Number({ description: 'Weighted by samples' }),
@@ -33,7 +33,7 @@ const MetricSummaries = Type.Record(Type.String(), MetricSummary)
 /** Metrics by name. Code checks what devices send, so that an out-of-range number does not cost the device its work. */
 export const ReportedMetrics = (of: string) =>
   Type.Record(Type.String(), Type.Number(), {
-    description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,
+    description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits, and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,
   })
 
 export const EvaluationReport = Part('EvaluationReport', "A device's metrics for a model on its held-out data", {

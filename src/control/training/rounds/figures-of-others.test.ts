@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { formOf } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 type Body = Record<string, unknown>
 
@@ -11,7 +11,7 @@ const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], 
 
 /** A federation of acme and beta, each with this many devices, and a model of acme. */
 const league = async (counts: { readonly acme: number; readonly beta: number }) => {
-  const { world, admin, send, keyOf, found } = await openLeague()
+  const { world, admin, send, keyOf, found } = await openFederation()
   const federation = await found(['beta'])
   const keys = { acme: await keyOf('acme'), beta: await keyOf('beta') }
   const devices: { readonly org: 'acme' | 'beta'; readonly key: string }[] = []
@@ -37,10 +37,10 @@ const league = async (counts: { readonly acme: number; readonly beta: number }) 
   return { world, admin, send, federation, keys, devices, model, submit }
 }
 
-type League = Awaited<ReturnType<typeof league>>
+type Federation = Awaited<ReturnType<typeof league>>
 
 /** A job of one round in which every device delivers and evaluates the result. */
-const playJob = async ({ world, send, federation, keys, devices, submit }: League): Promise<[string, string]> => {
+const playJob = async ({ world, send, federation, keys, devices, submit }: Federation): Promise<[string, string]> => {
   const started = await send(keys.acme, 'POST', '/training/jobs', {
     model: 'scanner',
     federation,
@@ -66,7 +66,7 @@ const playJob = async ({ world, send, federation, keys, devices, submit }: Leagu
 const FIGURES = ['loss', 'accuracy', 'metrics', 'evaluation', 'global_evaluation'] as const
 
 /** The figures of the round from all responses that contain them, which must agree. */
-const figuresFor = async ({ send }: League, key: string, [jobId, roundId]: readonly [string, string]) => {
+const figuresFor = async ({ send }: Federation, key: string, [jobId, roundId]: readonly [string, string]) => {
   const pick = (round: Body) => Object.fromEntries(FIGURES.map((name) => [name, round[name]]))
   const status = pick((await send(key, 'GET', `/training/rounds/${roundId}/status`)).body)
   const { rounds } = (await send(key, 'GET', `/training/jobs/${jobId}/rounds`)).body as { rounds: Body[] }
@@ -174,8 +174,30 @@ it('a member sees all figures of a round in which only its own devices took part
     evaluation: { devices: 2 },
   })
   expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
-  const { body: version } = await all.send(all.keys.acme, 'GET', `/models/${all.model}/versions/2`)
-  expect(version).toMatchObject({ trained_by: { metrics: { loss: 0.5 } } })
+})
+
+it.each([
+  ['a few devices', 'withholds their figures', { acme: 1, beta: 0 }, null],
+  ['a few devices of another member than the one that started it', 'withholds them', { acme: 0, beta: 1 }, null],
+  ['five devices', 'shows means', { acme: 5, beta: 0 }, 2],
+] as const)('if only one member took part in a round, with %s, the catalog %s', async (_who, _what, counts, loss) => {
+  const all = await league(counts)
+  const [, roundId] = await playJob(all)
+  const { body: round } = await all.send(all.admin, 'GET', `/training/rounds/${roundId}/status`)
+  expect(round.loss).not.toBe(null)
+  const made = round.aggregated_model_id as string
+  for (const id of [made, all.model])
+    await all.send(all.keys.acme, 'POST', `/federations/${all.federation}/models`, { model_id: id })
+  const accuracy = loss === null ? null : expect.closeTo(0.02, 12)
+  for (const key of Object.values(all.keys)) {
+    expect((await all.send(key, 'GET', `/models/${made}`)).body).toMatchObject({ loss, accuracy })
+    const { body: shared } = await all.send(key, 'GET', `/federations/${all.federation}/models`)
+    expect((shared.models as Body[]).find(({ model_id }) => model_id === made)).toMatchObject({ loss, accuracy })
+    const { body: version } = await all.send(key, 'GET', `/models/${all.model}/versions/2`)
+    const { metrics } = version.trained_by as { metrics: Body }
+    if (loss === null) expect(metrics).toEqual({})
+    else expect(metrics).toMatchObject({ loss, f1: loss })
+  }
 })
 
 it('only a device’s own organization sees its description of a failure', async () => {

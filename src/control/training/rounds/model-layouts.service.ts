@@ -50,6 +50,14 @@ export const createModelLayouts = (parts: {
       return found?.layout ?? null
     },
 
+    /** Inspects an update of trees, which must be combinable with those of the round's model, if there is one. */
+    inspectTrees: (path: string, modelSha256: string | null): Promise<Inspection> =>
+      blobs.withPaths(async (pathOf) => {
+        const options = { expected: null, rawVectors: 'none', trees: true } as const
+        const model = modelSha256 === null ? {} : { treeModelPath: await pathOf(modelSha256) }
+        return workers.inspect(path, { ...options, ...model })
+      }),
+
     /**
      * Inspects the model that a round or job is to start from. It is a raw vector if `declared` by the starter or by its file
      * name, or if `guessed` is set and the content is plausible. @throws bad_request if the starter's declaration is wrong
@@ -127,7 +135,7 @@ export const createTensorChecks = ({
   layouts,
 }: {
   readonly workers: Pick<AggregationWorkers, 'inspect'>
-  readonly layouts: Pick<ModelLayouts, 'layoutOf'>
+  readonly layouts: Pick<ModelLayouts, 'layoutOf' | 'inspectTrees'>
 }) => {
   /** The tensors that an update must have: those of the distributed model if readable; null allows any. */
   const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> =>
@@ -153,7 +161,10 @@ export const createTensorChecks = ({
     const expected = trees ? null : await expectedLayout(round)
     const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
     const rawVectors = isDeclared ? 'declared' : 'plausible'
-    const found = await workers.inspect(staged.path, { expected, rawVectors, trees }).catch((error: unknown) => {
+    const inspected = trees
+      ? layouts.inspectTrees(staged.path, round.globalSha256)
+      : workers.inspect(staged.path, { expected, rawVectors })
+    const found = await inspected.catch((error: unknown) => {
       throw isRefusal(error) ? refusedAs('tensors', error) : error
     })
     if (control !== null) await inspectControl(round, control, expected)

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
@@ -106,7 +106,7 @@ it('what a round publishes is kept, and so is its model', async () => {
 })
 
 it('a result shared by hand stays available to the federation; one shared automatically is deleted', async () => {
-  const { world, send, keyOf, found } = await openLeague({ config: { roundModelsKept: 1, updateRetentionDays: 0 } })
+  const { world, send, keyOf, found } = await openFederation({ config: { roundModelsKept: 1, updateRetentionDays: 0 } })
   const acme = await keyOf('acme')
   const rival = await keyOf('rival')
   const federation = await found(['rival'])

@@ -201,13 +201,17 @@ it('a plain round warns if it starts from a model whose updates cannot be averag
   const [device] = await fleetOf(world, 1)
   const { key } = device!
   const files: [name: string, file: Uint8Array, warning: string | null][] = [
-    ['complex.npz', fixtureBytes('cases/refused_complex.npz'), 'elements of type <c16; readable are float64, float32'],
-    ['objects.npz', fixtureBytes('cases/refused_objects.npz'), 'readable are float64, float32'],
+    [
+      'complex.npz',
+      fixtureBytes('cases/refused_complex.npz'),
+      'elements of type <c16; supported types are float64, float32',
+    ],
+    ['objects.npz', fixtureBytes('cases/refused_objects.npz'), 'supported types are float64, float32'],
     ['net.tflite', bytes('\x1c\0\0\0TFL3\0\0\0\0'), 'The file is a TensorFlow Lite model'],
     [
       'broken.f32',
       floats(1, Number.NaN),
-      'holds NaN or infinity at element 1. Name a version of the model with finite',
+      'contains NaN or infinity at element 1. Use a version of the model that has only finite',
     ],
     ['net.npz', fixtureBytes('net_a.npz'), null],
     ['bare.bin', floats(1, 2), null],

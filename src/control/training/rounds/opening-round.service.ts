@@ -6,7 +6,7 @@ import type { StrategySettings } from '../../../domain/strategy-settings.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Scope } from '../../fleet/selection/selection.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
-import type { NewRound, PrivacyWish, RoundPlan, RoundPrivacy } from './rounds.store.ts'
+import type { NewRound, PrivacySettings, RoundPlan, RoundPrivacy } from './rounds.store.ts'
 
 /** A checked request for a round; only checks that require the transaction remain. */
 export interface RoundRequest {
@@ -26,7 +26,7 @@ export interface RoundRequest {
   /** Null for the default that follows from the timeout. */
   readonly graceSeconds: number | null
   readonly version: StoredVersion | null
-  readonly privacy: PrivacyWish | null
+  readonly privacy: PrivacySettings | null
   /** Null if the service sees every update. */
   readonly secure: SecurePlan | null
   /** The model and updates are raw float32 vectors. */

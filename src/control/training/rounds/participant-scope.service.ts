@@ -59,7 +59,7 @@ export const createParticipantScopes = (parts: {
     if (requested.orgId !== undefined) requireOwnOrg(caller, requested.orgId)
     const group = requested.group === undefined ? null : await groups.locate(caller, requested.group)
     if (requested.group !== undefined && group === null) {
-      throw badRequest(`group_id: there is no device group '${requested.group}'. Name one by its id or its name.`)
+      throw badRequest(`group_id: there is no device group '${requested.group}'. Use the id or the name of a group.`)
     }
     const federation =
       requested.federation === undefined ? null : await federations.getAsMember(caller, requested.federation)

@@ -25,8 +25,8 @@ export const participationRoutes = (
         operationId: 'getRoundPlan',
         summary: "Get a round's training plan",
         description:
-          'What a device needs to take part in a round. A device that an asynchronous job has taken along to this round trains from ' +
-          "this round's model once it fetches the plan or the model; until then, from the round that it began with.",
+          'What a device needs to take part in a round. If an asynchronous job has moved a device to this round, the device trains from ' +
+          "this round's model once it fetches the plan or the model, and until then from the model of the round that it began with.",
         params: RoundParams,
         response: { 200: Plan },
       },

@@ -4,12 +4,12 @@ import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 import { encodeElements } from '../../../tensors/elements.ts'
 import { writeSafetensors } from '../../../tensors/write-safetensors.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 
 it('only admin keys see who took part in a private round and with what; what others see contains none of these figures', async () => {
-  const { world, admin, send, keyOf } = await openLeague()
+  const { world, admin, send, keyOf } = await openFederation()
   const writer = await keyOf('acme')
   const reader = await keyOf('acme', ['devices:read', 'models:read', 'training:read'])
   const owner = await keyOf('acme', ['admin', 'models:read', 'training:read'])
@@ -72,7 +72,7 @@ it('only admin keys see who took part in a private round and with what; what oth
 })
 
 it("in a federation's round, only a device's own organization sees what it reported about its data", async () => {
-  const { world, admin, send, keyOf, found } = await openLeague()
+  const { world, admin, send, keyOf, found } = await openFederation()
   const federation = await found(['beta'])
   const keys = { acme: await keyOf('acme'), beta: await keyOf('beta') }
   const devices: string[] = []
@@ -120,7 +120,7 @@ it("in a federation's round, only a device's own organization sees what it repor
 })
 
 it('an update with an out-of-range norm is clipped instead of failing a private round, whose reason would name it', async () => {
-  const { world, send, keyOf } = await openLeague()
+  const { world, send, keyOf } = await openFederation()
   const writer = await keyOf('acme')
   const devices: string[] = []
   for (const device_id of ['secret-a', 'secret-b']) {

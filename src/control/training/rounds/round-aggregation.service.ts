@@ -103,6 +103,7 @@ export const createRoundAggregation = (parts: {
       controlOutputPath,
       population: round.plan.population ?? null,
       privacy: privacyOf(round),
+      turn: turnOf(round),
       outputPath,
     })
     if (uncovered !== null) await rm(uncovered.scratchPath, { force: true })
@@ -183,6 +184,10 @@ const readableModelPath = async (
     STRATEGY_RULES[plan.strategy].trees || (await layouts.layoutOf(sha256, plan.rawVector === true)) !== null
   return isReadable ? pathOf(sha256) : null
 }
+
+/** Jobs begin with any of their devices: otherwise a series of jobs of one round would always use the same device's update. */
+const turnOf = ({ id, jobId, plan }: StoredRound): number =>
+  Number.parseInt((jobId ?? id).slice(-8), 16) + (plan.step ?? 0)
 
 const fileOf = ({ id, sha256 }: DeliveredUpdate['update']): string => {
   if (sha256 === null) throw conflict(`The file of update ${id} was deleted after its retention period.`)

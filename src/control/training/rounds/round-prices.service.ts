@@ -2,7 +2,7 @@ import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.
 import type { PrivacyLoss } from '../../../domain/privacy/accountant.ts'
 import { DEFAULT_DELTA, type NoisySteps, stepsOf } from '../../../domain/privacy/mechanism.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { Asker } from '../../federations/accounting/accounting.ts'
+import type { Requester } from '../../federations/accounting/accounting.ts'
 import { BudgetRefused, type Ledger, type Quote } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { RoundRequest } from './opening-round.service.ts'
@@ -50,16 +50,16 @@ export const createRoundPrices = (parts: {
 
   /** @throws BudgetRefused, with the numbers, if another such round would exceed the job's limit */
   const requireWithin = async (
-    asker: Asker,
+    requester: Requester,
     { jobId, epsilon: limit }: JobLimit,
     round: NoisySteps,
     delta: number,
   ): Promise<void> => {
     const spent = await roundsReport.noisySteps(database.sql, jobId)
     const atMost = limit + PRECISION * Math.max(1, limit)
-    const after = await ledger.lossOf(asker, { spent, more: [round] }, delta, atMost)
+    const after = await ledger.lossOf(requester, { spent, more: [round] }, delta, atMost)
     if (after.epsilon <= atMost) return
-    const before = await ledger.lossOf(asker, { spent }, delta)
+    const before = await ledger.lossOf(requester, { spent }, delta)
     const rounds = stepsOf(spent)
     throw new BudgetRefused(
       'conflict',
@@ -73,23 +73,23 @@ export const createRoundPrices = (parts: {
   return {
     /** The total cost of a job's rounds up to round number `upTo`, however they ended: composed, then converted once. */
     async spentBy(
-      asker: Asker,
+      requester: Requester,
       jobId: string,
       delta = DEFAULT_DELTA,
       upTo: number | null = null,
     ): Promise<JobSpending> {
       const spent = await roundsReport.noisySteps(database.sql, jobId, upTo)
-      const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
+      const { epsilon, accountant } = await ledger.lossOf(requester, { spent }, delta)
       return { epsilon, accountant, delta, rounds: stepsOf(spent) }
     },
 
     /** How many more such rounds fit the epsilon that the job has for all of its rounds. */
     async roundsLeft(
-      asker: Asker,
+      requester: Requester,
       jobId: string,
       { epsilon, delta = DEFAULT_DELTA, round }: { epsilon: number; delta: number | undefined; round: NoisySteps },
     ): Promise<number> {
-      return ledger.roundsLeft(asker, {
+      return ledger.roundsLeft(requester, {
         epsilon,
         delta,
         round,

@@ -69,7 +69,7 @@ export const StrategyName = OneOf(STRATEGY_NAMES, { title: 'Strategy', descripti
 export const StrategyField = Type.Optional(
   OneOf(ACCEPTED_STRATEGY_NAMES, {
     title: 'AcceptedStrategy',
-    description: 'Default: fedavg; fedyogi, fedadagrad and fedavgm are fedopt with that variant',
+    description: 'Default: fedavg; fedyogi, fedadagrad, and fedavgm are fedopt with that variant',
   }),
 )
 

@@ -70,7 +70,7 @@ const fewDevices = (round: StoredRound): string | null => {
     takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
   return (
     `${active} could be selected, but the round needs ${needed} updates: it waits for more until ${timeoutAt.toISOString()}. ` +
-    "Devices take part in rounds of their own organization; a round's group or federation decides which."
+    'A round selects active devices of its organization or, if it has one, of its group or federation.'
   )
 }
 

@@ -7,7 +7,7 @@ import { MIN_GROUP_SIZE } from '../../../domain/withheld-figures.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
 import type { MemberContribution } from '../../federations/members.service.ts'
-import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
+import { fromRow, LISTED_ROUND_COLUMNS, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 const meanOf = (metric: string) => {
   if (metric === 'loss' || metric === 'accuracy') return sql<number | null>`${sql.ref(metric)}`
@@ -47,7 +47,7 @@ export const createRoundsReport = () => ({
     const wanted = sql<boolean>`${visibleTo(orgId)} and ${status === undefined ? sql`true` : sql`status = ${status}`}`
     const rows = await db
       .selectFrom('rounds')
-      .select(ROUND_COLUMNS)
+      .select(LISTED_ROUND_COLUMNS)
       .where(wanted)
       .orderBy('created_at', 'desc')
       .orderBy('round_number', 'desc')
@@ -66,7 +66,7 @@ export const createRoundsReport = () => ({
   async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
     const rows = await db
       .selectFrom('rounds')
-      .select(ROUND_COLUMNS)
+      .select(LISTED_ROUND_COLUMNS)
       .where('job_id', '=', jobId)
       .orderBy('round_number', 'desc')
       .limit(page.limit)

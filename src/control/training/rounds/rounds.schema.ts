@@ -5,6 +5,7 @@ import {
   Count,
   Envelope,
   FreeObject,
+  FreeRequestObject,
   Nullable,
   OneOf,
   Page,
@@ -35,7 +36,8 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   min_devices: Type.Integer({
     minimum: 1,
     maximum: MAX_DEVICES,
-    description: 'Minimum number of updates; with fewer, the round fails',
+    description:
+      'Minimum number of updates; with fewer, the round fails. krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine',
   }),
   timeout_seconds: Type.Optional(
     Type.Integer({
@@ -56,10 +58,7 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
     }),
   ),
   hyperparameters: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({
-      ...FreeObject,
-      description: 'Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate',
-    }),
+    FreeRequestObject('Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate'),
   ),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,
@@ -98,7 +97,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
   federation_id: Type.Optional(Uuid),
   wanted_updates: Type.Optional(Count),
   privacy: Type.Optional(
-    Part('RoundPrivacy', 'How a private round clips, adds noise and draws devices', {
+    Part('RoundPrivacy', 'How a private round clips, adds noise, and draws devices', {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number(),
       denominator: Count,

@@ -17,7 +17,7 @@ import {
 export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-round.store.ts'
 
 /** The requested noise of a round. */
-export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
+export type PrivacySettings = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
 
 /** A process that does not renew its lease for this long loses the round that it was aggregating. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`

@@ -97,6 +97,7 @@ describe('starting a round', () => {
       [{ min_devices: 3 }, 'min_devices'],
       [{ target_devices: 2.5 }, 'target_devices'],
       [{ target_devices: '2' }, 'target_devices'],
+      [{ strategy: 'krum', target_devices: 4 }, 'target_devices (4) is too low'],
       [{ timeout_seconds: 59 }, 'timeout_seconds'],
       [{ timeout_seconds: 3601 }, 'timeout_seconds'],
       [{ global_model_id: 'nothing' }, 'global_model_id'],
@@ -108,6 +109,13 @@ describe('starting a round', () => {
         { status: 400, body: { message: expect.stringContaining(named) } },
       ])
     }
+  })
+
+  it('waits for as many updates as its strategy needs', async () => {
+    const world = await startWorld()
+    const [a] = await fleet(world, 5)
+    const fields = { strategy: 'krum', strategy_options: { byzantine: 1 }, target_devices: 5 }
+    expect(await startOk(world, a!.key, fields)).toMatchObject({ min_devices: 5, target_devices: 5 })
   })
 
   it('requests for rounds return 404 before the first one', async () => {

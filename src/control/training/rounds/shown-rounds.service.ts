@@ -27,7 +27,7 @@ export const createShownRounds = (parts: {
   readonly store: Pick<RoundsStore, 'findAll'>
   readonly figureSources: FigureSourcesReport
   readonly federations: Pick<FederationAccess, 'activeOrgs'>
-  readonly settings: Pick<SettingsService, 'of'>
+  readonly settings: Pick<SettingsService, 'minGroupSizes'>
 }) => {
   const { database, store, figureSources, federations, settings } = parts
 
@@ -44,9 +44,7 @@ export const createShownRounds = (parts: {
     for (const id of new Set(rounds.flatMap(({ federationId }) => federationId ?? [])))
       membersOf.set(id, await federations.activeOrgs(db, id))
     const reporting = sources.flatMap(({ orgId }) => orgId ?? [])
-    const minimum = new Map<string, number>()
-    for (const orgId of new Set([...[...membersOf.values()].flat(), ...reporting]))
-      minimum.set(orgId, (await settings.of(orgId, db)).minGroupSize ?? 0)
+    const minimum = await settings.minGroupSizes([...new Set([...[...membersOf.values()].flat(), ...reporting])], db)
     return new Map(
       rounds.map(({ id, federationId }) => {
         const concerned = sources.flatMap(({ roundId, orgId }) => (roundId === id && orgId !== null ? [orgId] : []))
@@ -99,10 +97,9 @@ export const createShownRounds = (parts: {
       const fewest = (await fewestBy(db, [round], sources)).get(round.id)!
       return withhold(round, (kind) => {
         const ofKind = sources.filter((source) => source.kind === kind)
-        // If only the organization that started the round took part, it sees all of its own figures.
-        const isAlone = ofKind.every(({ orgId }) => orgId === round.orgId)
-        const largest = Math.max(0, ...ofKind.map(({ devices }) => devices))
-        return { counted: total(ofKind), own: isAlone ? total(ofKind) : largest, fewest }
+        // The member that sees the fewest others owns the most devices; if all devices are one member's, the others own none.
+        const own = ofKind.length > 1 ? Math.max(...ofKind.map(({ devices }) => devices)) : 0
+        return { counted: total(ofKind), own, fewest }
       })
     },
   }

@@ -3,6 +3,7 @@ import { inBody } from '../../../domain/errors.ts'
 import { requireSizes, TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import { DEFAULT_STRATEGY, isTreeStrategy } from '../../../domain/strategy-rules.ts'
 import {
+  minDevicesFor,
   needsModel,
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
@@ -13,14 +14,14 @@ import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import { catchUp } from '../../module.ts'
-import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
+import { requireNoNoise, type SecureSettingsRequest, type SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
 import type { RoundRequest } from './opening-round.service.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundPrices } from './round-prices.service.ts'
 import type { RoundStarts } from './round-starts.service.ts'
-import { alreadyInProgress, type PrivacyWish, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import { alreadyInProgress, type PrivacySettings, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
 export interface StartRound {
   readonly targetDevices: number
@@ -34,8 +35,8 @@ export interface StartRound {
   /** Id or name. */
   readonly group: string | undefined
   readonly federation: string | undefined
-  readonly privacy: PrivacyWish | null
-  readonly secureAggregation: SecureWish | null
+  readonly privacy: PrivacySettings | null
+  readonly secureAggregation: SecureSettingsRequest | null
   /** The model and updates are declared to be raw float32 vectors. */
   readonly rawVector: boolean
 }
@@ -57,7 +58,7 @@ export const createStandaloneRounds = (parts: {
   /** Null if the request names no model. */
   const namedModel = async (caller: Caller, { globalModel }: StartRound) => {
     if (globalModel === undefined) return null
-    const advice = 'Name a model of the catalog that has an uploaded version.'
+    const advice = 'Use a model of the catalog that has an uploaded version.'
     return inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)
   }
 
@@ -85,17 +86,24 @@ export const createStandaloneRounds = (parts: {
         isNeeded: requested.secureAggregation !== null || needsModel(strategy, requested.privacy !== null),
       })
       if (warning !== null) warn(warning)
-      const sizes = { selected: requested.targetDevices, minDevices: requested.minDevices, rawVector }
+      const { targetDevices } = requested
+      const sizes = { minDevices: requested.minDevices, requested: targetDevices }
+      const minDevices = strategy === null ? requested.minDevices : minDevicesFor(strategy, sizes)
       const secured =
         requested.secureAggregation === null
           ? null
-          : await secure.prepare(requested.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
+          : await secure.prepare(requested.secureAggregation, {
+              selected: targetDevices,
+              minDevices,
+              rawVector,
+              modelSha256: version?.sha256 ?? null,
+            })
       const opening: RoundRequest = {
         ...within,
         strategy,
         hyperparameters: requested.hyperparameters,
-        minDevices: requested.minDevices,
-        targetDevices: requested.targetDevices,
+        minDevices,
+        targetDevices,
         wantedUpdates: null,
         timeoutSeconds: requested.timeoutSeconds ?? TIMEOUT_SECONDS.default,
         graceSeconds: null,
@@ -106,7 +114,6 @@ export const createStandaloneRounds = (parts: {
         starter: caller.deviceId,
         job: null,
       }
-      const { minDevices, targetDevices } = requested
       const after = { minDevices, targetDevices, strategy: strategy?.name, modelId: version?.modelId }
       return prices.priced(opening, (price) =>
         database.transaction(async (tx) => {

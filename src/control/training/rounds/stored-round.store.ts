@@ -4,6 +4,7 @@ import type { Accountant } from '../../../domain/privacy/accountant.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { StrategyOptions } from '../../../domain/strategy-options.ts'
 import type { StrategyName } from '../../../domain/strategy-rules.ts'
+import { isLarge } from '../../../platform/db/large-values.ts'
 import type { RoundRow } from '../../../platform/db/training-rows.ts'
 import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
 
@@ -201,6 +202,14 @@ export const ROUND_COLUMNS = [
   'review_at',
   'model_deleted_at',
 ] as const satisfies readonly (keyof RoundRow)[]
+
+/** For lists, which do not show the plan: large plans without their hyperparameters. */
+export const LISTED_ROUND_COLUMNS = [
+  ...ROUND_COLUMNS.filter((column) => column !== 'plan'),
+  sql<RoundRow['plan']>`case when ${isLarge(sql`rounds.plan`)} then plan || '{"hyperparameters": {}}' else plan end`.as(
+    'plan',
+  ),
+] as const
 
 type Column = (typeof ROUND_COLUMNS)[number]
 type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`

@@ -38,7 +38,7 @@ interface Parts {
   readonly updates: Pick<UpdatesStore, 'find'>
   readonly acceptance: UpdateAcceptance
   readonly workers: Pick<AggregationWorkers, 'inspect'>
-  readonly layouts: Pick<ModelLayouts, 'layoutOf'>
+  readonly layouts: Pick<ModelLayouts, 'layoutOf' | 'inspectTrees'>
   readonly rounds: Pick<RoundsService, 'get'>
   readonly due: Pick<DueRounds, 'tick' | 'review'>
   readonly scopes: Pick<ParticipantScopes, 'includes'>

@@ -3,7 +3,7 @@ import { formOf, startWorld, type TestDevice, type World } from '../../../../tes
 import { createDevice } from '../../../sdk/device-client.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
-import { openLeague } from '../../federations/federation.fixture.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const ROUNDS = '/api/v1/training/rounds'
 type Body = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -80,7 +80,7 @@ describe('a round for an organization', () => {
     expect(response).toMatchObject({ status: 201, body: { org_id: 'acme', status: 'active' } })
     expect(response.headers.get('x-service-warning')).toBe(
       'No active device could be selected, but the round needs 2 updates: it waits for more until 2026-01-01T00:05:00.000Z. ' +
-        "Devices take part in rounds of their own organization; a round's group or federation decides which.",
+        'A round selects active devices of its organization or, if it has one, of its group or federation.',
     )
     const own = await start(world, key)
     expect(own.headers.get('x-service-warning')).toBeNull()
@@ -129,7 +129,7 @@ describe('a round for an organization', () => {
 })
 
 it('a key without an organization trains with the devices of the organization of the model', async () => {
-  const { admin, send, keyOf } = await openLeague()
+  const { admin, send, keyOf } = await openFederation()
   const acme = await keyOf('acme')
   const { body: model } = await send(acme, 'POST', '/models', { name: 'net' })
   const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())

@@ -32,8 +32,8 @@ const playRound = async (world: World, members: readonly Member[], fields: objec
   expect(started).toMatchObject({ status: 201 })
   const { id } = started.body as { id: string }
   const steps = stepsOf(id, secureSettings({ devices: members.length }))
-  for (const deed of ['keys', 'shares', 'masked', 'unmask'] as const) {
-    for (const member of members) await steps[deed](member)
+  for (const step of ['keys', 'shares', 'masked', 'unmask'] as const) {
+    for (const member of members) await steps[step](member)
     await world.service.runDueTasks()
   }
   return id

@@ -16,7 +16,7 @@ const byDevice = <T extends TSchema>(value: T, description?: string) =>
 
 const Keys = Body('SecureKeys', "A device's public keys", examples.secureKeys, {
   encryption_key: hex(32, 'X25519 public key with which others encrypt shares for this device'),
-  masking_key: hex(32, 'X25519 public key with which masks are agreed on'),
+  masking_key: hex(32, 'X25519 public key for agreeing on masks with other devices'),
 })
 
 export const KeysBody = Keys
@@ -77,14 +77,14 @@ export const settingsOf = (requested: Static<typeof SecureAggregation> | undefin
     : { threshold: requested.threshold, range: requested.range, maxWeight: requested.max_weight }
 
 /** The inverse of `settingsOf`. */
-export const wishIn = (wish: {
+export const settingsIn = (settings: {
   readonly threshold?: number | undefined
   readonly range?: number | undefined
   readonly maxWeight?: number | undefined
 }) => ({
-  ...(wish.threshold === undefined ? {} : { threshold: wish.threshold }),
-  ...(wish.range === undefined ? {} : { range: wish.range }),
-  ...(wish.maxWeight === undefined ? {} : { max_weight: wish.maxWeight }),
+  ...(settings.threshold === undefined ? {} : { threshold: settings.threshold }),
+  ...(settings.range === undefined ? {} : { range: settings.range }),
+  ...(settings.maxWeight === undefined ? {} : { max_weight: settings.maxWeight }),
 })
 
 export const SecureSettings = Part('SecureSettings', 'The settings of a secure round', {

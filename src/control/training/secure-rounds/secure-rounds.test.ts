@@ -41,8 +41,8 @@ const download = async (world: World, by: Member, modelId: string) => {
   return tensorsOf(new Uint8Array(await file.arrayBuffer()))
 }
 
-type Deed = 'nothing' | 'keys' | 'shares' | 'masked' | 'unmask'
-const DEEDS: readonly Deed[] = ['nothing', 'keys', 'shares', 'masked', 'unmask']
+type Step = 'nothing' | 'keys' | 'shares' | 'masked' | 'unmask'
+const STEPS: readonly Step[] = ['nothing', 'keys', 'shares', 'masked', 'unmask']
 /** When each step ends at the latest, in seconds, in a round of 300 s. */
 const END_OF = { keys: 75, shares: 120, masked: 255, unmask: 285 }
 
@@ -51,15 +51,15 @@ const play = async (
   world: World,
   round: Round,
   settings: SecureSettings,
-  last: readonly (readonly [Member, Deed])[],
+  last: readonly (readonly [Member, Step])[],
 ): Promise<void> => {
   const steps = stepsOf(round.id, settings)
   const began = world.now().getTime()
-  for (const deed of ['keys', 'shares', 'masked', 'unmask'] as const) {
-    const active = last.filter(([, until]) => DEEDS.indexOf(until) >= DEEDS.indexOf(deed))
-    for (const [member] of active) await steps[deed](member)
+  for (const step of ['keys', 'shares', 'masked', 'unmask'] as const) {
+    const active = last.filter(([, until]) => STEPS.indexOf(until) >= STEPS.indexOf(step))
+    for (const [member] of active) await steps[step](member)
     const elapsed = (world.now().getTime() - began) / 1000
-    if (active.length < last.length) await world.advance(END_OF[deed] - elapsed)
+    if (active.length < last.length) await world.advance(END_OF[step] - elapsed)
     else await world.service.runDueTasks()
     if ((await statusOf(world, last[0]![0], round.id)).status === 'failed') return
   }
@@ -106,12 +106,12 @@ describe('a secure round', () => {
       const { world, members } = await secureFleet(8, await startWorld({ database }))
       const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
       const settings = secureSettings({ devices: 8, threshold: 5 })
-      const deeds: Deed[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
+      const steps: Step[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
       await play(
         world,
         round,
         settings,
-        members.map((member, i) => [member, deeds[i]!]),
+        members.map((member, i) => [member, steps[i]!]),
       )
       const done = await statusOf(world, members[0]!, round.id)
       expect(done).toMatchObject({ status: 'completed', failure_reason: null })
@@ -126,20 +126,20 @@ describe('a secure round', () => {
     ['shares', 'keys', 'sent their shares'],
     ['masked', 'shares', 'delivered their masked updates'],
     ['unmask', 'masked', 'sent their shares for unmasking'],
-  ] as const)('fails and reveals nothing if too few devices remain in the step of %s', async (_step, last, deed) => {
+  ] as const)('fails and reveals nothing if too few devices remain in the step of %s', async (_step, last, step) => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
-    const deeds: Deed[] = ['unmask', 'unmask', last, last]
+    const steps: Step[] = ['unmask', 'unmask', last, last]
     await play(
       world,
       round,
       secureSettings({ devices: 4 }),
-      members.map((member, i) => [member, deeds[i]!]),
+      members.map((member, i) => [member, steps[i]!]),
     )
     expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
       status: 'failed',
       aggregated_model_id: null,
-      failure_reason: `Secure aggregation needs 3 devices; only 2 devices ${deed} in time. Nothing of any update was revealed.`,
+      failure_reason: `Secure aggregation needs 3 devices; only 2 devices ${step} in time. Nothing of any update was revealed.`,
     })
     const state = await members[0]!.device.secure.state(round.id)
     expect(state).toMatchObject({ status: 'failed', roster: null, shares: null, delivered: null })
@@ -160,8 +160,8 @@ describe('a secure round', () => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
-    for (const deed of ['keys', 'shares'] as const) {
-      for (const member of members) await steps[deed](member)
+    for (const step of ['keys', 'shares'] as const) {
+      for (const member of members) await steps[step](member)
       await world.service.runDueTasks()
     }
     for (const member of members.slice(0, 2)) await steps.masked(member)

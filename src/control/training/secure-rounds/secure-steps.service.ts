@@ -8,7 +8,7 @@ import type { Layout } from '../../../tensors/layout.ts'
 import type { SecureRoundsStore } from './secure-rounds.store.ts'
 
 /** The requested settings of a secure round. */
-export interface SecureWish {
+export interface SecureSettingsRequest {
   readonly threshold?: number | undefined
   readonly range?: number | undefined
   readonly maxWeight?: number | undefined
@@ -63,7 +63,7 @@ export const createSecureSteps = (parts: {
      * stay secret, or if there is no model whose tensors can be summed
      */
     async prepare(
-      wish: SecureWish,
+      requested: SecureSettingsRequest,
       round: {
         readonly modelSha256: string | null
         readonly rawVector: boolean
@@ -71,7 +71,7 @@ export const createSecureSteps = (parts: {
         readonly minDevices: number
       },
     ): Promise<SecurePlan> {
-      const settings = settingsFor(wish, round)
+      const settings = settingsFor(requested, round)
       const layout = round.modelSha256 === null ? null : await layoutOf(round.modelSha256, round.rawVector)
       if (layout?.some(({ merged }) => merged)) {
         throw badRequest(
@@ -82,7 +82,7 @@ export const createSecureSteps = (parts: {
       if (coordinates === 0) {
         throw badRequest(
           'secure_aggregation works on the changes of a model whose tensors the service can read: name one with ' +
-            'global_model_id, in a format whose tensors are averaged, such as .safetensors, .pt, .onnx or .h5, or raw float32 (raw_vector).',
+            'global_model_id, in a format whose tensors are averaged, such as .safetensors, .pt, .onnx, or .h5, or raw float32 (raw_vector).',
         )
       }
       return { settings, words: coordinates + TRAILER }
@@ -111,16 +111,16 @@ export const createSecureSteps = (parts: {
 }
 
 const settingsFor = (
-  wish: SecureWish,
+  requested: SecureSettingsRequest,
   { selected, minDevices }: { readonly selected: number; readonly minDevices: number },
 ): SecureSettings => {
-  if (wish.threshold !== undefined && wish.threshold < minDevices) {
+  if (requested.threshold !== undefined && requested.threshold < minDevices) {
     throw badRequest(
-      `secure_aggregation.threshold is ${wish.threshold}, but min_devices is ${minDevices}: a round that reveals a sum ` +
+      `secure_aggregation.threshold is ${requested.threshold}, but min_devices is ${minDevices}: a round that reveals a sum ` +
         'of fewer updates could not be completed. Raise the threshold or lower min_devices.',
     )
   }
-  const settings = secureSettings({ devices: selected, ...wish })
+  const settings = secureSettings({ devices: selected, ...requested })
   return { ...settings, threshold: Math.max(settings.threshold, minDevices) }
 }
 

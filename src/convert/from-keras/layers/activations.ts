@@ -107,7 +107,7 @@ export const activated = (call: LayerCall, value: Value, setting: Json | undefin
   const layer =
     isObject(setting) && isObject(setting.config) ? ACTIVATIONS[functionName(setting.class_name)] : undefined
   if (layer === undefined)
-    throw call.refuse(`its activation '${name}' has no conversion; use relu, gelu, silu or another known one.`)
+    throw call.refuse(`its activation '${name}' has no conversion; use relu, gelu, silu, or another known one.`)
   return layer(withConfig(call, setting), value)
 }
 

@@ -85,11 +85,11 @@ export const axisOf = (call: LayerCall, value: Value, absent: number): [number, 
 const split: Layer = (call) => {
   const value = plain(call)
   const [axis, size] = axisOf(call, value, 0)
-  const asked = call.config.indices_or_sections
+  const requested = call.config.indices_or_sections
   const bounds =
-    typeof asked === 'number'
-      ? Array.from({ length: asked + 1 }, (_, at) => (at * size) / asked)
-      : [0, ...numbersIn(asked), size]
+    typeof requested === 'number'
+      ? Array.from({ length: requested + 1 }, (_, at) => (at * size) / requested)
+      : [0, ...numbersIn(requested), size]
   return parts(call, value, axis, bounds)
 }
 
@@ -167,7 +167,7 @@ const pad: Layer = (call) => {
     value.type,
   )
   if (!['constant', 'reflect', 'edge'].includes(mode))
-    throw call.refuse(`its mode is '${mode}'; use constant, reflect or edge.`)
+    throw call.refuse(`its mode is '${mode}'; use constant, reflect, or edge.`)
   const inputs = [value.name, call.integers([...before!, ...after!]), ...(mode === 'constant' ? [fill] : [])]
   return call.like(value, call.emit('Pad', inputs, { mode: text(mode) }), { shape })
 }

@@ -88,7 +88,7 @@ const multiHeadAttention: Layer = (call) => {
   const inputs = [call.input(0), call.input(1), call.inputs[2] === undefined ? call.input(1) : call.input(2)]
   const [query, value, key] = inputs.map((input) => flattened(call, input)) as [Value, Value, Value]
   if (call.inputs.length > 3)
-    throw call.refuse('it is called with more than query, value and key; name the mask (attention_mask=).')
+    throw call.refuse('it is called with more than query, value, and key; name the mask (attention_mask=).')
   if (call.flag('use_gate') || (call.config.sliding_window ?? null) !== null)
     throw call.refuse('it has a gate or a sliding window.')
   const count = heads(call, 'num_query_heads')

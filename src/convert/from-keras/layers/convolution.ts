@@ -58,14 +58,14 @@ export const transposedConvolution =
     const value = call.inputOfRank(axes + 2)
     const weight = turned(call.weightOfRank('kernel', axes + 2), axes)
     const { kernel, strides, dilations } = windowOf(call, axes)
-    const asked = (call.config.output_padding ?? null) === null ? null : call.sizes('output_padding', axes)
+    const requested = (call.config.output_padding ?? null) === null ? null : call.sizes('output_padding', axes)
     const isSame = call.text('padding', 'valid') === 'same'
     const spans = kernel.map((size, axis) => dilations[axis]! * (size - 1) + 1)
     // Without output_padding, the result has n · stride elements (same), or those that all windows cover.
     const lengths = spans.map((span, axis) => {
       const stride = strides[axis]!
-      if (asked === null) return isSame ? stride : Math.max(span, stride)
-      return span - (isSame ? 2 * Math.floor(span / 2) : 0) + asked[axis]!
+      if (requested === null) return isSame ? stride : Math.max(span, stride)
+      return span - (isSame ? 2 * Math.floor(span / 2) : 0) + requested[axis]!
     })
     const before = spans.map((span, axis) => (isSame ? Math.floor(Math.max(0, span - lengths[axis]!) / 2) : 0))
     // The result has (n - 1) · stride + length elements; in ONNX, (n - 1) · stride + span - pads + output_padding.

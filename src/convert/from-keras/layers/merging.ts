@@ -53,8 +53,8 @@ const inTurn =
 const concatenate: Layer = (call) => {
   const { names, values, channelsFirst } = inputsOf(call)
   const rank = values[0]!.shape.length
-  const asked = call.number('axis', -1)
-  const axis = asked < 0 ? asked + rank : asked
+  const requested = call.number('axis', -1)
+  const axis = requested < 0 ? requested + rank : requested
   const parts = values.map((value) => value.shape[axis]!)
   const length = parts.every((size) => typeof size === 'number')
     ? parts.reduce((a, b) => Number(a) + Number(b))
@@ -74,8 +74,8 @@ const unit = (call: LayerCall, x: string, axis: number): string => {
 /** Products over one axis of each input; the remaining axes of the first come before those of the second. */
 const dot: Layer = (call) => {
   const values = call.inputs.map((_, at) => call.input(at))
-  const asked = call.sizes('axes', 2)
-  const axes = values.map(({ shape }, at) => (asked[at]! < 0 ? asked[at]! + shape.length : asked[at]!))
+  const requested = call.sizes('axes', 2)
+  const axes = values.map(({ shape }, at) => (requested[at]! < 0 ? requested[at]! + shape.length : requested[at]!))
   if (values.length !== 2 || axes.includes(0)) throw call.refuse('it multiplies along the batch.')
   const letters = ['bcdefghij', 'bklmnopq'].map((names, at) =>
     values[at]!.shape.map((_, axis) => (axis === axes[at] ? 'a' : names[axis]!)).join(''),

@@ -103,8 +103,8 @@ const layerNorm: Layer = (call) => {
 const groupNorm: Layer = (call) => {
   const value = call.input()
   const channels = requireLastAxis(call, value)
-  const asked = call.number('groups', 32)
-  const groups = asked === -1 ? channels : asked
+  const requested = call.number('groups', 32)
+  const groups = requested === -1 ? channels : requested
   if (groups < 1 || channels % groups !== 0) throw call.refuse(`${channels} channels are not ${groups} groups.`)
   const x = call.first(value)
   const grouped = call.emit('Reshape', [x, call.integers([0, groups, -1])])

@@ -137,7 +137,7 @@ const reversed = (call: LayerCall, sequence: string): string =>
 /** The results of a layer: its sequence or last output, then its states if it returns them. */
 const resultsOf = (call: LayerCall, value: Value, initial: readonly Value[], forward = true): Value[] => {
   const kind = KINDS[call.layer.className]
-  if (kind === undefined) throw call.refuse(`its layer is ${call.layer.className}, not LSTM, GRU or SimpleRNN.`)
+  if (kind === undefined) throw call.refuse(`its layer is ${call.layer.className}, not LSTM, GRU, or SimpleRNN.`)
   const { sequence, states } = run(call, kind, value, initial)
   const shape = [value.shape[0]!, call.number('units')]
   const finals = states.map((state) => call.result(state, shape))

@@ -67,7 +67,7 @@ const resizedBy = (call: LayerCall, value: Value, factors: readonly number[], si
   const attributes = RESIZE[mode]
   if (attributes === undefined || call.flag('antialias'))
     throw call.refuse(
-      `its interpolation is '${mode}'${attributes ? ' with antialias' : ''}; use nearest, bilinear or bicubic.`,
+      `its interpolation is '${mode}'${attributes ? ' with antialias' : ''}; use nearest, bilinear, or bicubic.`,
     )
   const scales = call.constant('scales', tensorOf('f32', [factors.length + 2], [1, 1, ...factors]))
   const name = call.emit('Resize', [call.first(value), '', scales], {

@@ -28,7 +28,7 @@ const asStrided: Operator = (node) => {
     `${moved(node.shape())}` !== `${moved(node.result().shape)}` ||
     node.number('storage_offset', 0) !== 0
   ) {
-    throw node.refuse('it reads elements by their places in memory; use view, select or unfold.')
+    throw node.refuse('it reads elements by their places in memory; use view, select, or unfold.')
   }
   return toResultShape(node)
 }

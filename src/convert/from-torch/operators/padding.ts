@@ -17,12 +17,13 @@ const circular = (node: Lowering, pads: readonly number[]): string => {
 const pad =
   (fixedMode?: string): Operator =>
   (node) => {
-    const asked = fixedMode ?? node.text('mode', 'constant')
+    const requested = fixedMode ?? node.text('mode', 'constant')
     const named = fixedMode === undefined || node.has('pad') ? 'pad' : 'padding'
-    if (asked === 'circular') return circular(node, node.numbers(named))
+    if (requested === 'circular') return circular(node, node.numbers(named))
     const pads = node.sizeArguments(named)
-    const mode = PAD_MODES[asked]
-    if (mode === undefined) throw node.refuse(`its mode is '${asked}'; use constant, reflect, replicate or circular.`)
+    const mode = PAD_MODES[requested]
+    if (mode === undefined)
+      throw node.refuse(`its mode is '${requested}'; use constant, reflect, replicate, or circular.`)
     const rank = node.shape().length
     const at = (axis: number, side: number) => pads[(rank - 1 - axis) * 2 + side] ?? 0
     const axes = node.shape().map((_, axis) => axis)

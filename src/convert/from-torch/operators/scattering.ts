@@ -48,7 +48,7 @@ const scatter =
     const reduction = fixed ?? (named === '' ? 'none' : REDUCTIONS[named])
     if (reduction === undefined || !node.flag('include_self', true)) {
       throw node.refuse(
-        'it reduces in a way that ONNX does not support; use sum, prod, amax or amin, with include_self.',
+        'it reduces in a way that ONNX does not support; use sum, prod, amax, or amin, with include_self.',
       )
     }
     const to = node.shape('index')

@@ -88,7 +88,7 @@ const readRope = (config: Json): Rope => {
   const scaling = isJson(found) ? found : {}
   const type = String(scaling.rope_type ?? scaling.type ?? 'default')
   if (type !== 'default' && type !== 'linear' && type !== 'yarn' && type !== 'llama3')
-    throw badRequest(`The rope type '${type}' in config.json is not converted; default, linear, yarn and llama3 are.`)
+    throw badRequest(`The rope type '${type}' in config.json is not converted; default, linear, yarn, and llama3 are.`)
   const number = (field: string, fallback: unknown): number => {
     const value = scaling[field] ?? fallback
     if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value

@@ -40,9 +40,7 @@ export const readJson = async (folder: string, name: string): Promise<Json | nul
 export const needJson = async (folder: string, name: string): Promise<Json> => {
   const value = await readJson(folder, name)
   if (value !== null) return value
-  throw badRequest(
-    `There is no ${name} in '${folder}'. Name a folder downloaded from Hugging Face, with all its files.`,
-  )
+  throw badRequest(`There is no ${name} in '${folder}'. Use a folder downloaded from Hugging Face, with all its files.`)
 }
 
 /** Locates the tensors of one safetensors file. Throws bad_request naming the file. */

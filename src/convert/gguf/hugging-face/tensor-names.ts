@@ -1,6 +1,6 @@
 import type { ModelConfig } from './model-config.ts'
 
-const OPTIONAL_ENGINES: Readonly<Record<string, string>> = {
+const PARTS: Readonly<Record<string, string>> = {
   'self_attn.q_proj': 'attn_q',
   'self_attn.k_proj': 'attn_k',
   'self_attn.v_proj': 'attn_v',
@@ -25,7 +25,7 @@ export const ggufName = (name: string): string | null => {
   const whole = Object.hasOwn(WHOLE, name) ? WHOLE[name] : undefined
   if (whole !== undefined) return whole
   const match = /^model\.layers\.(\d{1,4})\.([\w.]+)\.(weight|bias)$/.exec(name)
-  const part = match !== null && Object.hasOwn(OPTIONAL_ENGINES, match[2]!) ? OPTIONAL_ENGINES[match[2]!] : undefined
+  const part = match !== null && Object.hasOwn(PARTS, match[2]!) ? PARTS[match[2]!] : undefined
   return part === undefined ? null : `blk.${Number(match![1])}.${part}.${match![3]}`
 }
 

@@ -85,7 +85,7 @@ const bytewise = (tokenizer: Json, merges: readonly string[]): Metadata => {
   const { normalizer } = tokenizer
   if (split === undefined || (isJson(normalizer) && normalizer.type !== 'NFC'))
     throw badRequest(
-      `tokenizer.json splits text in an unknown way ('pre_tokenizer' and 'normalizer'); those of Llama 3, Qwen 2 and 3, SmolLM and GPT-2 are supported.`,
+      `tokenizer.json splits text in an unknown way ('pre_tokenizer' and 'normalizer'); those of Llama 3, Qwen 2 and 3, SmolLM, and GPT-2 are supported.`,
     )
   return {
     'tokenizer.ggml.model': ['string', 'gpt2'],

@@ -87,7 +87,7 @@ const resize: Lower = (node) => {
   const order = node.order(0)
   const mode = node.text('mode', 'nearest')
   if (!['nearest', 'linear', 'bilinear', 'cubic'].includes(mode)) {
-    throw badRequest(`The interpolation '${mode}' is not supported by TFLite; use nearest, linear or cubic.`)
+    throw badRequest(`The interpolation '${mode}' is not supported by TFLite; use nearest, linear, or cubic.`)
   }
   if (node.int('antialias') !== 0) throw badRequest('antialias is not supported by TFLite.')
   const scales = resizeScales(node)

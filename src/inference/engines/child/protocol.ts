@@ -22,7 +22,7 @@ export interface Failure {
 }
 
 /** The transcript of one audio window; times are in seconds from its start. */
-export interface Heard {
+export interface Transcribed {
   readonly language: string
   readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[]
   /** The start of the next window, because the last segment may have been cut off. */
@@ -34,7 +34,7 @@ export type EngineResponse =
   | ChatEvent
   | { readonly type: 'counted'; readonly tokens: number }
   | { readonly type: 'embedded'; readonly embeddings: Embeddings }
-  | { readonly type: 'heard'; readonly heard: Heard }
+  | { readonly type: 'heard'; readonly transcribed: Transcribed }
   | { readonly type: 'failed'; readonly failure: Failure }
 
 /** One message carries all events of a step, because a message costs more than its content. */

@@ -53,7 +53,7 @@ const start = <Settings extends { readonly path: string }, Facts>(
       reject(
         new InferenceError(
           'engine_failed',
-          `The engine's process could not be started: ${error.message}. If the system has run out of files, processes or memory, free some or raise its limits, then try again.`,
+          `The engine's process could not be started: ${error.message}. If the system has run out of files, processes, or memory, free some or raise its limits, then try again.`,
           { cause: error },
         ),
       )

@@ -31,7 +31,7 @@ const kindOf = (names: readonly string[], config: JsonObject): ModelKind => {
   if (architecture === '' || /Model$|ForMaskedLM$/.test(architecture)) return 'embeddings'
   throw new InferenceError(
     'unsupported',
-    `The model is a ${architecture}. Here, onnxruntime runs embedding models, Whisper models and language models.`,
+    `The model is a ${architecture}. Here, onnxruntime runs embedding models, Whisper models, and language models.`,
     { param: 'model' },
   )
 }

@@ -30,7 +30,7 @@ export const readObject = async (path: string): Promise<JsonObject> => {
   const value = await readJson(path)
   if (value === null) return {}
   if (isObject(value)) return value
-  throw invalidModel(`${path} is damaged: it does not hold a JSON object.`)
+  throw invalidModel(`${path} is damaged: it does not contain a JSON object.`)
 }
 
 /** Returns a positive integer, or null. */

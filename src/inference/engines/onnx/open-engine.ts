@@ -22,18 +22,18 @@ const transcribe = async (
   let language = requested
   for (let at = 0; at < samples.length; ) {
     const window = samples.slice(at, at + windowSamples)
-    const { heard } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
+    const { transcribed } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
     const offset = at / SAMPLE_RATE
-    for (const segment of heard.segments) {
+    for (const segment of transcribed.segments) {
       text += segment.text
       const start = rounded(offset + segment.start)
       segments.push({ start, end: rounded(offset + segment.end), text: segment.text.trim() })
     }
     // The first window with speech determines the language.
-    if (heard.segments.length > 0) language ??= heard.language
-    const isLast = at + windowSamples >= samples.length && heard.nextStart >= window.length / SAMPLE_RATE
+    if (transcribed.segments.length > 0) language ??= transcribed.language
+    const isLast = at + windowSamples >= samples.length && transcribed.nextStart >= window.length / SAMPLE_RATE
     if (isLast) break
-    const step = heard.nextStart < MIN_STEP ? window.length : Math.round(heard.nextStart * SAMPLE_RATE)
+    const step = transcribed.nextStart < MIN_STEP ? window.length : Math.round(transcribed.nextStart * SAMPLE_RATE)
     at += step
   }
   return { text: text.trim(), language: language ?? 'en', segments }

@@ -151,7 +151,7 @@ serveOnce((command: GraphCommand) => {
   })
   return running.catch((error: unknown) => {
     const reason = errorMessage(error)
-    const said = lines.filter((line) => line.startsWith('ERROR')).slice(-2)
-    throw new InferenceError('invalid_model', `LiteRT cannot run the model: ${[reason, ...said].join('. ')}`)
+    const errors = lines.filter((line) => line.startsWith('ERROR')).slice(-2)
+    throw new InferenceError('invalid_model', `LiteRT cannot run the model: ${[reason, ...errors].join('. ')}`)
   })
 })

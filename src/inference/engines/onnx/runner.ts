@@ -41,7 +41,7 @@ export const openRunner = async (settings: Settings): Promise<Runner> => {
     const { contextTokens, windowSamples, listen } = await openListener(loading)
     return ready(contextTokens, windowSamples, async (requested, signal, say) => {
       if (requested.type !== 'listen') throw cannot(kind, requested)
-      say({ type: 'heard', heard: await listen(requested.window, requested.language, signal) })
+      say({ type: 'heard', transcribed: await listen(requested.window, requested.language, signal) })
     })
   }
   const { contextTokens, countTokens, chat } = await openChatModel(loading)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { SAMPLE_RATE } from '../../audio/sound.ts'
 import { InferenceError } from '../../errors.ts'
-import type { Heard } from '../child/protocol.ts'
+import type { Transcribed } from '../child/protocol.ts'
 import { type Loading, loadFeatureExtractor, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, invalidModel, isObject, type JsonObject, readObject } from './model-json.ts'
 import { createRun, preambleLength, type WhisperRun, type WhisperTokens } from './whisper-rules.ts'
@@ -11,7 +11,7 @@ export interface Listener {
   readonly windowSamples: number
   readonly contextTokens: number
   /** @throws InferenceError invalid_request for a language that the model does not know */
-  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Heard>
+  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcribed>
 }
 
 /** Windows quieter than this (-60 dB) contain no speech, and Whisper would make something up. */
@@ -36,7 +36,7 @@ const tokensIn = (config: JsonObject): WhisperTokens => {
   const start = config.decoder_start_token_id
   const noTimestamps = config.no_timestamps_token_id
   if (end === undefined || typeof start !== 'number' || typeof noTimestamps !== 'number') {
-    throw invalidModel('generation_config.json lacks decoder_start_token_id, eos_token_id or no_timestamps_token_id.')
+    throw invalidModel('generation_config.json lacks decoder_start_token_id, eos_token_id, or no_timestamps_token_id.')
   }
   const tasks = isObject(config.task_to_id) ? config.task_to_id : {}
   return {

@@ -1,5 +1,6 @@
 import { watchStall } from '../../../platform/transfer/resume-download.ts'
 import type { Embeddings } from '../engine.ts'
+import { ChatServerError, ServerStalled } from './server-errors.ts'
 
 /** A chunk of a streamed chat completion. Fields that the server omits are null. */
 export interface ChatPiece {
@@ -14,7 +15,7 @@ export interface ChatPiece {
   readonly finishReason: string | null
   readonly usage: {
     readonly promptTokens: number
-    readonly completionTokens: number
+    readonly completionTokens: number | null
     readonly cachedTokens: number
   } | null
 }
@@ -28,29 +29,12 @@ export interface Server {
   readonly stallMs?: number
 }
 
-/** An error response of a server, or an error within a stream. */
-export class ChatServerError extends Error {
-  override readonly name = 'ChatServerError'
-  /** null within a stream. */
-  readonly status: number | null
-  /** The seconds in its Retry-After header. */
-  readonly retryAfter: number | null
-
-  constructor(message: string, status: number | null, retryAfter: number | null = null) {
-    super(message)
-    this.status = status
-    this.retryAfter = retryAfter
-  }
-}
-
-/** The server sent nothing for too long. */
-export class ServerStalled extends Error {
-  override readonly name = 'ServerStalled'
-}
-
 const STALL_MS = 300_000
 /** Half a million numbers take about 10 MB. */
-const MAX_ANSWER_BYTES = 256 * 2 ** 20
+const MAX_RESPONSE_BYTES = 256 * 2 ** 20
+/** The longest line of a stream, in characters. */
+const MAX_LINE = 16 * 2 ** 20
+const MAX_REFUSAL = 64 * 2 ** 10
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -58,7 +42,9 @@ const object = (value: unknown): Json => (typeof value === 'object' && value !==
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-const count = (value: unknown): number => (typeof value === 'number' ? value : 0)
+/** Returns null for a value that no count can have. */
+const count = (value: unknown): number | null =>
+  Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null
 
 /** Reads errors in OpenAI's format, and plain strings, which some servers send. */
 const messageOf = (error: unknown): string => {
@@ -66,8 +52,23 @@ const messageOf = (error: unknown): string => {
   return typeof message === 'string' ? message : typeof error === 'string' ? error : JSON.stringify(error)
 }
 
+/** Reads the beginning of an error's body, as far as it arrives. */
+const beginningOf = async ({ body }: Response): Promise<string> => {
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for await (const bytes of body ?? []) {
+      text += decoder.decode(bytes, { stream: true })
+      if (text.length >= MAX_REFUSAL) break
+    }
+  } catch {
+    // The connection broke, or the server is too slow.
+  }
+  return text
+}
+
 const refusal = async (response: Response): Promise<ChatServerError> => {
-  const text = await response.text().catch(() => '')
+  const text = await beginningOf(response)
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   const say = (message: string) =>
     new ChatServerError(message.slice(0, 2000), response.status, Number.isFinite(seconds) ? seconds : null)
@@ -79,7 +80,7 @@ const refusal = async (response: Response): Promise<ChatServerError> => {
   }
 }
 
-/** Yields the bytes of the response to one request. */
+/** Yields the bytes of the response to one request. @throws ChatServerError for an error response, or too many bytes */
 async function* responseOf(
   { baseUrl, key, stallMs = STALL_MS }: Server,
   path: string,
@@ -98,8 +99,11 @@ async function* responseOf(
       signal: watch.signal,
     })
     if (!response.ok || response.body === null) throw await refusal(response)
+    let size = 0
     for await (const bytes of response.body) {
       watch.alive()
+      size += bytes.length
+      if (size > MAX_RESPONSE_BYTES) throw new ChatServerError('its response is too large', null)
       yield bytes
     }
   } catch (error) {
@@ -113,12 +117,7 @@ async function* responseOf(
 
 const askOnce = async (server: Server, path: string, body: object | null, signal: AbortSignal): Promise<Json> => {
   const pieces: Uint8Array[] = []
-  let size = 0
-  for await (const bytes of responseOf(server, path, body, signal)) {
-    size += bytes.length
-    if (size > MAX_ANSWER_BYTES) throw new ChatServerError('its response is too large', null)
-    pieces.push(bytes)
-  }
+  for await (const bytes of responseOf(server, path, body, signal)) pieces.push(bytes)
   const text = Buffer.concat(pieces).toString('utf8')
   try {
     return object(JSON.parse(text))
@@ -127,19 +126,31 @@ const askOnce = async (server: Server, path: string, body: object | null, signal
   }
 }
 
-/** Yields the data of complete server-sent events. */
-async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** Yields complete lines. */
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let held = ''
+  let line = ''
   for await (const bytes of body) {
-    held += decoder.decode(bytes, { stream: true })
-    const events = held.split(/\r?\n\r?\n/)
-    held = events.pop()!
-    for (const event of events) {
-      const data = event.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
-      if (data.length > 0) yield data.join('\n')
+    const [first, ...others] = decoder.decode(bytes, { stream: true }).split('\n')
+    line += first
+    if (line.length > MAX_LINE) throw new ChatServerError('it sent a line that is too long', null)
+    for (const next of others) {
+      yield line.replace(/\r$/, '')
+      line = next
     }
   }
+}
+
+/** Yields the data of server-sent events. Some servers end without the last event's empty line. */
+async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let data: string[] = []
+  for await (const line of linesOf(body)) {
+    if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5))
+    if (line !== '' || data.length === 0) continue
+    yield data.join('\n')
+    data = []
+  }
+  if (data.length > 0) yield data.join('\n')
 }
 
 const callIn = (value: unknown, position: number): ChatPiece['calls'][number] => {
@@ -160,23 +171,25 @@ const pieceIn = (data: string): ChatPiece => {
   } catch {
     throw new ChatServerError(`it sent something other than JSON: ${data.slice(0, 200)}`, null)
   }
-  if (value.error !== undefined) throw new ChatServerError(messageOf(value.error), null)
+  if ((value.error ?? null) !== null) throw new ChatServerError(messageOf(value.error), null)
   const choice = object(list(value.choices)[0])
   const { content, tool_calls: calls } = object(choice.delta)
   const usage = object(value.usage)
+  const [promptTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
+  const cachedTokens = count(object(usage.prompt_tokens_details).cached_tokens) ?? 0
   const finishReason = choice.finish_reason
   return {
     text: typeof content === 'string' ? content : '',
     calls: list(calls).map(callIn),
     finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
     usage:
-      typeof usage.prompt_tokens === 'number'
-        ? {
-            promptTokens: usage.prompt_tokens,
-            completionTokens: count(usage.completion_tokens),
-            cachedTokens: count(object(usage.prompt_tokens_details).cached_tokens),
-          }
-        : null,
+      promptTokens === null
+        ? null
+        : {
+            promptTokens,
+            completionTokens,
+            cachedTokens: Math.min(cachedTokens, promptTokens),
+          },
   }
 }
 
@@ -187,11 +200,15 @@ const pieceIn = (data: string): ChatPiece => {
  */
 export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
   const requested = { ...body, stream: true, stream_options: { include_usage: true } }
+  let finished = false
   for await (const data of eventData(responseOf(server, 'chat/completions', requested, signal))) {
     if (data.trim() === '[DONE]') return
-    yield pieceIn(data)
+    const piece = pieceIn(data)
+    finished ||= piece.finishReason !== null
+    yield piece
   }
-  throw new Error('the stream ended early')
+  // Some servers end without [DONE].
+  if (!finished) throw new Error('the stream ended early')
 }
 
 /** Returns one vector per input, as computed by the server. @throws like streamChat */
@@ -207,13 +224,14 @@ export const embedTexts = async (
   for (const [position, entry] of list(data).entries()) {
     const { index = position, embedding } = object(entry)
     const numbers = list(embedding)
-    if (numbers.length > 0 && numbers.every((one) => typeof one === 'number'))
+    // JSON can hold numbers that float32 cannot.
+    if (numbers.length > 0 && numbers.every((one) => typeof one === 'number' && Number.isFinite(Math.fround(one))))
       vectors[Number(index)] = Float32Array.from(numbers)
   }
   const whole = vectors.slice(0, inputs.length).filter((vector) => vector !== undefined)
   if (whole.length < inputs.length)
     throw new ChatServerError(`it sent ${whole.length} of ${inputs.length} vectors`, null)
-  return { vectors: whole, tokens: count(object(usage).prompt_tokens) }
+  return { vectors: whole, tokens: count(object(usage).prompt_tokens) ?? 0 }
 }
 
 /** Lists the server's models, with their context length if it is reported, as by vLLM. @throws like streamChat */
@@ -223,5 +241,5 @@ export const listServed = async (
 ): Promise<readonly { readonly name: string; readonly contextTokens: number | null }[]> =>
   list((await askOnce(server, 'models', null, signal)).data).flatMap((entry) => {
     const { id, max_model_len: length } = object(entry)
-    return typeof id === 'string' ? [{ name: id, contextTokens: typeof length === 'number' ? length : null }] : []
+    return typeof id === 'string' ? [{ name: id, contextTokens: count(length) }] : []
   })

@@ -28,21 +28,48 @@ export const presentTools = ({ tools, choice, parallel }: ToolUse): object => ({
   ...(!parallel && { parallel_tool_calls: false }),
 })
 
-/** Reads calls from the chunks of a stream, in which servers send one call after another. */
+interface StreamedCall {
+  readonly callId: string
+  readonly name: string
+  arguments: string
+}
+
+/**
+ * Reads calls from the chunks of a stream. Servers may send the arguments of several calls in turn, but the events of a call
+ * come without those of others in between: the first call's events come at once, those of the others at the end.
+ */
 export const createCallReader = () => {
-  let current = -1
-  let count = 0
+  const started: StreamedCall[] = []
+  const byIndex = new Map<number, StreamedCall>()
   return {
-    count: () => count,
+    count: () => started.length,
     *read({ calls }: ChatPiece): Generator<ChatEvent> {
       for (const { index, id, name, arguments: given } of calls) {
-        if (index !== current && name !== null) {
-          current = index
-          count++
-          yield { type: 'call', callId: id ?? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`, name }
+        const known = byIndex.get(index)
+        // Some servers give all calls the same index.
+        const isNew = known === undefined || (id !== null && id !== known.callId)
+        const call = name !== null && isNew ? { callId: id ?? newCallId(), name, arguments: '' } : known
+        if (call === undefined) continue
+        if (call !== known) {
+          byIndex.set(index, call)
+          started.push(call)
+          if (started.length === 1) yield { type: 'call', callId: call.callId, name: call.name }
         }
-        if (given !== '' && index === current) yield { type: 'arguments', text: given }
+        call.arguments += given
+        if (given !== '' && call === started[0]) yield { type: 'arguments', text: given }
+      }
+    },
+    /** @param isWhole false if the reply was cut off, perhaps before any arguments */
+    *end(isWhole: boolean): Generator<ChatEvent> {
+      for (const [position, { callId, name, arguments: given }] of started.entries()) {
+        if (position > 0) yield { type: 'call', callId, name }
+        // Some servers send no arguments for functions without parameters.
+        const missing = given === '' && isWhole ? '{}' : ''
+        const text = position > 0 ? given || missing : missing
+        if (text !== '') yield { type: 'arguments', text }
       }
     },
   }
 }
+
+const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`

@@ -1,8 +1,9 @@
 import { reasonOf } from '../../../platform/transfer/transfer-error.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine, EngineName, LoadedModel } from '../engine.ts'
-import { type ChatPiece, ChatServerError, embedTexts, type Server, ServerStalled, streamChat } from './openai-client.ts'
+import { type ChatPiece, embedTexts, type Server, streamChat } from './openai-client.ts'
 import { createCallReader, presentMessage, presentTools } from './passed-tools.ts'
+import { ChatServerError, ServerStalled } from './server-errors.ts'
 import { type ServerProgram, serverNamed } from './servers.ts'
 
 /** A rule of thumb for servers that do not count tokens. */
@@ -36,7 +37,8 @@ const refused = (label: string, { message, status, retryAfter }: ChatServerError
   if (status === 404) return new InferenceError('model_not_found', text, { param: 'model' })
   if (status === 429)
     return new InferenceError('queue_full', text, { retryAfterSeconds: Math.min(60, Math.max(1, retryAfter ?? 1)) })
-  return new InferenceError(status !== null && status < 500 ? 'invalid_request' : 'upstream_failed', text)
+  const isOurs = status !== null && status >= 400 && status < 500
+  return new InferenceError(isOurs ? 'invalid_request' : 'upstream_failed', text)
 }
 
 export const failureOf = (label: string, error: unknown): InferenceError => {
@@ -93,6 +95,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       reason = piece.finishReason ?? reason
     }
     if (!begun) yield started
+    yield* calls.end(reason !== 'length')
     if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && reason !== 'length')
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {

@@ -1,7 +1,8 @@
 import { InferenceError } from '../../errors.ts'
 import type { Engine, EngineName } from '../engine.ts'
-import { ChatServerError, listServed, type Server } from './openai-client.ts'
+import { listServed, type Server } from './openai-client.ts'
 import { createProxiedEngine, failureOf } from './proxied-engine.ts'
+import { ChatServerError } from './server-errors.ts'
 import { openAiFormat, serverNamed } from './servers.ts'
 
 const LOOK_WITHIN_MS = 10_000
@@ -39,7 +40,7 @@ export const openRemoteEngine = async (options: RemoteOptions): Promise<Engine> 
   const found = served.find((one) => one.name === model)
   if (served.length > 0 && found === undefined) {
     const names = served.slice(0, SHOWN_NAMES).map((one) => one.name)
-    const more = served.length > SHOWN_NAMES ? ` and ${served.length - SHOWN_NAMES} more` : ''
+    const more = served.length > SHOWN_NAMES ? `, and ${served.length - SHOWN_NAMES} more` : ''
     throw new InferenceError(
       'model_not_found',
       `${baseUrl} has no model '${model}'. It has: ${names.join(', ')}${more}.`,

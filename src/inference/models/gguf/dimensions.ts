@@ -138,7 +138,7 @@ const checkRotation = (path: string, metadata: Metadata, architecture: string): 
   if (!['none', 'linear', 'yarn', 'longrope'].includes(scaling))
     throw invalidModel(
       path,
-      `says ${quoted(scaling)} for '${key('rope.scaling.type')}'; none, linear, yarn and longrope are known.`,
+      `says ${quoted(scaling)} for '${key('rope.scaling.type')}'; none, linear, yarn, and longrope are known.`,
     )
 }
 

@@ -108,6 +108,9 @@ const readFileCount = (path: string, { metadata }: GgufContainer): number => {
   const count = Number(metadata.get('split.count')?.value ?? 1)
   const number = Number(metadata.get('split.no')?.value ?? 0)
   if (count > 1 && number !== 0)
-    throw invalidModel(path, `is part ${number + 1} of ${count}. Name the first part; the others are found beside it.`)
+    throw invalidModel(
+      path,
+      `is part ${number + 1} of ${count}. Give the path of the first part; the others are found next to it.`,
+    )
   return Math.max(1, count)
 }

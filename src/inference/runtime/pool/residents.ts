@@ -1,3 +1,4 @@
+import { anySignal } from '../../../domain/any-signal.ts'
 import { type Acquired, NoRoom, type Resident, ShuttingDown } from './resident.ts'
 
 export interface ResidentsOptions<Value> {
@@ -166,7 +167,7 @@ export class Residents<Value> {
   async #makeRoom(name: string, bytes: number, abandoned: AbortSignal): Promise<void> {
     const { budgetBytes, timeoutMs } = this.#options
     if (bytes > budgetBytes) throw new NoRoom(name, bytes, 0, [])
-    const stop = AbortSignal.any([abandoned, AbortSignal.timeout(timeoutMs)])
+    const stop = anySignal(abandoned, AbortSignal.timeout(timeoutMs))
     const others = () => [...this.#entries.values()].filter((entry) => entry.name !== name)
     const heldBytes = () => others().reduce((sum, entry) => sum + entry.bytes, 0)
     try {

@@ -22,7 +22,7 @@ export interface DatabaseThread {
 export interface ThreadEvents {
   /** Called once if the thread ends unexpectedly. */
   readonly onFatal: (error: Error) => void
-  readonly onTrouble: (message: string) => void
+  readonly onWarning: (message: string) => void
 }
 
 /**
@@ -128,7 +128,7 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
     let why: string | undefined
     worker.on('message', (message: Message) => {
       if (message.kind === 'failed') why = message.why
-      else if (message.kind === 'trouble') events.onTrouble(message.message)
+      else if (message.kind === 'trouble') events.onWarning(message.message)
       else if (message.kind === 'done') answered(message.id, ({ resolve }) => resolve(message.counters as never))
       else if (message.kind === 'copied') answered(message.id, ({ resolve }) => resolve(message.rows as never))
       else if (message.kind === 'not-copied') answered(message.id, ({ reject }) => reject(new Error(message.why)))

@@ -48,7 +48,7 @@ test('every acknowledged write survives kill -9', async () => {
 test('every commit is flushed to disk before it is acknowledged; reads flush nothing', async () => {
   const { pool, thread, close } = await openEmbedded(await freshDataDir(), {
     onFatal: () => {},
-    onTrouble: () => {},
+    onWarning: () => {},
   })
   await pool.query('create table t (n int)')
   const before = (await thread.counters()).syncs

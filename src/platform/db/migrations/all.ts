@@ -37,6 +37,7 @@ import { deviceNamesByParts } from './0038-device-names-by-parts.ts'
 import { deviceErasures } from './0039-device-erasures.ts'
 import { roundsByCreation } from './0040-rounds-by-creation.ts'
 import { pinnedVersions } from './0041-pinned-versions.ts'
+import { federatedFigures } from './0042-federated-figures.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -79,4 +80,5 @@ export const MIGRATIONS = [
   deviceErasures,
   roundsByCreation,
   pinnedVersions,
+  federatedFigures,
 ] as const

@@ -46,7 +46,7 @@ export const beginMove = async (tx: Executor, fingerprint: string): Promise<void
     const tables = await otherTables(tx)
     if (tables.length > 0) {
       throw new StartError(
-        `The target has tables already (${tables.slice(0, 5).join(', ')}, ...). Name an empty database; if this installation ` +
+        `The target has tables already (${tables.slice(0, 5).join(', ')}, ...). Use an empty database; if this installation ` +
           'was moved there before, set SERVICE_DATABASE_URL and start the service.',
       )
     }

@@ -40,8 +40,8 @@ export const DeploymentsPage = () => {
       rowKey="deployment_id"
       empty={
         <Empty title="No deployments yet" command="svc deploy my-model --devices pixel-7,lab-3">
-          A deployment sends a version to the devices you name and reports the outcome on each. Start one from a model’s
-          page, or with:
+          A deployment sends a version to the devices that you choose and reports the outcome on each. Start one from a
+          model’s page, or with:
         </Empty>
       }
     />

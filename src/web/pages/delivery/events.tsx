@@ -2,7 +2,7 @@ import { Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { planTone } from './plan-badge.tsx'
 
-const SAID: Readonly<Record<string, string>> = {
+const TITLES: Readonly<Record<string, string>> = {
   create: 'Created',
   start: 'Started',
   pause: 'Paused',
@@ -41,7 +41,7 @@ export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) =>
           tone: event === 'fail_health' ? ('warn' as const) : planTone(status),
           text: (
             <>
-              {SAID[event] ?? event}
+              {TITLES[event] ?? event}
               {percentage !== null && ` ${CHANGES_PERCENTAGE.includes(event) ? 'to' : 'at'} ${percentage}%`}{' '}
               <Quiet>{actor === null ? 'automatically' : 'by a person'}</Quiet>
               {reason !== null && <p>{reason}</p>}

@@ -25,7 +25,7 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
     <br />
     <Facts
       entries={[
-        ['Early decision', `after reports of ${plural(policy.min_reports, 'device')} on each side`],
+        ['Early decision', `after ${plural(policy.min_reports, 'device')} on each side have reported`],
         ['Promotion', `${policy.increment_step}% every ${duration(policy.step_interval_minutes * 60_000)}`],
         ['Set', <Ago key="set" time={policy.created_at} />],
         ['Changed', <Ago key="changed" time={policy.updated_at} />],

@@ -5,7 +5,7 @@ import { duration, percent, plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
 import type { Rollout } from './delivery-records.ts'
 
-const verdict = ({ reports, failed, min_reports, max_failure_share }: Rollout['health']): readonly [Tone, string] => {
+const summaryOf = ({ reports, failed, min_reports, max_failure_share }: Rollout['health']): readonly [Tone, string] => {
   if (reports < min_reports) {
     return ['idle', `${plural(reports, 'report')} of the ${min_reports} needed before failures count`]
   }
@@ -21,7 +21,7 @@ export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
   const share = health.reports === 0 ? 0 : health.failed / health.reports
   // The bar ends at twice the limit, or at the share if that is larger.
   const scale = Math.max(share, 2 * health.max_failure_share)
-  const [tone, text] = verdict(health)
+  const [tone, text] = summaryOf(health)
   const limit = (health.max_failure_share / scale) * 100
   return (
     <Panel title="Health" aside={`limit ${percent(health.max_failure_share, 0)}`}>

@@ -93,7 +93,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
       {rollout.failures.length > 0 && (
         <Panel title="Why devices failed" flush>
           <Table
-            label="Reasons of failure"
+            label="Reasons for failure"
             columns={REASONS}
             rows={rollout.failures}
             rowKey={({ reason }) => reason ?? ''}

@@ -13,7 +13,7 @@ export const DeviceGroups = ({ device }: { readonly device: DeviceName }) => {
         {({ groups }) =>
           groups.length === 0 ? (
             <Empty title="The device is in no group" command={`svc groups add my-group ${shellWord(device.device_id)}`}>
-              Rollouts, deployments, experiments and policies can target a group:
+              Rollouts, deployments, experiments, and policies can target a group:
             </Empty>
           ) : (
             groups.map(({ id, name, device_count }) => (

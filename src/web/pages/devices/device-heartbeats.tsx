@@ -10,7 +10,9 @@ type History = ResponseOf<'/api/v1/devices/{device_id}/heartbeats'>
 const ByTime = ({ from, slot_seconds, counts }: History) => {
   const series = useMemo(() => {
     const start = Date.parse(from) / 1000
-    return [{ name: 'heartbeats', points: counts.map((beats, slot) => [start + slot * slot_seconds, beats] as const) }]
+    return [
+      { name: 'heartbeats', points: counts.map((received, slot) => [start + slot * slot_seconds, received] as const) },
+    ]
   }, [from, slot_seconds, counts])
   return <Curve title="Heartbeats" x="time" series={series} format={count} />
 }

@@ -52,7 +52,7 @@ const Descriptive = ({ result, nameOf }: { readonly result: Of<'descriptive'>; r
         <RangePlot label="Box plots" axis={result.variable} rows={boxRows(result.groups, nameOf)} />
       </Panel>
       {histograms.length > 0 && (
-        <Panel title="Histograms" aside="of quartiles: each bar holds a quarter of the devices">
+        <Panel title="Histograms" aside="of quartiles: each bar contains a quarter of the devices">
           <RangePlot label="Histograms" axis={result.variable} rows={histograms} />
         </Panel>
       )}

@@ -21,7 +21,7 @@ const Body = ({ federation }: { readonly federation: Federation }) => {
       ) : (
         <Panel title="Invitation">
           <Empty title={`${federation.org_id} invites you`}>
-            Only members see the members, models, privacy budget and analytics.
+            Only members see the members, models, privacy budget, and analytics.
           </Empty>
         </Panel>
       )}

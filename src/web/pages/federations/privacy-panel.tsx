@@ -102,11 +102,11 @@ const BurnDown = ({
   const [noise, setNoise] = useState(latest?.noise_multiplier ?? STANDARD.noise)
   const [rate, setRate] = useState(latest?.sample_rate ?? STANDARD.rate)
   const { roundsLeft, projections, error } = useForecast(federation.id, noise, rate, budget.is_set)
-  const told = JSON.stringify(projections)
+  const key = JSON.stringify(projections)
   // biome-ignore lint/correctness/useExhaustiveDependencies: `projections` is a new array each time; `told` is its content
   const series = useMemo(
     () => burnDown(budget.total_epsilon_budget, history, before, projections),
-    [budget, history, before, told],
+    [budget, history, before, key],
   )
   return (
     <>
@@ -118,7 +118,7 @@ const BurnDown = ({
           {roundsLeft === null
             ? ''
             : roundsLeft === 0
-              ? 'The budget has no room for such a round.'
+              ? 'The budget does not allow such a round.'
               : `${plural(roundsLeft, 'more round')} like this ${roundsLeft === 1 ? 'fits' : 'fit'} the budget.`}
         </p>
       </div>

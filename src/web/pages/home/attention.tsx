@@ -97,8 +97,8 @@ export const Attention = ({ training, models }: Seen) => {
         {() =>
           items.length === 0 ? (
             <Empty title="Nothing needs attention">
-              Failed jobs and rounds, paused rollouts, requests for approval and spent privacy budgets appear here, with
-              the reason.
+              Failed jobs and rounds, paused rollouts, requests for approval, and spent privacy budgets appear here,
+              with the reason.
             </Empty>
           ) : (
             <ul className={styles.items}>

@@ -37,11 +37,11 @@ const replay = async (integration: Integration): Promise<string> => {
 const Actions = ({ integration }: { readonly integration: Integration }) => {
   const [, navigate] = useLocation()
   const { busy, error, run } = useAction()
-  const [said, setSaid] = useState('')
+  const [message, setMessage] = useState('')
   const say = (act: (of: Integration) => Promise<string>) => () =>
     run(async () => {
-      setSaid('')
-      setSaid(await act(integration))
+      setMessage('')
+      setMessage(await act(integration))
     })
   const switchTo = (action: 'pause' | 'resume') => async () => {
     await write(api.POST(`${AT}/${action}`, paramsOf(integration)))
@@ -80,7 +80,7 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
           Delete
         </DialogButton>
       </Aside>
-      {error ? <Problem error={error} /> : said !== '' && <Outcome>{said}</Outcome>}
+      {error ? <Problem error={error} /> : message !== '' && <Outcome>{message}</Outcome>}
     </>
   )
 }
@@ -92,7 +92,7 @@ const DeadLetters = ({ integration }: { readonly integration: Integration }) => 
     <Loaded query={query}>
       {({ dead_letters: rows }) =>
         rows.length > 0 && (
-          <Panel title="Dead letters" aside="events that the receiver refused permanently" flush>
+          <Panel title="Dead letters" aside="events that the receiver rejected permanently" flush>
             <Table label="Dead letters" columns={COLUMNS} rows={rows} rowKey={({ id }) => String(id)} />
           </Panel>
         )

@@ -46,7 +46,7 @@ export const MoveAlias = ({
         hint="Such as production. An alias can be used wherever a version can."
         required
         pattern="(?![vV]?\d)[A-Za-z][A-Za-z0-9_\-]{0,62}"
-        title="Letters, digits, - and _; must begin with a letter and not look like a version number"
+        title="Letters, digits, -, and _; must begin with a letter and not look like a version number"
         list="aliases"
         value={alias}
         onChange={setAlias}

@@ -145,7 +145,7 @@ export const AccountPage = () => {
         <OrganizationHeader />
         <Panel title="My account">
           <Empty title="Nobody is signed in" command="svc team add ada@example.org --role admin">
-            People have accounts, keys do not. Invite yourself to the team, open the link, and sign in:
+            People have accounts; keys do not. Invite yourself to the team, open the link, and sign in:
           </Empty>
         </Panel>
       </>

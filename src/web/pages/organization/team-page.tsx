@@ -41,7 +41,7 @@ const Remove = ({ member, onClose }: { readonly member: Member; readonly onClose
     onClose={onClose}
   >
     {member.status === 'active'
-      ? 'Their account, sessions and personal keys stop working at once. Service keys that they created stay valid.'
+      ? 'Their account, sessions, and personal keys stop working at once. Service keys that they created stay valid.'
       : 'The invitation link stops working.'}
   </Confirm>
 )

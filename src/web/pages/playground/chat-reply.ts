@@ -73,13 +73,13 @@ export const afterEvent = (reply: Reply, { type, data }: StreamEvent, ms: number
   if (chunk.error) return { ...reply, state: 'failed', error: chunk.error.message ?? 'The server failed.', endMs: ms }
   const [choice] = chunk.choices ?? []
   const piece = choice?.delta?.content ?? ''
-  const told = chunk.usage ? withUsage(reply, chunk.usage) : reply
+  const updated = chunk.usage ? withUsage(reply, chunk.usage) : reply
   return {
-    ...told,
-    text: told.text + piece,
-    pieces: told.pieces + (piece === '' ? 0 : 1),
-    firstMs: told.firstMs ?? (piece === '' ? null : ms),
-    finish: choice?.finish_reason ?? told.finish,
+    ...updated,
+    text: updated.text + piece,
+    pieces: updated.pieces + (piece === '' ? 0 : 1),
+    firstMs: updated.firstMs ?? (piece === '' ? null : ms),
+    finish: choice?.finish_reason ?? updated.finish,
   }
 }
 

@@ -38,13 +38,13 @@ const notesIn = (headers: Headers): Readonly<Record<string, string>> =>
 type Body = components['schemas']['Chat']
 
 /** Sends a question and calls `told` whenever more of the reply has arrived. A failure is part of the reply. */
-const stream = async (body: Body, signal: AbortSignal, told: (reply: Reply) => void): Promise<void> => {
+const stream = async (body: Body, signal: AbortSignal, onReply: (reply: Reply) => void): Promise<void> => {
   const started = performance.now()
   const ms = (): number => performance.now() - started
   let reply = NEW_REPLY
   const tell = (next: Reply): void => {
     reply = next
-    told(reply)
+    onReply(reply)
   }
   try {
     const response = await api.POST('/api/v1/inference/chat/completions', { body, signal, parseAs: 'stream' })

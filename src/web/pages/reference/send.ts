@@ -46,8 +46,12 @@ export const send = async (
   {
     file,
     signal,
-    told,
-  }: { readonly file: File | null; readonly signal: AbortSignal; readonly told: (response: TryItResponse) => void },
+    onResponse,
+  }: {
+    readonly file: File | null
+    readonly signal: AbortSignal
+    readonly onResponse: (response: TryItResponse) => void
+  },
 ): Promise<void> => {
   const started = performance.now()
   const { method, body } = operation
@@ -67,7 +71,7 @@ export const send = async (
     headers: [...response.headers].filter(([name]) => SHOWN_HEADERS.test(name)),
   }
   const tell = (text: string, more: boolean, open: boolean): void =>
-    told({ ...head, ms: performance.now() - started, text, more, open })
+    onResponse({ ...head, ms: performance.now() - started, text, more, open })
   if (response.body === null || !isText(head.type)) {
     await response.body?.cancel()
     return tell('', response.status !== 204 && response.body !== null, false)

@@ -60,7 +60,7 @@ const ResponseView = ({ received: response }: { readonly received: TryItResponse
 
 /** Sends one request at a time; a new one aborts the previous one. */
 const useSending = (operation: Operation) => {
-  const [response, setAnswer] = useState<TryItResponse | null>(null)
+  const [response, setResponse] = useState<TryItResponse | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const [busy, setBusy] = useState(false)
   const running = useRef<AbortController>(null)
@@ -72,9 +72,9 @@ const useSending = (operation: Operation) => {
     const { signal } = control
     setBusy(true)
     setError(null)
-    setAnswer(null)
+    setResponse(null)
     try {
-      await send(operation, inputs, { file, signal, told: setAnswer })
+      await send(operation, inputs, { file, signal, onResponse: setResponse })
     } catch (failure) {
       if (!signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)))
     }
@@ -82,7 +82,7 @@ const useSending = (operation: Operation) => {
   }
   const stop = (): void => {
     running.current?.abort()
-    setAnswer((now) => now && { ...now, open: false })
+    setResponse((now) => now && { ...now, open: false })
   }
   return { response: response, error, busy, run, stop }
 }

@@ -57,7 +57,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
       </FieldRow>
       <Outcome>
         <p>{`Devices train ${plural(rounds || 0, 'round')}; the result becomes the next version of the model.`}</p>
-        <p>For privacy, secure aggregation, groups and all other options, see svc train start --help.</p>
+        <p>For privacy, secure aggregation, groups, and all other options, see svc train start --help.</p>
       </Outcome>
     </FormDialog>
   )

@@ -3,7 +3,7 @@ import { createPromptWriter } from '../../text/chat-prompt.ts'
 import { missingFromAddon } from './addon.ts'
 import { type BatchContext, openContext } from './batch-context.ts'
 import { loadAddon } from './load-addon.ts'
-import { type LlamaModel, loadModel } from './load-model.ts'
+import { cutBeforeWords, type LlamaModel, loadModel } from './load-model.ts'
 
 // What this program expects of node-llama-cpp's addon. After an update, look at failures here first.
 
@@ -164,6 +164,18 @@ test('a grammar constrains the model, and an invalid one is refused', async () =
   const first = model.detokenize([await sampler.next(outputs![0]!)])
   expect('no'.startsWith(first) && first !== '').toBe(true)
   expect(() => context.readGrammar('root ::= (')).toThrow()
+})
+
+test('long texts are tokenized in pieces that begin with a special word, with the same result', () => {
+  const unit = '<|im_start|>user\nhello<|im_end|>\n'
+  const text = unit.repeat(2000)
+  const pieces = cutBeforeWords(text, model.controlWords)
+  expect(pieces.join('')).toBe(text)
+  expect(pieces.length).toBe(Math.ceil(text.length / 16_384))
+  for (const piece of pieces) expect(piece).toMatch(/^<\|im_(start|end)\|>/)
+  expect(cutBeforeWords(text, [])).toEqual([text])
+  const tokens = [...model.tokenize(unit, true)]
+  expect([...model.tokenize(text, true)]).toEqual(new Array(2000).fill(tokens).flat())
 })
 
 test('user text never becomes a control token, and is not changed', () => {

@@ -5,7 +5,8 @@ import type { Addon, AddonModel } from './addon.ts'
 import { takeErrors } from './load-addon.ts'
 
 // Attributes of a token in llama.cpp (llama.h, enum llama_token_attr): unknown, control and user-defined words; single bytes.
-const WORD = 1 | 8 | 16
+const USER_DEFINED = 16
+const WORD = 1 | 8 | USER_DEFINED
 const BYTE = 32
 
 /**
@@ -81,12 +82,44 @@ const MEANS_SOMETHING = 1 | 8
 const NO_TOKEN = 0xffffffff
 const ALL_LAYERS = 999
 
-const controlWordsOf = (handle: AddonModel, vocabulary: number): string[] => {
+/** Searches the vocabulary for tokens with one of the attributes, except for single letters. */
+const wordsOf = (handle: AddonModel, vocabulary: number, attributes: number): string[] => {
   const words: string[] = []
   for (let token = 0; token < vocabulary; token++) {
-    if ((handle.getTokenAttributes(token) & MEANS_SOMETHING) !== 0) words.push(handle.getTokenString(token))
+    if ((handle.getTokenAttributes(token) & attributes) !== 0) words.push(handle.getTokenString(token))
   }
   return words.filter((word) => word.length > 1)
+}
+
+const PIECE_CHARACTERS = 16 * 1024
+
+/** Cuts a long text into pieces of at least that many characters, each before one of the words, where no token is split. */
+export const cutBeforeWords = (text: string, words: readonly string[]): string[] => {
+  const escaped = words
+    .toSorted((one, other) => other.length - one.length)
+    .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const pieces: string[] = []
+  let start = 0
+  for (const { index } of words.length === 0 ? [] : text.matchAll(new RegExp(escaped.join('|'), 'gu'))) {
+    if (index - start < PIECE_CHARACTERS) continue
+    pieces.push(text.slice(start, index))
+    start = index
+  }
+  return [...pieces, text.slice(start)]
+}
+
+/**
+ * Returns the model's tokenizer. llama.cpp first splits a text at special words, in a time that grows with the square of their
+ * number: a chat of tens of thousands of messages would take many seconds in one piece.
+ */
+const tokenizerOf = (handle: AddonModel, vocabulary: number): LlamaModel['tokenize'] => {
+  const words = new Map<boolean, readonly string[]>()
+  return (text, special) => {
+    if (text.length <= PIECE_CHARACTERS) return handle.tokenize(text, special)
+    const known = words.get(special) ?? wordsOf(handle, vocabulary, special ? WORD : USER_DEFINED)
+    words.set(special, known)
+    return Uint32Array.from(cutBeforeWords(text, known).flatMap((piece) => [...handle.tokenize(piece, special)]))
+  }
 }
 
 /**
@@ -160,9 +193,9 @@ export const loadModel = async (path: string, addon: Addon, known: Known = {}): 
     bosToken: word(handle.tokenBos()),
     eosToken: word(handle.tokenEos()),
     get controlWords() {
-      return controlWordsOf(handle, header.vocabulary)
+      return wordsOf(handle, header.vocabulary, MEANS_SOMETHING)
     },
-    tokenize: (text, special) => handle.tokenize(text, special),
+    tokenize: tokenizerOf(handle, header.vocabulary),
     detokenize: (tokens) => handle.detokenize(Uint32Array.from(tokens), false),
     bytesOf: bytesOf && ((token) => bytesOf(handle.getTokenString(token), handle.getTokenAttributes(token))),
     endsGeneration: (token) => handle.isEogToken(token),

@@ -1,0 +1,152 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serveForTest, type TestInference } from '../../api/test-inference.fixture.ts'
+import { openRemoteEngine } from './remote-engine.ts'
+
+let status = 200
+let body: readonly (string | Buffer)[] = []
+const upstream = createServer((request, response) => {
+  request.resume()
+  if (request.method === 'GET') return response.writeHead(404).end('{}')
+  response.writeHead(status, { 'content-type': 'text/event-stream' })
+  for (const piece of body) response.write(piece)
+  response.end()
+})
+
+let server: TestInference
+let client: OpenAI
+let anthropic: Anthropic
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => void upstream.listen(0, '127.0.0.1', resolve))
+  const { port } = upstream.address() as AddressInfo
+  server = await serveForTest(
+    await openRemoteEngine({ name: 'openai', baseUrl: `http://127.0.0.1:${port}/v1`, key: null, model: 'm' }),
+  )
+  client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'none', maxRetries: 0 })
+  anthropic = new Anthropic({ baseURL: server.url, apiKey: 'none', maxRetries: 0 })
+})
+
+afterAll(async () => {
+  await server.close()
+  upstream.closeAllConnections()
+  upstream.close()
+})
+
+const DONE = 'data: [DONE]\n\n'
+const event = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+const delta = (fields: object, finish: string | null = null, rest: object = {}): string =>
+  event({ choices: [{ index: 0, delta: fields, finish_reason: finish }], ...rest })
+const call = (index: number, fields: { id?: string; name?: string; arguments?: string }): string => {
+  const { id, ...given } = fields
+  return delta({ tool_calls: [{ index, ...(id !== undefined && { id }), type: 'function', function: given }] })
+}
+
+const question = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] }
+const answerTo = (...pieces: (string | Buffer)[]) => {
+  status = 200
+  body = pieces
+  return client.chat.completions.create(question)
+}
+const callsIn = async (...pieces: string[]) =>
+  (await answerTo(...pieces)).choices[0]!.message.tool_calls!.map((one) => 'function' in one && one.function)
+const faultOf = async (promise: Promise<unknown>) => {
+  const error = (await promise.catch((thrown: unknown) => thrown)) as { status?: number; message: string }
+  return { status: error.status, message: error.message }
+}
+
+test('counts that cannot be are estimated instead, in whole replies and in streams', async () => {
+  const usage = { prompt_tokens: -5, completion_tokens: 1 }
+  const whole = await answerTo(delta({ content: 'Hello.' }), delta({}, 'stop', { usage }), DONE)
+  expect(whole.usage).toMatchObject({ prompt_tokens: 1, completion_tokens: 2 })
+  const half = { prompt_tokens: 7, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 9 } }
+  body = [delta({ content: 'Hello.' }), delta({}, 'stop', { usage: half }), DONE]
+  const last = []
+  for await (const chunk of await client.chat.completions.create({
+    ...question,
+    stream: true,
+    stream_options: { include_usage: true },
+  }))
+    last.push(chunk.usage)
+  expect(last.at(-1)).toEqual({
+    prompt_tokens: 7,
+    completion_tokens: 2,
+    total_tokens: 9,
+    prompt_tokens_details: { cached_tokens: 7 },
+  })
+})
+
+test('calls whose arguments arrive in turn stay apart, and calls with the same index do too', async () => {
+  const expected = [
+    { name: 'f', arguments: '{"x":1}' },
+    { name: 'g', arguments: '{"y":2}' },
+  ]
+  const finish = delta({}, 'tool_calls') + DONE
+  expect(
+    await callsIn(
+      call(0, { id: 'a', name: 'f', arguments: '' }),
+      call(1, { id: 'b', name: 'g', arguments: '' }),
+      call(0, { arguments: '{"x":' }),
+      call(1, { arguments: '{"y":2}' }),
+      call(0, { arguments: '1}' }),
+      finish,
+    ),
+  ).toEqual(expected)
+  expect(
+    await callsIn(
+      call(0, { id: 'a', name: 'f', arguments: '{"x":1}' }),
+      call(0, { id: 'b', name: 'g', arguments: '{"y":2}' }),
+      finish,
+    ),
+  ).toEqual(expected)
+})
+
+test('a call without arguments gets an empty object, unless the reply was cut off', async () => {
+  const start = [call(0, { id: 'a', name: 'f' }), call(1, { id: 'b', name: 'g' })]
+  expect(await callsIn(...start, delta({}, 'tool_calls'), DONE)).toEqual([
+    { name: 'f', arguments: '{}' },
+    { name: 'g', arguments: '{}' },
+  ])
+  expect(await callsIn(start[0]!, delta({}, 'length'), DONE)).toEqual([{ name: 'f', arguments: '' }])
+})
+
+test("arguments that are not an object are refused in Anthropic's API", async () => {
+  status = 200
+  body = [call(0, { id: 'a', name: 'f', arguments: '5' }), delta({}, 'tool_calls'), DONE]
+  expect(await faultOf(anthropic.messages.create({ ...question, max_tokens: 5 }))).toEqual({
+    status: 502,
+    message: expect.stringContaining('sent arguments that are not a JSON object.'),
+  })
+})
+
+test('a reply is whole once it has a finish reason, however the stream ends', async () => {
+  const text = delta({ content: 'Hel' }).replaceAll('\n', '\r\n') + delta({ content: 'lo.' })
+  const finish = delta({}, 'stop', { error: null })
+  for (const end of [finish, `${finish}data: [DONE]`, finish.trimEnd().concat('\n')])
+    expect((await answerTo(text, end)).choices[0]!.message.content).toBe('Hello.')
+  // No complete line.
+  expect((await faultOf(answerTo(text, finish.trimEnd()))).message).toContain('the stream ended early')
+})
+
+test('an endless line and a long error message are not collected', async () => {
+  expect(await faultOf(answerTo('data: ', Buffer.alloc(17 * 2 ** 20, 'x'), `\n\n${DONE}`))).toMatchObject({
+    status: 502,
+    message: expect.stringContaining('it sent a line that is too long'),
+  })
+  for (status of [500, 204]) {
+    body = status === 500 ? [Buffer.alloc(2 ** 20, 'x')] : []
+    expect(await faultOf(client.chat.completions.create(question))).toMatchObject({ status: 502 })
+  }
+})
+
+test('numbers of a vector that float32 cannot hold are refused', async () => {
+  status = 200
+  body = ['{"data":[{"index":0,"embedding":[1e39]}]}']
+  expect(await faultOf(client.embeddings.create({ model: 'm', input: 'a' }))).toMatchObject({
+    status: 502,
+    message: expect.stringContaining('it sent 0 of 1 vectors'),
+  })
+})

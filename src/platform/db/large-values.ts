@@ -1,0 +1,10 @@
+import { type RawBuilder, sql } from 'kysely'
+
+const MAX_LISTED = 8192
+
+/**
+ * True for a JSON column with more than about 8,000 characters, which lists leave out: a page of such values would take seconds
+ * to send. The stored size, which is known without reading the value, is compared first.
+ */
+export const isLarge = (column: RawBuilder<unknown>): RawBuilder<boolean> =>
+  sql<boolean>`(pg_column_size(${column}) > ${MAX_LISTED} or length(${column}::text) > ${MAX_LISTED})`

@@ -36,7 +36,7 @@ export const nonFiniteError = (kernel: Kernel, chunk: Chunk, address: number): S
           'Nothing was aggregated: lower the server learning rate or the noise.',
       ))
 
-/** Like `blameNonFinite`, for a non-finite state vector of the strategy although the result is finite. */
+/** Like `nonFiniteError`, for a non-finite state vector of the strategy although the result is finite. */
 export const nonFiniteStateError = (kernel: Kernel, chunk: Chunk, vector: number, address: number): ServiceError => {
   const what = `The state that the strategy keeps for tensor ${showName(chunk.tensor)} between rounds`
   chunk.loadState(vector, address)

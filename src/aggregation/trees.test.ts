@@ -59,9 +59,10 @@ const withRounds = (name: string, rounds: readonly number[]): string =>
   })
 
 /** A JSON model as XGBoost 3.1 and later write it, with the categories of its one encoded column. */
-const withCategories = (name: string, categories: string): string =>
+const withCategories = (name: string, categories: string | readonly number[]): string =>
   changed(name, ({ gradient_booster: { model } }) => {
-    const enc = categories === '' ? [] : [{ offsets: [0, 1, 2], values: [...Buffer.from(categories)] }]
+    const values = typeof categories === 'string' ? [...Buffer.from(categories)] : categories
+    const enc = categories === '' ? [] : [{ offsets: [0, 1, 2], values }]
     model.cats = { enc, feature_segments: categories === '' ? [] : [0, 2], sorted_idx: [] }
   })
 
@@ -145,6 +146,8 @@ it('trees with the same categories are combined, also from a model without trees
     [empty, a, withCategories('b', 'yx')],
     [a, withCategories('b', '')],
     [boost('model', 'json'), a],
+    // Equal as float32.
+    [withCategories('model', [20240101, 20240103]), withCategories('b', [20240100, 20240104])],
   ] as const)
     await expect(combine('xgb_bagging', model, ...updates)).rejects.toThrow('its cats is different')
 })
@@ -182,6 +185,21 @@ it('leaves that are NaN or infinite are refused, conditions of other nodes are n
   bytes.set([0x7f, 0xc0, 0, 0], bytes.length - 4)
   tree.set('split_conditions', new RawValue(bytes))
   await expect(inspectFile(files.write('a.ubj', writeTrees(model, [])), options)).rejects.toThrow(leaf)
+})
+
+it('the leaves of trees with several outputs are their weights, not their conditions', async () => {
+  const inspect = (weight: number | 'NaN') => {
+    const path = changed('a', ({ gradient_booster: { model } }) => {
+      const tree = model.trees[3]!
+      const one = { left_children: [-1], right_children: [-1], parents: [2147483647], split_conditions: ['NaN'] }
+      Object.assign(tree, one, { base_weights: [0.5, weight], tree_param: { num_nodes: '1', size_leaf_vector: '2' } })
+    })
+    const text = readFileSync(path, 'utf8').replaceAll('"NaN"', 'NaN')
+    const options = { expected: null, rawVectors: 'none', trees: true } as const
+    return inspectFile(files.write('a.json', Buffer.from(text)), options)
+  }
+  expect(await inspect(0.25)).toMatchObject({ format: 'xgboost-json' })
+  await expect(inspect('NaN')).rejects.toThrow('Tree 3 of the XGBoost model contains NaN or infinity in its leaves')
 })
 
 it('a file that is rewritten is the same model', () => {

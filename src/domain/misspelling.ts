@@ -49,7 +49,8 @@ export const meantBy = (name: string, known: Iterable<string>): string | null =>
 
 /**
  * Other names for optional fields that limit access, who receives something, or the privacy spent. Without the field more is
- * granted than was meant, so these names are not ignored like other unknown ones.
+ * granted than was meant, so these names are not ignored like other unknown ones. Names that devices may send as fields of their
+ * own, such as `training` in a heartbeat, do not belong here: a refusal would take them offline.
  */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   scopes: ['permissions', 'roles', 'role', 'access'],
@@ -64,7 +65,6 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   rollout_percentage: ['percentage', 'max_percentage'],
   target_percentage: ['percentage', 'max_percentage'],
   topics: ['events', 'event_types'],
-  trains: ['training', 'trainable'],
   rounds: ['num_rounds', 'max_rounds', 'total_rounds'],
   privacy: ['differential_privacy', 'dp'],
   secure_aggregation: ['secure', 'secagg', 'secure_agg'],
@@ -73,11 +73,11 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   total_delta_budget: ['delta', 'total_delta', 'target_delta', 'delta_budget'],
 }
 
-/** Returns the known field that the unknown field `name` misspells or is another name for, or null. */
-export const fieldMeantBy = (name: string, known: readonly string[]): string | null => {
+/** Returns the known field that `name` is another name for, or null. */
+export const otherNameOf = (name: string, known: readonly string[]): string | null => {
   if (name.length > MAX_LENGTH) return null
   const plain = withoutStyle(name)
   const isMeant = (field: string): boolean =>
     OTHER_NAMES[field]?.some((other) => withoutStyle(other) === plain) ?? false
-  return meantBy(name, known) ?? known.find(isMeant) ?? null
+  return known.find(isMeant) ?? null
 }

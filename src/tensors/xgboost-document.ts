@@ -95,11 +95,18 @@ export const integersOf = (codec: XgboostCodec, value: XgboostValue | undefined)
   return numbers
 }
 
-/** The meaning of a value as text, however a program has written it. Numbers are float32, as XGBoost reads them. */
-export const meaningOf = (codec: XgboostCodec, value: XgboostValue | undefined): string => {
-  if (value instanceof RawValue) return `[${codec.numbers(value).map(Math.fround).join()}]`
-  if (Array.isArray(value)) return `[${value.map((item) => meaningOf(codec, item)).join()}]`
+/**
+ * The meaning of a value as text, however a program has written it.
+ * @param round Math.fround for trees, whose numbers XGBoost reads as float32
+ */
+export const meaningOf = (
+  codec: XgboostCodec,
+  value: XgboostValue | undefined,
+  round: (number: number) => number = Number,
+): string => {
+  if (value instanceof RawValue) return `[${codec.numbers(value).map(round).join()}]`
+  if (Array.isArray(value)) return `[${value.map((item) => meaningOf(codec, item, round)).join()}]`
   if (!(value instanceof Map)) return JSON.stringify(value) ?? ''
-  const members = [...value].map(([name, item]) => `${JSON.stringify(name)}:${meaningOf(codec, item)}`)
+  const members = [...value].map(([name, item]) => `${JSON.stringify(name)}:${meaningOf(codec, item, round)}`)
   return `{${members.sort().join()}}`
 }

@@ -72,9 +72,13 @@ export const readTrees = (source: ByteSource): TreeModel => {
 /** Conditions of other nodes may be NaN (a split by categories) or infinite (a split by whether a value is missing). */
 const requireFiniteLeaves = (codec: XgboostCodec, tree: Map<string, XgboostValue>, index: number): void => {
   const conditions = numbersOf(codec, tree.get('split_conditions')).map(Math.fround)
+  const parameters = tree.get('tree_param')
+  // The leaves of trees with several outputs are elsewhere, and their conditions may be NaN.
+  const hasVectors = parameters instanceof Map && Number(parameters.get('size_leaf_vector')) > 1
   const hasFiniteLeaves =
-    conditions.every(Number.isFinite) || haveFiniteLeaves(conditions, numbersOf(codec, tree.get('left_children')))
-  // The leaves of trees with several outputs.
+    hasVectors ||
+    conditions.every(Number.isFinite) ||
+    haveFiniteLeaves(conditions, numbersOf(codec, tree.get('left_children')))
   const others = ['base_weights', 'leaf_weights'].flatMap((name) => numbersOf(codec, tree.get(name)))
   if (hasFiniteLeaves && others.map(Math.fround).every(Number.isFinite)) return
   throw badRequest(
@@ -91,7 +95,7 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
 
 /** A model that is not from XGBoost's own writer (json.dumps) has the same trees in other bytes. */
 const sameTree = (codec: XgboostCodec, a: XgboostValue, b: XgboostValue): boolean =>
-  sameBytes(codec.write(a), codec.write(b)) || meaningOf(codec, a) === meaningOf(codec, b)
+  sameBytes(codec.write(a), codec.write(b)) || meaningOf(codec, a, Math.fround) === meaningOf(codec, b, Math.fround)
 
 const withId = (tree: XgboostValue, id: number): Map<string, XgboostValue> => new Map(mapIn(tree)).set('id', id)
 

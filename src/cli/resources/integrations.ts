@@ -59,7 +59,7 @@ export const integrations: Resource = {
       failure: ({ ok, status, response }) =>
         ok === true
           ? null
-          : `The receiver did not accept the sample${status === null ? '' : ` (HTTP ${status})`}: ${response}`,
+          : `The receiver did not accept the sample${status === null ? '' : ` (HTTP ${status})`}: ${String(response).trim() || 'its response is empty.'}`,
     }),
     action('pause', 'pause an integration', `POST ${AT}/pause`, { args: [integration], done: 'Paused {name} ({id}).' }),
     action('resume', 'resume an integration', `POST ${AT}/resume`, {

@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
 import { startFleet } from '../delivery/fleet.fixture.ts'
 
 const ID = '[0-9a-f-]{36}'
@@ -150,4 +153,17 @@ it("as JSON, a list is one object with all its rows, and everything else is the 
   })
   expect(await json('devices show d1')).toEqual(await get('/devices/d1'))
   expect(await json('rollouts list')).toEqual({ rollouts: [], total: 0 })
+})
+
+it('a receiver that refuses a sample without a reason is reported in a whole sentence', async () => {
+  const { svc } = await startFleet(1)
+  const server = createServer((_request, response) => void response.writeHead(500).end()).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await svc('integrations', 'create', '--type', 'webhook', '--name', 'mute', '--endpoint', `http://127.0.0.1:${port}`)
+  expect(await svc('integrations', 'test', 'mute')).toMatchObject({
+    exitCode: 1,
+    stderr: 'svc: The receiver did not accept the sample (HTTP 500): its response is empty.\n',
+  })
 })

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { AnalyticsQueryRow } from '../../platform/db/analytics-rows.ts'
-import { isLarge } from '../../platform/db/large-values.ts'
+import { LARGE, unlessLarge } from '../../platform/db/large-values.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { QueryType } from './query-type.ts'
 
@@ -22,7 +22,7 @@ export interface StoredQuery {
   readonly createdAt: Date
 }
 
-const REQUEST = sql`analytics_queries.request`
+const REQUEST = sql<Record<string, unknown>>`analytics_queries.request`
 const COLUMNS = [
   'id',
   'federation_id',
@@ -72,14 +72,15 @@ export const createQueriesStore = () => ({
   ): Promise<{ queries: StoredQuery[]; total: number }> {
     const requested = db.selectFrom('analytics_queries').where('federation_id', '=', federationId)
     const rows = await requested
-      .select([...COLUMNS, isLarge(REQUEST).as('is_large')])
-      .select(sql<Record<string, unknown>>`case when ${isLarge(REQUEST)} then '{}' else ${REQUEST} end`.as('request'))
+      .select([...COLUMNS, unlessLarge(REQUEST).as('request')])
       .orderBy('ordinal', 'desc')
       .limit(page.limit)
       .offset(page.offset)
       .execute()
     const { total } = await requested.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    const queries = rows.map((row) => ({ ...fromRow(row), ...(row.is_large && { omitted: ['request'] }) }))
+    const queries = rows.map(({ request, ...row }) =>
+      request === LARGE ? { ...fromRow({ ...row, request: {} }), omitted: ['request'] } : fromRow({ ...row, request }),
+    )
     return { queries, total }
   },
 })

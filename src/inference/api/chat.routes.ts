@@ -181,7 +181,7 @@ export const chatRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): vo
   handleChat(app, '/v1/chat/completions', deps, (body) => {
     const request = readChatRequest(body, defaultFormat)
     return {
-      request: request,
+      request,
       style: (model, created) => {
         const identity = { id: newId('chatcmpl-'), created, model }
         return {

@@ -219,7 +219,7 @@ export const responsesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes
   handleChat(app, '/v1/responses', deps, (given) => {
     const { request, body, namespaces } = readResponsesRequest(given, defaultFormat)
     return {
-      request: request,
+      request,
       style: (model, created): ReplyStyle => {
         const identity = {
           id: newId('resp_'),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRateLimiter, type RateLimiter, type RateLimitSync } from './rate-limit.ts'
+import { createRateLimiter, type RateLimiter, type RateLimitSync } from './rate-limiter.ts'
 import type { RouteConfig } from './route-config.ts'
 import { bearer, buildTestServer } from './test-server.fixture.ts'
 
@@ -134,6 +134,56 @@ describe('several processes', () => {
     expect([...sync.totals.values()]).toEqual([25])
     await limiter.exchange()
     expect(sync.calls).toBe(1)
+  })
+
+  test.each([
+    [95, 0.3],
+    [90, 0.45],
+    [70, 0.37],
+    [95, 0.5],
+  ])('never refuse even traffic below the limit: %d a minute, %d of it to one', async (perMinute, share) => {
+    const clock = { now: START }
+    const sync = sharedCounts()
+    const limiters = [limiterAt(clock, 100, { sync }), limiterAt(clock, 100, { sync })]
+    const refused: number[] = []
+    let sent = 0
+    for (let second = 0; second < 300; second++) {
+      for (; sent < (second * perMinute) / 60; sent++) {
+        const toFirst = Math.floor((sent + 1) * share) > Math.floor(sent * share)
+        if (!limiters[toFirst ? 0 : 1]!.take('a').allowed) refused.push(second)
+      }
+      for (const limiter of limiters) await limiter.exchange()
+      clock.now += 1000
+    }
+    expect(refused).toEqual([])
+  })
+
+  test('count requests of others, when they are unknown, evenly since the last exchange', async () => {
+    const clock = { now: START }
+    const sync = sharedCounts()
+    const [one, two] = [limiterAt(clock, 100, { sync }), limiterAt(clock, 100, { sync })]
+    take(two, 'a', 40)
+    await two.exchange()
+    clock.now += 39_000
+    take(one, 'a', 60)
+    await one.exchange()
+    const { remaining, retryAfterSeconds } = one.look('a')
+    expect([remaining, retryAfterSeconds]).toEqual([0, 22])
+    clock.now += 41_000
+    expect(take(one, 'a', 100)).toBe(20)
+  })
+
+  test('forget the requests before the clock was set back, also during an exchange', async () => {
+    const clock = { now: START }
+    const sync = sharedCounts()
+    const limiter = limiterAt(clock, 100, { sync })
+    sync.totals.set(`a@${START / MINUTE}`, 50)
+    take(limiter, 'a', 60)
+    clock.now -= 60 * MINUTE
+    await limiter.exchange()
+    expect(take(limiter, 'a', 100)).toBe(50)
+    clock.now += 61_000
+    expect(take(limiter, 'a', 200)).toBe(100)
   })
 
   test('send counts that could not be exchanged again', async () => {

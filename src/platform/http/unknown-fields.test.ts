@@ -26,7 +26,11 @@ const Body = Type.Object({
   by_device: Type.Optional(Type.Record(Type.String(), Type.Object({ weight: Type.Number() }))),
   capabilities: Type.Optional(Free),
 })
-const Query = Type.Object({ limit: Type.Optional(Type.Integer()), platform: Type.Optional(Type.String()) })
+const Query = Type.Object({
+  limit: Type.Optional(Type.Integer()),
+  platform: Type.Optional(Type.String()),
+  rounds: Type.Optional(Type.Boolean()),
+})
 const Form = Type.Object({ num_samples: Type.Integer(), local_loss: Type.Optional(Type.Number()) })
 
 const root = await mkdtemp(join(tmpdir(), 'unknown-fields-'))
@@ -38,6 +42,7 @@ const start = async (): Promise<App> => {
   const blobs = await openFolderStore(root)
   server = await buildTestServer(async (app) => {
     app.post('/jobs', { config, schema: { body: Body, querystring: Query } }, async () => ({}))
+    app.get('/jobs', { config, schema: { querystring: Query } }, async () => [])
     app.put('/beat', { config, schema: { body: optionalBody(Body) } }, async () => ({}))
     app.get('/things', { config }, async () => [])
     app.post('/things/start', { config }, async () => ({}))
@@ -101,11 +106,20 @@ test.each([
 
 test('queries are checked too, even for routes that take none', async () => {
   expect(await post({}, '?limits=5')).toBe('unknown query parameter `limits`; did you mean `limit`?')
+  expect(await post({}, '?num_rounds=5')).toBe('unknown query parameter `num_rounds`; did you mean `rounds`?')
   expect(await post({}, '?limit=5&page=2')).toBe('unknown query parameter `page` was ignored')
   const response = await server.app.inject('/things?page=2')
   expect([response.statusCode, response.headers['x-service-warning']]).toEqual([
     200,
     'unknown query parameter `page` was ignored',
+  ])
+})
+
+test('another name for a parameter of a read is ignored with a warning', async () => {
+  const response = await (await start()).inject('/jobs?num_rounds=5')
+  expect([response.statusCode, response.headers['x-service-warning']]).toEqual([
+    200,
+    'unknown query parameter `num_rounds` was ignored',
   ])
 })
 

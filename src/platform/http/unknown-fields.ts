@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
-import { fieldMeantBy } from '../../domain/misspelling.ts'
+import { meantBy, otherNameOf } from '../../domain/misspelling.ts'
 import type { App } from './app.ts'
 import { InvalidRequest } from './validation.ts'
 import { warn } from './warnings.ts'
@@ -16,10 +16,11 @@ interface Shape {
   readonly allOf?: readonly Shape[]
 }
 
-/** A field that no schema contains, by its path (`privacy.clip`), and the known one that was probably meant. */
+/** A field that no schema contains, by its path (`privacy.clip`), and the known one that it misspells or renames. */
 interface UnknownField {
   readonly path: string
-  readonly meant: string | null
+  readonly misspells: string | null
+  readonly renames: string | null
 }
 
 type Find = (value: object, path: string, found: UnknownField[]) => void
@@ -74,9 +75,13 @@ const inNames =
       if (find === undefined) {
         if (found.length >= MAX_EXAMINED) return
         const missing = [...known.keys()].filter((candidate) => !Object.hasOwn(value, candidate))
-        const meant = fieldMeantBy(name, missing)
         const shown = below(path, name.slice(0, MAX_NAME_LENGTH))
-        found.push({ path: shown, meant: meant === null ? null : below(path, meant) })
+        const within = (meant: string | null): string | null => (meant === null ? null : below(path, meant))
+        found.push({
+          path: shown,
+          misspells: within(meantBy(name, missing)),
+          renames: within(otherNameOf(name, missing)),
+        })
       } else if (find !== null) {
         findIn(find, (value as Readonly<Record<string, unknown>>)[name], below(path, name), found)
       }
@@ -123,9 +128,12 @@ const quoted = (path: string): string => `\`${path}\``
 /** @throws InvalidRequest for a probable misspelling; adds a warning about other unknown fields. */
 const judge = (request: FastifyRequest, found: readonly UnknownField[], noun: string): void => {
   if (found.length === 0) return
-  const misspelled = found.find(({ meant }) => meant !== null)
-  if (misspelled !== undefined)
-    throw new InvalidRequest(`unknown ${noun} ${quoted(misspelled.path)}; did you mean ${quoted(misspelled.meant!)}?`)
+  // The query of a read only narrows it: ignoring a limit grants nothing.
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  for (const { path, misspells, renames } of found) {
+    const meant = misspells ?? (isRead ? null : renames)
+    if (meant !== null) throw new InvalidRequest(`unknown ${noun} ${quoted(path)}; did you mean ${quoted(meant)}?`)
+  }
   const named = found.slice(0, MAX_NAMED).map(({ path }) => quoted(path))
   const more = found.length > MAX_NAMED ? ' and others' : ''
   const [nouns, were] = found.length === 1 ? [noun, 'was'] : [`${noun}s`, 'were']
@@ -140,8 +148,8 @@ const check = (request: FastifyRequest, find: Find | null, value: unknown, noun:
 }
 
 /**
- * Checks names before a request is validated: fields of the body or query that look like misspellings of known ones, or are
- * other names for limits, are refused; other unknown ones are ignored with a warning.
+ * Checks names before a request is validated: fields of the body or query that look like misspellings of known ones are refused,
+ * as are other names for limits unless the request only reads; other unknown ones are ignored with a warning.
  */
 export const checkFieldNames = (app: App): void => {
   app.addHook('onRoute', (route) => {

@@ -54,8 +54,8 @@ export const createOidc = (parts: {
       )
     }
     const found = await accounts.allByEmail(tx, email, orgId)
-    // Once there is an account, invitations count only for the organization that the person names.
-    const invitations = found.length > 0 ? [] : await people.openInvitationsTo(tx, email, orgId)
+    // Any organization can make an account or an invitation for the address, so none of them outweighs the others.
+    const invitations = await people.openInvitationsTo(tx, email, orgId)
     if (found.length + invitations.length > 1) throw unauthorized(SEVERAL)
     if (found.length + invitations.length === 0) {
       throw forbidden(

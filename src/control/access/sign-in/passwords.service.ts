@@ -34,13 +34,19 @@ const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
 
 export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(password.normalize('NFKC'), COST))
 
-/** True if the password matches `hashed`; with null, false after the same time. */
-export const isPassword = (password: string, hashed: string | null): Promise<boolean> =>
-  inTurn(
-    async () =>
-      (await verify(hashed ?? (await (nobody ??= hash('nobody', COST))), password.normalize('NFKC'))) &&
-      hashed !== null,
-  )
+/** Returns whether the password matches each hash; with null, false after the same time. */
+export const checkPassword = (password: string, hashes: readonly (string | null)[]): Promise<boolean[]> =>
+  inTurn(async () => {
+    const matches: boolean[] = []
+    for (const hashed of hashes) {
+      const isMatch = await verify(hashed ?? (await (nobody ??= hash('nobody', COST))), password.normalize('NFKC'))
+      matches.push(isMatch && hashed !== null)
+    }
+    return matches
+  })
+
+export const isPassword = async (password: string, hashed: string | null): Promise<boolean> =>
+  (await checkPassword(password, [hashed]))[0]!
 
 export const PASSWORD_LENGTH = { min: 12, max: 256 } as const
 

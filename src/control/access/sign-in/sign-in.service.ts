@@ -6,7 +6,7 @@ import { auditNote } from '../../audit-note.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
-import { isPassword } from './passwords.service.ts'
+import { checkPassword, isPassword } from './passwords.service.ts'
 import { recoveryHashOf, totpStepOf } from './second-factors.ts'
 import type { Steps } from './steps.service.ts'
 import type { SignInStep } from './steps.store.ts'
@@ -115,7 +115,8 @@ export const createSignIn = (parts: {
       const counted = await throttle.attempt(email, browser)
       const candidates = await accounts.allByEmail(database.sql, email, orgId ?? null)
       // Always two checks, so that the time does not show how many accounts there are.
-      const matches = await Promise.all([0, 1].map((i) => isPassword(password, candidates[i]?.passwordHash ?? null)))
+      const hashes = [0, 1].map((i) => candidates[i]?.passwordHash ?? null)
+      const matches = await checkPassword(password, hashes)
       const [found, ...others] = candidates.filter((_, i) => matches[i])
       if (found === undefined || others.length > 0) throw unauthorized(WRONG)
       return database.transaction(async (tx) => {

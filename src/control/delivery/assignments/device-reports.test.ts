@@ -92,6 +92,21 @@ it('a version that is named by its number or its label is the same: a report wit
   await expected({ state: 'active' })
 })
 
+it('a report on an experiment names its model, whether the variant and the report name the version by label or number', async () => {
+  const { send, model, report } = await setUp()
+  for (const [at, version] of ['1', '1.0.0'].entries()) {
+    const variants = ['a', 'b'].map((name) => ({ name, model_id: model, allocation: 0.5, version }))
+    const { body } = await send('POST', '/experiments', { name: `e${at}`, variants })
+    await send('POST', `/experiments/${body.id}/start`)
+    for (const reported of ['1', '1.0.0']) {
+      await report(body.id, { state: 'active', version: reported })
+      const { reports } = (await send('GET', '/devices/d0/reports?limit=1')).body as { reports: object[] }
+      expect(reports).toMatchObject([{ plan_id: body.id, model_id: model, model_name: 'my-model' }])
+    }
+    await send('POST', `/experiments/${body.id}/complete`)
+  }
+})
+
 it('the groups of a device are listed in the order of their creation', async () => {
   const { send } = await setUp()
   const groups = []

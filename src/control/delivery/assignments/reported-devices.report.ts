@@ -73,7 +73,9 @@ export const createReportedDevicesReport = () => ({
         left join deployments d on d.id = p.plan_id
         left join lateral (
           select min(v.model_id::text)::uuid as model_id from experiment_variants v
-          where v.experiment_id = p.plan_id and v.version = p.version having count(distinct v.model_id) = 1
+          where v.experiment_id = p.plan_id
+            and (v.version in (p.version, p.version_number::text) or v.version_number = p.version_number)
+          having count(distinct v.model_id) = 1
         ) e on true
         left join models m on m.id = coalesce(r.model_id, d.model_id, e.model_id)
       where p.device_id = ${deviceId} order by p.reported_at desc, p.plan_id limit ${limit}`.execute(db)

@@ -1,7 +1,7 @@
 import { badRequest, rateLimited, ServiceError } from '../../../domain/errors.ts'
 import { callerOf, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { createRateLimiter } from '../../../platform/http/rate-limit.ts'
+import { createRateLimiter } from '../../../platform/http/rate-limiter.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { pairingPage } from './pairing.page.ts'
 import { ClaimBody, Claimed, CreatePairingBody, NewPairing, Pairing, PairingParams } from './pairings.schema.ts'

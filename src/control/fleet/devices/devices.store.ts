@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
 import type { DeviceRow } from '../../../platform/db/fleet-rows.ts'
-import { isLarge } from '../../../platform/db/large-values.ts'
+import { LARGE, unlessLarge } from '../../../platform/db/large-values.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
 
@@ -23,18 +23,17 @@ export interface StoredDevice {
   readonly updatedAt: Date
 }
 
-export type ListedRow = Selectable<DeviceRow> & { readonly omitted: readonly string[] }
+const LARGE_COLUMNS = ['capabilities', 'metrics'] as const
 
-const CAPABILITIES = sql`devices.capabilities`
-const METRICS = sql`devices.metrics`
+export type ListedRow = Omit<Selectable<DeviceRow>, (typeof LARGE_COLUMNS)[number]> & {
+  readonly capabilities: Record<string, unknown> | typeof LARGE
+  readonly metrics: Record<string, unknown> | typeof LARGE | null
+}
 
 /** The columns of `ListedRow` that `fromRow` reads. */
 export const LISTED_COLUMNS = sql`devices.id, devices.device_id, devices.org_id, devices.platform, devices.trains, devices.status,
   devices.last_heartbeat, devices.created_at, devices.updated_at,
-  case when ${isLarge(CAPABILITIES)} then '{}' else ${CAPABILITIES} end as capabilities,
-  case when ${isLarge(METRICS)} then '{}' else ${METRICS} end as metrics,
-  array_remove(array[case when ${isLarge(CAPABILITIES)} then 'capabilities' end,
-    case when ${isLarge(METRICS)} then 'metrics' end], null) as omitted`
+  ${unlessLarge(sql`devices.capabilities`)} as capabilities, ${unlessLarge(sql`devices.metrics`)} as metrics`
 
 export interface DeviceFilter {
   readonly orgId: string
@@ -160,19 +159,24 @@ const matches = (filter: DeviceFilter) => {
   return sql.join(conditions, sql` and `)
 }
 
-export const fromRow = (row: Selectable<DeviceRow> & Partial<ListedRow>): StoredDevice => ({
-  id: row.id,
-  deviceId: row.device_id,
-  orgId: row.org_id,
-  platform: row.platform as Platform,
-  capabilities: row.capabilities,
-  trains: row.trains,
-  reported: row.status as DeviceStatus,
-  metrics: row.metrics,
-  ...(row.omitted?.length && { omitted: row.omitted }),
-  lastHeartbeat: row.last_heartbeat,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-})
+const smallOf = <Value>(value: Value | typeof LARGE): Value | Record<string, never> => (value === LARGE ? {} : value)
+
+export const fromRow = (row: ListedRow): StoredDevice => {
+  const omitted = LARGE_COLUMNS.filter((column) => row[column] === LARGE)
+  return {
+    id: row.id,
+    deviceId: row.device_id,
+    orgId: row.org_id,
+    platform: row.platform as Platform,
+    capabilities: smallOf(row.capabilities),
+    trains: row.trains,
+    reported: row.status as DeviceStatus,
+    metrics: smallOf(row.metrics),
+    ...(omitted.length > 0 && { omitted }),
+    lastHeartbeat: row.last_heartbeat,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
 
 export type DevicesStore = ReturnType<typeof createDevicesStore>

@@ -22,6 +22,17 @@ describe('a heartbeat', () => {
     })
   })
 
+  it("is recorded with a device's own field `training`, which is ignored with a warning", async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const body = { status: 'active', training: true }
+    const response = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
+    expect([response.status, response.headers.get('x-service-warning')]).toEqual([
+      200,
+      'unknown field `training` was ignored',
+    ])
+  })
+
   it('that waits counts once', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')

@@ -5,14 +5,13 @@ import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupSource } from './backup-source.service.ts'
-import { type BackupTarget, openBackupTarget } from './backup-target.ts'
+import { type BackupTarget, openBackupTargetOutside, STAGING } from './backup-target.ts'
 import type { Backup, BackupsStore } from './backups.store.ts'
 import { pruneBackups, readManifest } from './manifest.ts'
 import { verifyBackup } from './read-backup.ts'
 import { createStoredFilesReport } from './stored-files.report.ts'
 import { writeBackup } from './write-backup.ts'
 
-const STAGING = '.backup-'
 const SHOWN_FAULTS = 5
 
 interface Work {
@@ -65,7 +64,7 @@ export const createBackupRuns = (parts: {
     const staging = await stagingFor(backup.id)
     try {
       const source = await createBackupSource({ config, database, blobs, files, report, signal })
-      const target = openBackupTarget(url)
+      const target = openBackupTargetOutside(url, config)
       const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
       await rm(staging, { recursive: true, force: true })
       if (isVerified) await verify(target, backup.name, staging, signal)

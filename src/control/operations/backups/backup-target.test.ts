@@ -6,9 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
-import { runService } from '../../../../test/e2e/service-process.ts'
+import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
+import { readConfig } from '../../../config.ts'
 import { openBackupTarget, prepareTarget } from './backup-target.ts'
+import { listBackups, readManifest } from './manifest.ts'
 
 it.runIf(process.platform === 'linux')(
   'a target that contains backups is recognized without leaving a file open',
@@ -34,17 +36,54 @@ it.runIf(process.platform === 'linux')(
   },
 )
 
-it('a target in the data folder is refused', async () => {
+it('the data folder, and the folders in it that the service uses, are refused as a target', async () => {
   const world = await startWorld()
   const { key } = await world.register('d')
   for (const target of [
     world.dataDir,
-    join(world.dataDir, 'sub'),
-    `${world.dataDir}/../${basename(world.dataDir)}/sub`,
+    join(world.dataDir, 'database'),
+    join(world.dataDir, '.backup-x', 'y'),
+    `${world.dataDir}/../${basename(world.dataDir)}/blobs/sub`,
   ]) {
     const { status, body } = await world.request('POST', '/api/v1/backups', { key, body: { target } })
-    expect([status, body]).toMatchObject([400, { message: expect.stringContaining('which the backup is to protect') }])
+    expect([status, body]).toMatchObject([400, { message: expect.stringContaining('keeps its own files in') }])
   }
+})
+
+it('scheduled backups to such a folder are listed as failed, with the reason', async () => {
+  const path = await emptyFolder()
+  const storage = { ...readConfig({}).storage, path }
+  const world = await startWorld({ config: { storage, backupUrl: join(path, 'sub') } })
+  const { key } = await world.register('d')
+  await world.advance(1)
+  const { body } = await world.request('GET', '/api/v1/backups', { key })
+  expect(body).toMatchObject({
+    backups: [{ status: 'failed', reason: expect.stringContaining('keeps its own files in') }],
+  })
+})
+
+it('a target elsewhere in the data folder is accepted, and no backup contains another', async () => {
+  const world = await startWorld({ durable: true })
+  const { key } = await world.register('d')
+  const target = join(world.dataDir, 'backups')
+  for (let n = 1; n <= 2; n++) {
+    expect((await world.request('POST', '/api/v1/backups', { key, body: { target } })).status).toBe(202)
+    await expect.poll(() => readdir(join(target, 'backups')).catch(() => []), { timeout: 60_000 }).toHaveLength(n)
+    await until(
+      () => world.request('GET', '/api/v1/backups', { key }),
+      ({ body }) => !JSON.stringify(body).includes('running'),
+    )
+    await world.advance(1)
+  }
+  const opened = openBackupTarget(target)
+  const { keys, files } = await readManifest(opened, [...(await listBackups(opened))].sort().at(-1)!)
+  expect([keys.map(({ path }) => path).filter((path) => path.includes('backups')), files]).toEqual([[], []])
+})
+
+it('backups in the data folder are warned of when the service starts', async () => {
+  const dataDir = await freshDataDir()
+  const service = await runService(dataDir, { SERVICE_BACKUP_URL: join(dataDir, 'backups') })
+  await expect.poll(service.output).toContain('backups in the data folder are lost together with it')
 })
 
 it('an object store that is away or has no such bucket is named as the target', async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { Config } from '../../../config.ts'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
@@ -14,6 +15,8 @@ import type { BackupTarget, StoredFile } from './target.ts'
 export type { BackupTarget } from './target.ts'
 
 const CHUNK = 256 * 1024
+/** The beginning of the names of folders in the data folder that a backup uses, and deletes. */
+export const STAGING = '.backup-'
 
 /** The result of reading a folder without such a file. @throws bad_request if `root` is a file */
 const orMissing =
@@ -88,14 +91,24 @@ export const openBackupTarget = (url: string): BackupTarget => {
   return location.kind === 's3' ? s3Target(url, location) : folderTarget(location.path!)
 }
 
-/** Opens a target outside of `folders`, which the backup is to protect. @throws bad_request */
-export const openBackupTargetOutside = (url: string, folders: readonly string[]): BackupTarget => {
+/** Whether the target is this folder, or in it. */
+export const isTargetIn = (target: BackupTarget, folder: string): boolean =>
+  isAbsolute(target.url) && `${resolve(target.url)}${sep}`.startsWith(`${resolve(folder)}${sep}`)
+
+/** Opens a target other than the folders in which the service keeps its own files. @throws bad_request */
+export const openBackupTargetOutside = (
+  url: string,
+  { dataDir, storage }: Pick<Config, 'dataDir' | 'storage'>,
+): BackupTarget => {
   const target = openBackupTarget(url)
-  const path = isAbsolute(target.url) ? `${resolve(target.url)}${sep}` : null
-  const around = folders.find((folder) => path?.startsWith(`${resolve(folder)}${sep}`))
-  if (around === undefined) return target
+  const own = [join(dataDir, 'database'), join(dataDir, 'blobs')]
+  if (storage.kind === 'folder' && storage.path !== null) own.push(storage.path)
+  // The first backup would delete it.
+  const isStaging = isTargetIn(target, dataDir) && relative(dataDir, target.url).startsWith(STAGING)
+  if (resolve(target.url) !== resolve(dataDir) && !isStaging && !own.some((folder) => isTargetIn(target, folder)))
+    return target
   throw badRequest(
-    `target: ${target.url} is in ${around}, which the backup is to protect. Choose a folder on another disk.`,
+    `target: the service keeps its own files in ${target.url}. Choose another folder, preferably on another disk.`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
@@ -9,7 +10,14 @@ import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupRuns } from './backup-runs.service.ts'
-import { openBackupTarget, openBackupTargetOutside, prepareTarget, reasonOf } from './backup-target.ts'
+import {
+  type BackupTarget,
+  isTargetIn,
+  openBackupTarget,
+  openBackupTargetOutside,
+  prepareTarget,
+  reasonOf,
+} from './backup-target.ts'
 import type { Backup, BackupsStore } from './backups.store.ts'
 import { backupName, filePath } from './manifest.ts'
 
@@ -43,9 +51,16 @@ export const createBackups = (parts: Parts) => {
   const write = createBackupRuns(parts)
   const stopping = new AbortController()
   let current: Promise<unknown> = Promise.resolve()
-  const { dataDir, storage } = config
-  const protectedFolders = [dataDir, ...(storage.kind === 'folder' && storage.path !== null ? [storage.path] : [])]
-  const openTarget = (url: string) => openBackupTargetOutside(url, protectedFolders)
+
+  /** Warns if the target, which exists, is lost together with the data folder. */
+  const warnIfInside = async (target: BackupTarget): Promise<void> => {
+    const { dataDir } = config
+    if (!isTargetIn(target, dataDir) || (await stat(target.url)).dev !== (await stat(dataDir)).dev) return
+    log.warn(
+      { target: target.url },
+      'backups in the data folder are lost together with it: choose a folder on another disk',
+    )
+  }
 
   const requireTarget = (requested: string | undefined): string => {
     const url = requested ?? config.backupUrl
@@ -56,14 +71,14 @@ export const createBackups = (parts: Parts) => {
         'Under open enrollment anyone who can reach this address could choose a target: set SERVICE_BACKUP_URL, or SERVICE_ENROLLMENT=token.',
       )
     }
-    openTarget(url)
+    openBackupTargetOutside(url, config)
     return url
   }
 
   const begin = async (url: string, isScheduled: boolean): Promise<Backup> => {
     const at = now()
     const id = newId()
-    const backup = { id, name: backupName(at, id), target: openTarget(url).url, isScheduled }
+    const backup = { id, name: backupName(at, id), target: openBackupTarget(url).url, isScheduled }
     await store.failAbandoned(database.sql, at)
     if (!(await store.insert(database.sql, backup, at))) {
       throw conflict('Another backup is in progress. Wait until it ends: svc backup list.')
@@ -80,6 +95,7 @@ export const createBackups = (parts: Parts) => {
     const renewing = setInterval(() => void renew().catch(() => undefined), RENEW_MS)
     try {
       await write(backup, { url, isVerified, signal: anySignal(stopping.signal, superseding.signal) })
+      await warnIfInside(openBackupTarget(url))
     } catch (error) {
       const reason = stopping.signal.aborted ? 'The service was stopped.' : reasonOf(error)
       log.warn({ backup: backup.name, target: backup.target, reason }, 'a backup failed')
@@ -133,6 +149,7 @@ export const createBackups = (parts: Parts) => {
 
     /** Makes a backup now and waits for its end. */
     async make(url: string, isVerified: boolean): Promise<Backup> {
+      openBackupTargetOutside(url, config)
       const { backup, ended } = await start(url, { isScheduled: false, isVerified })
       await ended
       return show(backup.id)
@@ -142,7 +159,10 @@ export const createBackups = (parts: Parts) => {
     async checkTarget(): Promise<void> {
       const { backupUrl: target } = config
       try {
-        if (target !== null) await prepareTarget(openTarget(target))
+        if (target === null) return
+        const opened = openBackupTargetOutside(target, config)
+        await prepareTarget(opened)
+        await warnIfInside(opened)
       } catch (error) {
         log.warn({ target, reason: reasonOf(error) }, 'scheduled backups will fail: SERVICE_BACKUP_URL cannot be used')
       }

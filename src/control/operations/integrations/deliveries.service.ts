@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { retryAfterMs } from '../../../domain/integration.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
@@ -79,6 +80,8 @@ const createReplay =
 export const createDeliveries = (parts: DeliveryParts) => {
   const { database, deliveryStore, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
   const stop = new AbortController()
+  // Each request that is being sent listens; Node takes more than ten for a leak.
+  setMaxListeners(0, stop.signal)
   const running = new Set<Promise<void>>()
 
   const openConfig = ({ config, id }: StoredIntegration): Promise<string> =>

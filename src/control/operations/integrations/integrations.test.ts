@@ -153,6 +153,25 @@ it('a receiver that hangs does not delay the others', async () => {
   expect(await show(id)).toMatchObject({ failures: 1 })
 })
 
+it('requests to many receivers that hang are not reported as a leak', async () => {
+  const { world, create, happen } = await start()
+  const warnings: string[] = []
+  const listen = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', listen)
+  onTestFinished(() => void process.off('warning', listen))
+  const hanging = await startReceiver()
+  hanging.respond = () => undefined
+  for (let n = 0; n < 12; n++) {
+    await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: hanging.url })
+  }
+  await happen('a')
+  const advanced = world.advance(60)
+  await expect.poll(() => hanging.received.length).toBe(12)
+  await hanging.down()
+  await advanced
+  expect(warnings).not.toContain('MaxListenersExceededWarning')
+})
+
 it('a paused integration sends nothing, and sends what has happened meanwhile when it is resumed', async () => {
   const { world, ask, create, show, happen } = await start()
   const receiver = await startReceiver()

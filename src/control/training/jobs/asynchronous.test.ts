@@ -24,7 +24,7 @@ const begin = async (count: number, fields: object, options: WorldOptions = {}) 
   const { key } = fleet[0]!
   await uploadModel(world, key)
   const response = await startJob(world, key, { strategy: 'fedbuff', rounds: 2, ...fields })
-  return { world, fleet, key, response: response, job: response.body as JobBody }
+  return { world, fleet, key, response, job: response.body as JobBody }
 }
 
 const trainFor = async ({ device, trainer }: FleetDevice, roundId: string): Promise<LocalUpdate> => {

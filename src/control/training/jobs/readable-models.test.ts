@@ -22,7 +22,7 @@ const tried = async (
   const { body: version } = await world.request('POST', path, { key, body: formOf(file, {}, name) })
   const body = { model: 'net', min_devices: 1, rounds: 2, ...fields }
   const response = await world.request('POST', '/api/v1/training/jobs', { key, body })
-  return { world, key, response: response, warnings: (version as { warnings: string[] }).warnings }
+  return { world, key, response, warnings: (version as { warnings: string[] }).warnings }
 }
 
 it('no job starts with a file that does not contain weights, and the upload warns of this', async () => {

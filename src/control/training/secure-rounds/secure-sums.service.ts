@@ -56,7 +56,7 @@ export const createSecureSums = (parts: { readonly database: Database; readonly 
       await store.messages(database.sql, roundId, 'shares'),
       await store.messages(database.sql, roundId, 'unmask'),
     ]
-    return { round, streams: await unmaskingStreams(round, { keys, shares, responses: responses }) }
+    return { round, streams: await unmaskingStreams(round, { keys, shares, responses }) }
   }
 
   /** Runs `write` with the opened global model and the mean change in parts; returns the totals of the sum. */

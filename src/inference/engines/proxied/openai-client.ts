@@ -126,7 +126,7 @@ const askOnce = async (server: Server, path: string, body: object | null, signal
   }
 }
 
-/** Yields complete lines. */
+/** Yields complete lines. Some servers end without the last line's newline. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let line = ''
@@ -139,6 +139,9 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
       line = next
     }
   }
+  const last = line.trimEnd()
+  // Otherwise the line was cut off.
+  if (last.endsWith('}') || last.endsWith('[DONE]')) yield last
 }
 
 /** Yields the data of server-sent events. Some servers end without the last event's empty line. */

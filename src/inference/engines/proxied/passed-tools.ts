@@ -30,6 +30,8 @@ export const presentTools = ({ tools, choice, parallel }: ToolUse): object => ({
 
 interface StreamedCall {
   readonly callId: string
+  /** null if the server sent none. */
+  serverId: string | null
   readonly name: string
   arguments: string
 }
@@ -47,9 +49,10 @@ export const createCallReader = () => {
       for (const { index, id, name, arguments: given } of calls) {
         const known = byIndex.get(index)
         // Some servers give all calls the same index.
-        const isNew = known === undefined || (id !== null && id !== known.callId)
-        const call = name !== null && isNew ? { callId: id ?? newCallId(), name, arguments: '' } : known
+        const isNew = known === undefined || (id !== null && known.serverId !== null && id !== known.serverId)
+        const call = name !== null && isNew ? { callId: id ?? newCallId(), serverId: id, name, arguments: '' } : known
         if (call === undefined) continue
+        call.serverId ??= id
         if (call !== known) {
           byIndex.set(index, call)
           started.push(call)

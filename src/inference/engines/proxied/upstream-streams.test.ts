@@ -104,6 +104,25 @@ test('calls whose arguments arrive in turn stay apart, and calls with the same i
   ).toEqual(expected)
 })
 
+test('a call whose name is repeated, or whose id comes late, is one call', async () => {
+  const finish = delta({}, 'tool_calls') + DONE
+  for (const [first, second] of [
+    [undefined, 'a'],
+    ['a', 'a'],
+    ['a', undefined],
+    [undefined, undefined],
+  ]) {
+    const chunk = (id: string | undefined, given: string) =>
+      call(0, { ...(id !== undefined && { id }), name: 'f', arguments: given })
+    const other = call(0, { id: 'b', name: 'g', arguments: '{}' })
+    const expected = [{ name: 'f', arguments: '{"x":1}' }]
+    const chunks = [chunk(first, '{"x":'), chunk(second, '1}')]
+    expect(await callsIn(...chunks, finish)).toEqual(expected)
+    if (first ?? second)
+      expect(await callsIn(...chunks, other, finish)).toEqual([...expected, { name: 'g', arguments: '{}' }])
+  }
+})
+
 test('a call without arguments gets an empty object, unless the reply was cut off', async () => {
   const start = [call(0, { id: 'a', name: 'f' }), call(1, { id: 'b', name: 'g' })]
   expect(await callsIn(...start, delta({}, 'tool_calls'), DONE)).toEqual([
@@ -125,10 +144,11 @@ test("arguments that are not an object are refused in Anthropic's API", async ()
 test('a reply is whole once it has a finish reason, however the stream ends', async () => {
   const text = delta({ content: 'Hel' }).replaceAll('\n', '\r\n') + delta({ content: 'lo.' })
   const finish = delta({}, 'stop', { error: null })
-  for (const end of [finish, `${finish}data: [DONE]`, finish.trimEnd().concat('\n')])
+  const cut = finish.slice(0, -9)
+  for (const end of [finish, `${finish}data: [DONE]`, finish.trimEnd().concat('\n'), finish.trimEnd(), finish + cut])
     expect((await answerTo(text, end)).choices[0]!.message.content).toBe('Hello.')
-  // No complete line.
-  expect((await faultOf(answerTo(text, finish.trimEnd()))).message).toContain('the stream ended early')
+  expect((await answerTo(`${text}data: [DONE]`)).choices[0]!.message.content).toBe('Hello.')
+  expect((await faultOf(answerTo(text, cut))).message).toContain('the stream ended early')
 })
 
 test('an endless line and a long error message are not collected', async () => {

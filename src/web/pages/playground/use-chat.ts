@@ -37,7 +37,7 @@ const notesIn = (headers: Headers): Readonly<Record<string, string>> =>
 
 type Body = components['schemas']['Chat']
 
-/** Sends a question and calls `told` whenever more of the reply has arrived. A failure is part of the reply. */
+/** Sends a question and calls `onReply` whenever more of the reply has arrived. A failure is part of the reply. */
 const stream = async (body: Body, signal: AbortSignal, onReply: (reply: Reply) => void): Promise<void> => {
   const started = performance.now()
   const ms = (): number => performance.now() - started

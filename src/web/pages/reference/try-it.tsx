@@ -84,7 +84,7 @@ const useSending = (operation: Operation) => {
     running.current?.abort()
     setResponse((now) => now && { ...now, open: false })
   }
-  return { response: response, error, busy, run, stop }
+  return { response, error, busy, run, stop }
 }
 
 /** A form for one operation. Requests are real: they go to this service. */

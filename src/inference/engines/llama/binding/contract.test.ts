@@ -110,7 +110,7 @@ test('the tokens are the same if they are requested together with the batch that
   const together = context.createSampler(SETTINGS)
   const sampled = await context.decodeAndSample([whole, begun], [together, null])
   expect(sampled).toEqual([
-    { outputs: outputs, token },
+    { outputs, token },
     { outputs: new Uint32Array(), token: -1 },
   ])
   alone.dispose()

@@ -160,7 +160,7 @@ describe('settings that lose too much precision', () => {
     [1e-300, 1, 'changes each model weight by at most 1e-300, in steps of 0: raise range (default: 8).'],
   ])('are reported with their effects: range %d and max_weight %d', (range, maxWeight, rest) => {
     expect(warningFor(range, maxWeight)).toBe(
-      `secure_aggregation: with range ${range}, max_weight ${maxWeight} and 3 devices, an update of weight 1 ${rest}`,
+      `secure_aggregation: with range ${range}, max_weight ${maxWeight}, and 3 devices, an update of weight 1 ${rest}`,
     )
   })
 

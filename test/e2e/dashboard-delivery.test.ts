@@ -29,7 +29,8 @@ const startFleet = async () => {
 /** Actions of a person without a mouse. */
 const keyboardOf = (page: Page) => {
   const press = async (name: string, within: { getByRole: Page['getByRole'] } = page) => {
-    await within.getByRole('button', { name, exact: true }).focus()
+    // Disabled buttons take no focus.
+    await within.getByRole('button', { name, exact: true, disabled: false }).focus()
     await page.keyboard.press('Enter')
   }
   return {

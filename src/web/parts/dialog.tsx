@@ -130,8 +130,9 @@ let opened = 0
 /** Shows the dialogs of all buttons, so that a dialog outlives the row of a table with its button. Another page closes them. */
 export const DialogHost = (): ReactNode => {
   const [path] = useLocation()
+  // At once: an effect that runs later could close a dialog of the new page.
   // biome-ignore lint/correctness/useExhaustiveDependencies: for each path
-  useEffect(() => () => openDialogs.set([]), [path])
+  useLayoutEffect(() => () => openDialogs.set([]), [path])
   return openDialogs.use().map(({ id, render, isGone }) => (
     <Gone key={id} value={isGone}>
       {render()}

@@ -60,7 +60,7 @@ it('a job warns, when it starts and when it is resumed, of settings that lose mu
   const resumed = await world.request('POST', `/api/v1/training/jobs/${id}/resume`, { key, body: {} })
   for (const response of [started, resumed]) {
     expect(response.headers.get('x-service-warning')).toBe(
-      'secure_aggregation: with range 1000, max_weight 1000 and 6 devices, an update of weight 1 is rounded to multiples of ' +
+      'secure_aggregation: with range 1000, max_weight 1000, and 6 devices, an update of weight 1 is rounded to multiples of ' +
         '0.00391, and its loss and accuracy to multiples of 0.00391: lower max_weight or range.',
     )
   }

@@ -205,7 +205,7 @@ it('warns the starter of settings that lose much of the updates', async () => {
   const response = await start(world, members[0]!, fields)
   expect([response.status, response.headers.get('x-service-warning')]).toEqual([
     201,
-    'secure_aggregation: with range 8, max_weight 1000000 and 3 devices, an update of weight 1 is rounded to multiples of ' +
+    'secure_aggregation: with range 8, max_weight 1000000, and 3 devices, an update of weight 1 is rounded to multiples of ' +
       '0.0156, and its loss and accuracy to multiples of 2: lower max_weight or range.',
   ])
 })

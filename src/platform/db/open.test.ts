@@ -241,7 +241,8 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
         await tx.updateTable('orgs').set({ name: first }).where('id', '=', second).execute()
       })
     await Promise.all([rename('a', 'b'), rename('b', 'a')])
-    expect(runs).toBe(3)
+    // A second run may take the row that it had before the other one wakes up, and meet it again.
+    expect(runs).toBeGreaterThanOrEqual(3)
     await db.close()
   })
 

@@ -100,17 +100,17 @@ export const createEvaluationSteps = (parts: {
     },
 
     /** Records a device's evaluation, or why it could not evaluate. */
-    async answer(
+    async record(
       caller: Caller,
       id: string,
-      answer: { readonly report: MetricReport } | { readonly reason: string },
+      outcome: { readonly report: MetricReport } | { readonly reason: string },
     ): Promise<void> {
       const { round, deviceId } = await requireEvaluator(caller, id)
       const isTaken = await database.transaction(async (tx) => {
         // Ending the evaluation counts the reports that exist when it locks the round.
         const held = await store.lock(tx, round.id)
         if (held === null || held.evaluationUntil === null) return false
-        return evaluations.answer(tx, { roundId: round.id, deviceId }, answer, now())
+        return evaluations.record(tx, { roundId: round.id, deviceId }, outcome, now())
       })
       if (!isTaken) throw conflict('The evaluation is over.')
       await catchUp(tick)

@@ -88,7 +88,7 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
       if (reason === undefined && report === null) throw badRequest('metrics has no number in range.')
       for (const message of warnings) warn(request, message)
       const { round_id } = request.params
-      await steps.answer(callerOf(request), round_id, report === null ? { reason: reason! } : { report })
+      await steps.record(callerOf(request), round_id, report === null ? { reason: reason! } : { report })
       return reply.code(201).send({ round_id })
     },
   )

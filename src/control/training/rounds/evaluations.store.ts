@@ -59,24 +59,24 @@ export const createEvaluationsStore = () => ({
     return (row?.state ?? null) as EvaluationState | null
   },
 
-  /** Records one device's answer, once; false if no answer is expected from it. */
-  async answer(
+  /** Records a device's evaluation or failure, once; false if none is expected from it. */
+  async record(
     db: Executor,
     { roundId, deviceId }: { readonly roundId: string; readonly deviceId: string },
-    answer: { readonly report: MetricReport } | { readonly reason: string },
+    outcome: { readonly report: MetricReport } | { readonly reason: string },
     now: Date,
   ): Promise<boolean> {
-    const answered =
-      'report' in answer
+    const values =
+      'report' in outcome
         ? {
             state: 'reported',
-            num_samples: answer.report.numSamples,
-            metrics: JSON.stringify(answer.report.metrics),
+            num_samples: outcome.report.numSamples,
+            metrics: JSON.stringify(outcome.report.metrics),
           }
-        : { state: 'failed', reason: answer.reason }
+        : { state: 'failed', reason: outcome.reason }
     const { numUpdatedRows } = await db
       .updateTable('evaluations')
-      .set({ ...answered, reported_at: now })
+      .set({ ...values, reported_at: now })
       .where('round_id', '=', roundId)
       .where('device_id', '=', deviceId)
       .where('state', '=', 'asked')

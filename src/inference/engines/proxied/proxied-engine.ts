@@ -46,7 +46,7 @@ export const failureOf = (label: string, error: unknown): InferenceError => {
   if (error instanceof ChatServerError) return refused(label, error)
   if (error instanceof ServerStalled)
     return new InferenceError('upstream_timeout', `${label} is too slow: ${error.message}.`, { cause: error })
-  const what = `${label} does not answer, or broke off its answer: ${reasonOf(error)}. Is it running?`
+  const what = `${label} does not respond, or broke off its response: ${reasonOf(error)}. Is it running?`
   return new InferenceError('upstream_failed', what, { cause: error })
 }
 

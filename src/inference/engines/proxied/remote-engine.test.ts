@@ -141,7 +141,7 @@ test('a server that is unreachable, refuses the key, or lacks the model is repor
   expect(await faultOf(serve('http://127.0.0.1:9/v1'))).toMatchObject({
     code: 'upstream_failed',
     message: expect.stringMatching(
-      /^http:\/\/127\.0\.0\.1:9\/v1 does not answer, or broke off its answer: .*running\?$/,
+      /^http:\/\/127\.0\.0\.1:9\/v1 does not respond, or broke off its response: .*running\?$/,
     ),
   })
 })

@@ -141,7 +141,7 @@ module.exports = {
       from: {
         path: ['^src/(tensors|client|secure-aggregation|sdk)/', browserTransfer],
         // Browsers have no ChaCha20 of their own; programs in Node pass this one in.
-        pathNot: [tests, '^src/secure-aggregation/platform-mask\\.ts$'],
+        pathNot: [tests, '^src/secure-aggregation/platform-crypto\\.ts$'],
       },
       to: { dependencyTypes: ['core'] },
     },

@@ -1,6 +1,7 @@
 import { type ErrorCode, ServiceError } from '../domain/errors.ts'
 import { JobThread } from '../platform/threads/job-thread.ts'
 import { startThread } from '../platform/threads/start-thread.ts'
+import type { SumTotals } from '../secure-aggregation/fixed-point.ts'
 import type {
   AggregationJob,
   AggregationResult,
@@ -10,6 +11,7 @@ import type {
   Request,
   Screened,
   ScreeningJob,
+  UnmaskingJob,
 } from './job.ts'
 
 /** Parsed headers soon become garbage. Those of 10,000 updates would fill V8's default young generation of 48 MB, no faster. */
@@ -55,6 +57,11 @@ export class AggregationWorkers {
   /** Compares each update with the others, in the order of IDs. One pass over the files; memory is bounded. */
   screen(job: ScreeningJob): Promise<readonly Screened[]> {
     return run(this.#aggregations, { kind: 'screen', job }) as Promise<readonly Screened[]>
+  }
+
+  /** Replaces masked updates by their mean. Throws conflict naming a device whose shares are wrong. */
+  unmask(job: UnmaskingJob): Promise<SumTotals> {
+    return run(this.#aggregations, { kind: 'unmask', job }) as Promise<SumTotals>
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { aggregateFiles } from './aggregate-files.ts'
 import { inspectFile, whyOpaqueFile } from './inspect.ts'
 import type { Reply, Request } from './job.ts'
 import { screenUpdates } from './screen.ts'
+import { unmaskUpdates } from './unmask-updates.ts'
 
 const handle = async (request: Request): Promise<unknown> => {
   switch (request.kind) {
@@ -15,6 +16,8 @@ const handle = async (request: Request): Promise<unknown> => {
       return aggregateFiles(request.job)
     case 'screen':
       return screenUpdates(request.job)
+    case 'unmask':
+      return unmaskUpdates(request.job)
   }
 }
 

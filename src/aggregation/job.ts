@@ -1,4 +1,6 @@
 import type { StrategySettings } from '../domain/strategy-settings.ts'
+import type { SecureRound } from '../secure-aggregation/server-round.ts'
+import type { Received } from '../secure-aggregation/unmask.ts'
 import type { DetectedFormat, WeightFormat } from '../tensors/formats.ts'
 import type { Layout } from '../tensors/layout.ts'
 
@@ -100,6 +102,21 @@ export interface ScreeningJob {
   readonly scratchPath: string
 }
 
+/** The masked updates of a secure round, to be replaced by their mean. */
+export interface UnmaskingJob {
+  readonly round: SecureRound
+  readonly received: Received
+  /** The length of a masked update. */
+  readonly words: number
+  /** The masked updates of all devices that delivered. */
+  readonly paths: readonly string[]
+  readonly globalPath: string
+  readonly rawVector: boolean
+  /** `model`: a .safetensors file with the global model plus the mean change. `change`: only that, for `meanChangePath`. */
+  readonly output: 'model' | 'change'
+  readonly outputPath: string
+}
+
 /** Compares one update with the others. All numbers cover the finite elements of float tensors. */
 export interface Screened {
   readonly id: string
@@ -145,6 +162,7 @@ export type Request =
   | { readonly kind: 'why-opaque'; readonly path: string }
   | { readonly kind: 'aggregate'; readonly job: AggregationJob }
   | { readonly kind: 'screen'; readonly job: ScreeningJob }
+  | { readonly kind: 'unmask'; readonly job: UnmaskingJob }
 
 export type Reply =
   | { readonly ok: true; readonly value: unknown }

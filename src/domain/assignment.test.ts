@@ -166,6 +166,30 @@ describe('among the plans of a model', () => {
       ['d 2.0.0'],
     ],
     [
+      'a settled rollout yields to a newer running one also where it has replaced an unfinished deployment',
+      [deployment('d', 1, '1.0.0'), rollout('r', 2, '2.0.0', { settled: true }), rollout('s', 3, '3.0.0')],
+      ['s 3.0.0'],
+    ],
+    [
+      'among the running plans that are newer than the newest settled one, deployments and experiments go first',
+      [
+        deployment('d', 1, '1.0.0'),
+        rollout('r', 2, '2.0.0', { settled: true }),
+        experiment('e', 3, { variants: [{ name: 'a', allocation: 1, target: at('4.0.0') }] }),
+        rollout('s', 4, '3.0.0'),
+      ],
+      ['e 4.0.0'],
+    ],
+    [
+      'a running rollout between two settled ones is replaced by the newer one',
+      [
+        rollout('r', 1, '1.0.0', { settled: true }),
+        rollout('s', 2, '2.0.0'),
+        rollout('t', 3, '3.0.0', { settled: true }),
+      ],
+      ['t 3.0.0'],
+    ],
+    [
       'the newest settled plan that covers the device wins',
       [
         rollout('r', 1, '1.0.0', { settled: true }),

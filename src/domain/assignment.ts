@@ -29,6 +29,7 @@ interface Entry {
 
 /** The plans of one model: `running` by precedence, `settled` newest first. */
 interface ModelPlans {
+  readonly modelKey: string
   readonly running: readonly Entry[]
   readonly settled: readonly Entry[]
 }
@@ -116,7 +117,8 @@ const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Cov
   return covers
 }
 
-const modelKey = (offer: Offer): string => offer.modelId ?? `name ${offer.modelName}`
+const modelKey = ({ modelId, modelName }: Pick<Target, 'modelId' | 'modelName'>): string =>
+  modelId ?? `name ${modelName}`
 
 const byNameAlone = ({ modelName, version }: Target): Offer => ({
   modelId: null,
@@ -163,13 +165,14 @@ const arrange = (covered: readonly Covered[]): ModelPlans[] => {
       found.push({ plan, entry: { startedRevision: plan.startedRevision, covers } })
     }
   }
-  return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => orderOf(found))
+  return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, found]) => orderOf(key, found))
 }
 
-const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {
+const orderOf = (key: string, found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {
   const newestFirst = [...found].sort((a, b) => b.plan.startedRevision - a.plan.startedRevision)
   const entries = (plans: typeof found) => plans.map(({ entry }) => entry)
   return {
+    modelKey: key,
     running: entries(
       newestFirst.filter(({ plan }) => !plan.settled).sort((a, b) => PRECEDENCE[a.plan.kind] - PRECEDENCE[b.plan.kind]),
     ),
@@ -178,9 +181,9 @@ const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[
 }
 
 /**
- * Returns a device's assignments: at most one per model, in a fixed order. Running deployments precede running experiments,
- * then running rollouts; within a kind, the newest comes first. A settled plan precedes all older plans. A rollback needs no
- * saved state: without its plan, a device gets its previous assignment.
+ * Returns a device's assignments: at most one per model, in a fixed order. The newest settled plan precedes all older plans.
+ * Among newer ones, running deployments precede running experiments, then running rollouts; within a kind, the newest comes
+ * first. A rollback needs no saved state: without its plan, a device gets its previous assignment.
  */
 export const assignmentsOf = (index: AssignmentIndex, device: AssignedDevice): readonly Assignment[] => {
   const assignments: Assignment[] = []
@@ -192,20 +195,38 @@ export const assignmentsOf = (index: AssignmentIndex, device: AssignedDevice): r
 }
 
 const decide = ({ running, settled }: ModelPlans, device: AssignedDevice): Assignment | null => {
-  let found: Assignment | null = null
-  let foundAt = -1
+  let replacing: Assignment | null = null
+  let replacedUpTo = -1
+  let next = 0
   for (const entry of running) {
-    found = entry.covers(device)
+    if (entry.startedRevision <= replacedUpTo) continue
+    const found = entry.covers(device)
     if (found === null) continue
-    foundAt = entry.startedRevision
-    break
+    // Only as far as needed: a long history has many settled plans.
+    while (replacing === null && next < settled.length && settled[next]!.startedRevision >= entry.startedRevision) {
+      const newer = settled[next++]!
+      replacing = newer.covers(device)
+      if (replacing !== null) replacedUpTo = newer.startedRevision
+    }
+    if (entry.startedRevision > replacedUpTo) return found
   }
-  for (const entry of settled) {
-    if (entry.startedRevision < foundAt) break
-    const given = entry.covers(device)
-    if (given !== null) return given
+  while (replacing === null && next < settled.length) replacing = settled[next++]!.covers(device)
+  return replacing
+}
+
+/** Returns what a settled plan that is newer than this one assigns to the device for its model; null if there is none. */
+export const replacementOf = (
+  index: AssignmentIndex,
+  plan: Pick<Target, 'modelId' | 'modelName'> & { readonly startedRevision: number },
+  device: AssignedDevice,
+): Assignment | null => {
+  const plans = (index.ofOrg.get(device.orgId) ?? index.ofOthers).find((one) => one.modelKey === modelKey(plan))
+  for (const { startedRevision, covers } of plans?.settled ?? []) {
+    if (startedRevision <= plan.startedRevision) return null
+    const replacement = covers(device)
+    if (replacement !== null) return replacement
   }
-  return found
+  return null
 }
 
 /** Equal if and only if the assignments are equal; `none` for no assignments. */

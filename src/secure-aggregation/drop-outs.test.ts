@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cohortOf, type LastStep, patterns } from './cohort.fixture.ts'
 import { addMasks } from './mask.ts'
+import { createPlatformAgreement } from './platform-crypto.ts'
 import { secureSettings } from './settings.ts'
 import { unmaskingStreams } from './unmask.ts'
 
@@ -69,7 +70,11 @@ test('10 devices, three of which leave, one in each step, give the plain sum of 
   const steps: LastStep[] = ['keys', 'shares', 'masked']
   const pattern = Object.fromEntries(names.map((name, i) => [name, steps[i] ?? 'answer']))
   const { round, messages: received, sum, delivered } = cohort.run(pattern)
-  addMasks(sum!, await unmaskingStreams(round, received))
+  const streams = await unmaskingStreams(round, received)
+  const agreement = createPlatformAgreement()
+  expect(await unmaskingStreams(round, received, agreement)).toEqual(streams)
+  expect(() => agreement(new Uint8Array(32).fill(1), new Uint8Array(32))).toThrow()
+  addMasks(sum!, streams)
   expect(delivered).toEqual(names.slice(2))
   expect([...sum!]).toEqual([...cohort.plainSum(names.slice(2))])
 })

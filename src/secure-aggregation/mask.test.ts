@@ -1,7 +1,7 @@
 import { createCipheriv } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { addMasks, addWords, expandMask } from './mask.ts'
-import { platformExpandMask } from './platform-mask.ts'
+import { platformExpandMask } from './platform-crypto.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, i) => i * 7 + 3)
 

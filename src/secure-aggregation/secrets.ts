@@ -26,9 +26,18 @@ const derive = (secret: Uint8Array, roundId: string, purpose: string, devices: r
   return hkdf(sha256, secret, utf8ToBytes(roundId), concatBytes(...info), KEY_BYTES)
 }
 
-const agree = (secretKey: Uint8Array, publicKey: Uint8Array, peer: string): Uint8Array => {
+/** X25519 (RFC 7748). Throws if the result is zero. */
+export type KeyAgreement = (secretKey: Uint8Array, publicKey: Uint8Array) => Uint8Array
+const portableAgreement: KeyAgreement = (secretKey, publicKey) => x25519.getSharedSecret(secretKey, publicKey)
+
+const agree = (
+  secretKey: Uint8Array,
+  publicKey: Uint8Array,
+  peer: string,
+  agreement: KeyAgreement = portableAgreement,
+): Uint8Array => {
   try {
-    return x25519.getSharedSecret(secretKey, publicKey)
+    return agreement(secretKey, publicKey)
   } catch {
     // Points of small order give a shared secret that is publicly known (RFC 7748, section 6.1).
     throw badRequest(`The public key of device '${peer}' is not valid for key agreement.`)
@@ -51,7 +60,8 @@ export const shareKey = (
 
 /**
  * Returns the mask between two devices, as applied to the vector of `device`: the one with the smaller name adds it and the
- * other subtracts it (Bonawitz et al. 2017, section 4.0.1), so that it cancels in the sum.
+ * other subtracts it (Bonawitz et al. 2017, section 4.0.1), so that it cancels in the sum. `agreement` may be a faster
+ * equivalent, such as createPlatformAgreement's.
  */
 export const pairMask = (
   roundId: string,
@@ -59,10 +69,11 @@ export const pairMask = (
   secretKey: Uint8Array,
   peer: string,
   peerPublicKey: Uint8Array,
+  agreement?: KeyAgreement,
 ): MaskStream => {
   const pair = device < peer ? [device, peer] : [peer, device]
   return {
-    key: derive(agree(secretKey, peerPublicKey, peer), roundId, 'pairwise mask', pair),
+    key: derive(agree(secretKey, peerPublicKey, peer, agreement), roundId, 'pairwise mask', pair),
     sign: device < peer ? 1 : -1,
   }
 }

@@ -9,7 +9,7 @@ import {
   toHex,
   type UnmaskMessage,
 } from './messages.ts'
-import { KEY_BYTES, pairMask, publicKeyOf, seedCommitment, selfMask } from './secrets.ts'
+import { KEY_BYTES, type KeyAgreement, pairMask, publicKeyOf, seedCommitment, selfMask } from './secrets.ts'
 import type { SecureRound } from './server-round.ts'
 import { combineShares } from './shares.ts'
 
@@ -23,10 +23,14 @@ export interface Received {
 /**
  * Returns the streams to add to the sum of the masked updates so that only the sum of the updates remains: they remove the self
  * mask of each device that delivered, and its masks with devices that left. Every reconstructed secret is compared with what
- * its owner published; conflict names the first device with a mismatch. Cost: (left) x (delivered) expansions for drop-outs,
- * plus one per delivery.
+ * its owner published; conflict names the first device with a mismatch. Cost: (left) x (delivered) agreements and expansions
+ * for drop-outs, plus one expansion per delivery.
  */
-export const unmaskingStreams = async (round: SecureRound, received: Received): Promise<MaskStream[]> => {
+export const unmaskingStreams = async (
+  round: SecureRound,
+  received: Received,
+  agreement?: KeyAgreement,
+): Promise<MaskStream[]> => {
   const { roundId, dealt, delivered, settings } = round
   const responses = Object.entries(received.responses)
     .sort(([a], [b]) => byName(a, b))
@@ -53,7 +57,7 @@ export const unmaskingStreams = async (round: SecureRound, received: Received): 
     for (const peer of delivered) {
       const theirs = fromHex(received.keys[peer]!.maskingKey, KEY_BYTES, `masking_key of '${peer}'`)
       // The peer's vector contains this mask with the opposite sign of ours, so adding ours cancels it.
-      streams.push(pairMask(roundId, name, secretKey, peer, theirs))
+      streams.push(pairMask(roundId, name, secretKey, peer, theirs, agreement))
     }
   }
   return streams

@@ -8,7 +8,7 @@ import {
 } from '../../src/secure-aggregation/device-part.ts'
 import { encodeContribution } from '../../src/secure-aggregation/fixed-point.ts'
 import { addMasks, addWords, type ExpandMask, expandMask } from '../../src/secure-aggregation/mask.ts'
-import { platformExpandMask } from '../../src/secure-aggregation/platform-mask.ts'
+import { createPlatformAgreement, platformExpandMask } from '../../src/secure-aggregation/platform-crypto.ts'
 import { closeStep, openRound } from '../../src/secure-aggregation/server-round.ts'
 import { secureSettings } from '../../src/secure-aggregation/settings.ts'
 import { unmaskingStreams } from '../../src/secure-aggregation/unmask.ts'
@@ -84,7 +84,7 @@ export const benchSecureAggregation = async (): Promise<void> => {
       shares: Object.fromEntries(shared.map((p) => [p.device, p.message])),
       responses,
     }
-    const [streams, combining] = await timed(() => unmaskingStreams(round, messages))
+    const [streams, combining] = await timed(() => unmaskingStreams(round, messages, createPlatformAgreement()))
     const other = sum.slice()
     const [, unmasking] = await timed(() => addMasks(sum, streams, 0, platformExpandMask))
     const [, portableUnmasking] = await timed(() => addMasks(other, streams))

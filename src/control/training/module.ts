@@ -75,7 +75,7 @@ const create = (context: Context, earlier: Earlier) => {
   const secureStore = createSecureRoundsStore()
   const layouts = createModelLayouts({ blobs, workers })
   const secure = createSecureSteps({ store: secureStore, layoutOf: layouts.layoutOf, now })
-  const sums = createSecureSums({ database, store: secureStore })
+  const sums = createSecureSums({ database, store: secureStore, workers })
   const parts = composeRounds(context, earlier, { layouts, secure, sums })
   const { endings, rounds } = parts
   const secureRounds = createSecureRoundsService({

@@ -5,12 +5,12 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
 import { catchUp, forEach } from '../../module.ts'
+import { singleFlight } from '../../single-flight.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
 import { factsOf } from './round-endings.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
-import { singleFlight } from './single-flight.ts'
 
 /**
  * Evaluates the model of a job's last round, which has no next round to do so: asks the devices that offered it with their

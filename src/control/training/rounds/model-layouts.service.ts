@@ -8,8 +8,8 @@ import { titleOf } from '../../../tensors/detect.ts'
 import type { Layout } from '../../../tensors/layout.ts'
 import { namesRawVector } from '../../../tensors/raw.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import { singleFlight } from '../../single-flight.ts'
 import type { StoredRound } from './rounds.store.ts'
-import { singleFlight } from './single-flight.ts'
 import { refusedAs } from './update-metrics.service.ts'
 
 /** How a round or job can use a model's file. */

@@ -8,13 +8,13 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import { singleFlight } from '../../single-flight.ts'
 import type { AnnouncementsReport } from './announcements.report.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
-import { singleFlight } from './single-flight.ts'
 
 /** A device's part in a round: whether it has one, how it joins, and which files it gets. */
 export const createParticipation = (parts: {

@@ -35,7 +35,7 @@ export const discardUnkept = async ({ output, state, control }: RoundAggregate):
  * A secure round's masked updates are useless individually, so their mean replaces them as the only update. A strategy that
  * uses the mean change gets only that, with the global model as the update.
  */
-const createUncovering =
+const createUnmasking =
   ({ blobs, sums }: { readonly blobs: BlobStore; readonly sums: SecureSums }) =>
   async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string, pathOf: PathOf) => {
     const scratchPath = await blobs.scratchPath()
@@ -45,16 +45,15 @@ const createUncovering =
         path: await pathOf(fileOf(update)),
       })),
     )
-    const global = { path: globalPath, rawVector: round.plan.rawVector === true }
-    const id = 'mean of masked updates'
-    if (!round.plan.exactMean) {
-      const totals = await sums.uncover(round.id, masked, global, scratchPath)
-      const mean = { id, path: scratchPath, numSamples: totals.weight }
-      return { scratchPath, totals, inputs: { updates: [mean] } }
-    }
-    const totals = await sums.uncoverChange(round.id, masked, global, scratchPath)
-    const mean = { id, ...global, numSamples: totals.weight }
-    return { scratchPath, totals, inputs: { updates: [mean], meanChangePath: scratchPath } }
+    const rawVector = round.plan.rawVector === true
+    const output = round.plan.exactMean ? 'change' : 'model'
+    const totals = await sums.unmask(round.id, masked, { globalPath, rawVector, output, outputPath: scratchPath })
+    const mean = { id: 'mean of masked updates', numSamples: totals.weight }
+    const inputs =
+      output === 'model'
+        ? { updates: [{ ...mean, path: scratchPath }] }
+        : { updates: [{ ...mean, path: globalPath, rawVector }], meanChangePath: scratchPath }
+    return { scratchPath, totals, inputs }
   }
 
 /** Aggregates a round's updates, and compares them with each other. */
@@ -79,7 +78,7 @@ export const createRoundAggregation = (parts: {
       })),
     )
 
-  const uncover = createUncovering(parts)
+  const unmask = createUnmasking(parts)
 
   const aggregate = async (
     round: StoredRound,
@@ -92,12 +91,12 @@ export const createRoundAggregation = (parts: {
     const { controlVariates } = STRATEGY_RULES[round.plan.strategy]
     const controlOutputPath = controlVariates ? await blobs.scratchPath() : null
     const globalPath = await readableModelPath(layouts, round, pathOf)
-    const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!, pathOf)
+    const unmasked = round.plan.secure === undefined ? null : await unmask(round, delivered, globalPath!, pathOf)
     const result = await workers.aggregate({
       strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
       globalPath,
       rawVector: round.plan.rawVector === true,
-      ...(uncovered === null ? { updates: await inputsOf(delivered, pathOf) } : uncovered.inputs),
+      ...(unmasked === null ? { updates: await inputsOf(delivered, pathOf) } : unmasked.inputs),
       statePath: round.stateSha256 === null ? null : await pathOf(round.stateSha256),
       stateOutputPath,
       controlOutputPath,
@@ -106,7 +105,7 @@ export const createRoundAggregation = (parts: {
       turn: turnOf(round),
       outputPath,
     })
-    if (uncovered !== null) await rm(uncovered.scratchPath, { force: true })
+    if (unmasked !== null) await rm(unmasked.scratchPath, { force: true })
     const output = await blobs.adopt(outputPath)
     const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
     const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
@@ -123,11 +122,11 @@ export const createRoundAggregation = (parts: {
         baseModelSha256: baseSha256,
         staleness: update.staleness,
       })),
-      weights: uncovered === null ? result.weights : weightsIn(round, delivered),
+      weights: unmasked === null ? result.weights : weightsIn(round, delivered),
       outputSha256: output.sha256,
       ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
     })
-    return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
+    return { result, output, state, control, receipt, totals: unmasked?.totals ?? null }
   }
 
   const compare = async (

@@ -12,6 +12,7 @@ import {
 } from '../../../secure-aggregation/server-round.ts'
 import type { Changes } from '../../events.ts'
 import { forEach } from '../../module.ts'
+import { singleFlight } from '../../single-flight.ts'
 import { createSecureProgress, type Round, type RoundControl, STEP_OF } from './secure-progress.service.ts'
 import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
 
@@ -30,6 +31,11 @@ export interface SecureView {
 
 const LOOK_AGAIN_MS = 1000
 
+/** The shares that each device receives from the others. */
+type SharesByReceiver = ReadonlyMap<string, Readonly<Record<string, string>>>
+/** All devices of a round ask for their shares at about the same time; together, the shares of 255 take 16 MB. */
+const SHARES_KEPT_MS = 60_000
+
 /** Receives devices' messages for a secure round, passes on those for other devices, and starts the steps that follow. */
 export const createSecureRoundsService = <R extends Round>(parts: {
   readonly database: Database
@@ -40,6 +46,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
 }) => {
   const { database, store, roundControl, changes, now } = parts
   const { settle } = createSecureProgress(parts)
+  const sharesByReceiver = singleFlight<SharesByReceiver>(2, SHARES_KEPT_MS)
 
   const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
     await roundControl.get(caller, roundId)
@@ -69,10 +76,17 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     return Object.fromEntries(round.cohort!.map((device) => [device, keys[device]!]))
   }
 
-  const sharesFor = async (round: StoredSecureRound, deviceId: string): Promise<Record<string, string>> => {
+  const sharesFor = async (round: StoredSecureRound, deviceId: string): Promise<Readonly<Record<string, string>>> =>
+    (await sharesByReceiver(round.roundId, () => receivedShares(round)))!.get(deviceId)!
+
+  const receivedShares = async (round: StoredSecureRound): Promise<SharesByReceiver> => {
     const dealt = await store.messages(database.sql, round.roundId, 'shares')
-    const others = round.dealt.filter((device) => device !== deviceId)
-    return Object.fromEntries(others.map((device) => [device, dealt[device]!.sealed[deviceId]!]))
+    return new Map(
+      round.dealt.map((to) => {
+        const others = round.dealt.filter((from) => from !== to)
+        return [to, Object.fromEntries(others.map((from) => [from, dealt[from]!.sealed[to]!]))]
+      }),
+    )
   }
 
   /** Stores a device's message for a step, once, after `check`; the last message starts the next step. */

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { SecureRoundRow } from '../../../platform/db/training-rows.ts'
@@ -104,6 +104,17 @@ export const createSecureRoundsStore = () => ({
       .where('step', '=', step)
       .execute()
     return Object.fromEntries(rows.map((row) => [row.device_id, row.message as unknown as Messages[S]]))
+  },
+
+  /** The shares messages without the shares, which are large. */
+  async seedCommitments(db: Executor, roundId: string): Promise<Record<string, Pick<SharesMessage, 'seedCommitment'>>> {
+    const rows = await db
+      .selectFrom('secure_messages')
+      .select(['device_id', sql<string>`message->>'seedCommitment'`.as('commitment')])
+      .where('round_id', '=', roundId)
+      .where('step', '=', 'shares')
+      .execute()
+    return Object.fromEntries(rows.map((row) => [row.device_id, { seedCommitment: row.commitment }]))
   },
 
   async answered(db: Executor, roundId: string, step: Step): Promise<Set<string>> {

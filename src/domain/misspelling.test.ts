@@ -33,10 +33,12 @@ it.each([
   ['organization', 'org_id'],
   ['device_ids', 'devices'],
   ['epsilon', 'target_epsilon'],
+  ['clip_norm', 'privacy'],
+  ['expires_in_hours', 'expires_in_days'],
   ['constructor', null],
   ['owner', null],
   ['training', null],
 ])('%s is another name for %s', (name, known) => {
-  const fields = ['name', 'scopes', 'org_id', 'expires_in_days', 'devices', 'target_epsilon', 'trains']
+  const fields = ['name', 'scopes', 'org_id', 'expires_in_days', 'devices', 'target_epsilon', 'privacy', 'trains']
   expect(otherNameOf(name, fields)).toBe(known)
 })

@@ -173,6 +173,25 @@ describe('several processes', () => {
     expect(take(one, 'a', 100)).toBe(20)
   })
 
+  test('count requests of others not before an earlier exchange', async () => {
+    const clock = { now: START }
+    const sync = sharedCounts()
+    const [one, two] = [limiterAt(clock, 100, { sync }), limiterAt(clock, 100, { sync })]
+    take(one, 'a', 25)
+    await one.exchange()
+    clock.now += 50_000
+    take(one, 'a', 1)
+    await one.exchange()
+    take(two, 'a', 40)
+    await two.exchange()
+    clock.now += 1000
+    take(one, 'a', 1)
+    await one.exchange()
+    // All but the first 25 still count.
+    clock.now += 29_000
+    expect(take(one, 'a', 100)).toBe(58)
+  })
+
   test('forget the requests before the clock was set back, also during an exchange', async () => {
     const clock = { now: START }
     const sync = sharedCounts()

@@ -81,7 +81,7 @@ describe('a training job', () => {
     expect(second).toMatchObject({ global_model_id: first!.aggregated_model_id })
   })
 
-  it('is not started if a field is misspelled; the error names the intended field', async () => {
+  it('is not started if a field is misspelled, or a limit has another name; the error names the intended field', async () => {
     const { world, key, modelId } = await prepared(1)
     const refused = async (fields: object) => {
       const { status, body } = await world.request('POST', '/api/v1/training/jobs', {
@@ -99,6 +99,8 @@ describe('a training job', () => {
       400,
       'unknown field `privacy.clipnorm`; did you mean `privacy.clip_norm`?',
     ])
+    expect(await refused({ epsilon: 1 })).toEqual([400, 'unknown field `epsilon`; did you mean `privacy`?'])
+    expect(await refused({ device_ids: ['a'] })).toEqual([400, 'unknown field `device_ids`; did you mean `group`?'])
     const jobs = await world.request('GET', '/api/v1/training/jobs', { key })
     expect(jobs.body).toMatchObject({ total: 0 })
   })

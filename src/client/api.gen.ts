@@ -8186,6 +8186,7 @@ export interface components {
          *       "failure_reason": null,
          *       "started_at": "2026-03-02T09:05:00.000Z",
          *       "completed_at": null,
+         *       "ended_at": null,
          *       "timeout_at": "2026-03-02T09:15:00.000Z",
          *       "created_at": "2026-03-02T09:05:00.000Z",
          *       "strategy": "fedprox",
@@ -8219,6 +8220,7 @@ export interface components {
             failure_reason: string | null;
             started_at: string | null;
             completed_at: string | null;
+            ended_at: string | null;
             timeout_at: string | null;
             /**
              * Format: date-time
@@ -8273,6 +8275,7 @@ export interface components {
          *           "failure_reason": null,
          *           "started_at": "2026-03-02T09:05:00.000Z",
          *           "completed_at": null,
+         *           "ended_at": null,
          *           "timeout_at": "2026-03-02T09:15:00.000Z",
          *           "created_at": "2026-03-02T09:05:00.000Z",
          *           "strategy": "fedprox",

@@ -38,14 +38,16 @@ export class ApiError extends Error {
 
   constructor(status: number, body: unknown) {
     const known = isErrorBody(body) ? body : null
-    super(
-      known?.message ??
-        `The server answered ${status} with a response that is not from this API. Is the address correct?`,
-    )
+    super(known?.message ?? foreignResponse(status))
     this.status = status
     this.code = known?.error ?? null
   }
 }
+
+const foreignResponse = (status: number): string =>
+  status >= 502 && status <= 504
+    ? `The service cannot be reached: a proxy answered ${status}. Try again in a moment.`
+    : `The server answered ${status} with a response that is not from this API. Is the address correct?`
 
 const isErrorBody = (body: unknown): body is ErrorBody =>
   typeof body === 'object' && body !== null && 'error' in body && 'message' in body && typeof body.message === 'string'

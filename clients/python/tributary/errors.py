@@ -39,7 +39,11 @@ class TributaryError(Exception):
             and body.get("status_code") == status
         ):
             return cls(body["error"], body["message"], status, retry_after)
-        message = f"The server answered {status} with a response that is not from this API. Is the address correct?"
+        message = (
+            f"The service cannot be reached: a proxy answered {status}. Try again in a moment."
+            if 502 <= status <= 504
+            else f"The server answered {status} with a response that is not from this API. Is the address correct?"
+        )
         return cls("unknown", message, status, retry_after)
 
 

@@ -174,6 +174,7 @@ class Round:
     failure_reason: str | None
     started_at: str | None
     completed_at: str | None
+    ended_at: str | None
     timeout_at: str | None
     created_at: str
     strategy: Literal["fedavg", "fedprox", "scaffold", "krum", "multikrum", "fedmedian", "fedtrimmedavg", "fedopt", "fedadam", "ditto", "fedbuff", "xgb_bagging", "xgb_cyclic"] | None = None

@@ -247,12 +247,15 @@ it('pushes a local model by its name', async () => {
   expect(await catalog()).toMatchObject([{ name: 'mine', model_hash: hashOf(Buffer.from('GGUF and more')) }])
 })
 
-/** A proxy between svc and the service: cuts uploads off, loses their responses, or answers 503. */
-const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'busy')[]): Promise<string> => {
+/** A proxy between svc and the service: cuts uploads off, loses their responses, or answers 503 (`down`: also to the next request). */
+const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'busy' | 'down')[]): Promise<string> => {
+  let isDown = false
   const server = createServer((incoming, outgoing) => {
     const isUpload = incoming.method === 'POST' && incoming.url!.endsWith('/upload')
     const trouble = isUpload ? troubles.shift() : undefined
-    if (trouble === 'busy') {
+    const isStillDown = isDown
+    isDown = trouble === 'down'
+    if (trouble === 'busy' || trouble === 'down' || isStillDown) {
       incoming.resume().on('end', () => outgoing.writeHead(503, { 'retry-after': '0' }).end())
       return
     }
@@ -286,6 +289,7 @@ it('retries an interrupted upload, even if the version was stored and only the r
   for (const [label, troubles] of [
     ['1.0.0', ['cut', 'busy']],
     ['2.0.0', ['lose-answer']],
+    ['3.0.0', ['down']],
   ] as const) {
     const SERVICE_API_BASE = await startTroubled(world, [...troubles])
     const { exitCode, stderr } = await runInProcess(['push', 'net.onnx', '-v', label], {
@@ -299,6 +303,7 @@ it('retries an interrupted upload, even if the version was stored and only the r
   expect(versions.map(({ version_label, model_hash }) => [version_label, model_hash])).toEqual([
     ['1.0.0', hashOf(bytes)],
     ['2.0.0', hashOf(bytes)],
+    ['3.0.0', hashOf(bytes)],
   ])
 })
 

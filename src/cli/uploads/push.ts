@@ -39,11 +39,14 @@ export interface Outcome {
   readonly warnings: readonly string[]
 }
 
-const TRIES = 5
+/** Over half a minute: as long as a restart takes. */
+const TRIES = 7
 /** The service may hold the file for a while for an earlier connection that it does not yet know is lost. */
 const BUSY_TRIES = 60
 const FIRST_WAIT_MS = 500
 const STALL_MS = 120_000
+
+const isPassing = (status: number): boolean => status === 429 || status >= 500
 
 const FRAMEWORK_OF_ENDING: Readonly<Record<string, Framework>> = {
   h5: 'tensorflow',
@@ -163,7 +166,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
         // The response to an earlier try may have been lost.
         const isHeld = status === 409 && retryAfterMs !== null
         if (status === 409 && !isHeld) return outcome(await sameOrThrow(failure), true)
-        if (!isHeld && status !== 429 && status < 500) throw failure
+        if (!isHeld && !isPassing(status)) throw failure
         if (isHeld && retryAfterMs > 0 && ++busy < BUSY_TRIES) tries--
         waitMs = retryAfterMs
       } catch (error) {
@@ -177,10 +180,10 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       }
       if (tries >= TRIES) throw failure
       out.note(`${failure.message} Trying again.`)
-      await sleep(waitMs ?? FIRST_WAIT_MS * 2 ** (tries - 1), undefined, { signal })
+      await sleep(Math.max(waitMs ?? 0, FIRST_WAIT_MS * 2 ** (tries - 1)), undefined, { signal })
       const same = await sameNow().catch((error: unknown) => {
-        // The service may still be unreachable; the next try will tell.
-        if (error instanceof Failure && error.cause instanceof ApiError) throw error
+        // The service may still be unavailable; the next try will tell.
+        if (error instanceof Failure && error.cause instanceof ApiError && !isPassing(error.cause.status)) throw error
         return null
       })
       if (same !== null) return outcome(same, true)

@@ -137,7 +137,7 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
     const metricsPath = join(folder, 'metrics.json')
     await rm(metricsPath, { force: true })
     await writeFile(planPath, `${JSON.stringify(plan.raw, null, 2)}\n`)
-    const began = Date.now()
+    const began = performance.now()
     const ended = await runCommand(command, {
       env: {
         ...env,
@@ -152,7 +152,7 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
       onLine: output.line,
     })
     signal.throwIfAborted()
-    const seconds = Math.round((Date.now() - began) / 1000)
+    const seconds = Math.round((performance.now() - began) / 1000)
     const fault = faultOf(ended, seconds)
     output.end({ isToBeRemembered: fault !== null })
     if (fault !== null) throw new TrainerFailed(fault, ended.lastLines, onLine !== undefined)

@@ -62,6 +62,39 @@ export interface ExperimentPlan extends PlanCore {
 
 export type Plan = RolloutPlan | DeploymentPlan | ExperimentPlan
 
+export const targetsOf = (plan: Plan): Target[] =>
+  plan.kind === 'experiment' ? plan.variants.map(({ target }) => target) : [plan.target]
+
+/**
+ * Returns the plans that take precedence over a rollout on devices that both cover: running deployments and experiments, and
+ * newer rollouts that have reached all devices. `startedRevision`: null if it has not started, so that it will be the newest.
+ */
+export const plansPreceding = (
+  plans: readonly Plan[],
+  rollout: {
+    readonly modelId: string
+    readonly orgId: string | null
+    readonly startedRevision: number | null
+    readonly settled: boolean
+  },
+): Plan[] => {
+  const since = rollout.startedRevision ?? Number.POSITIVE_INFINITY
+  const ofModel = plans.filter(
+    (plan) =>
+      (plan.orgId === rollout.orgId || plan.orgId === null) &&
+      targetsOf(plan).some(({ modelId }) => modelId === rollout.modelId),
+  )
+  const toAll = ofModel.filter(
+    (plan) => plan.kind === 'rollout' && plan.settled && plan.groupId === null && plan.percentage >= 100,
+  )
+  const newestToAll = Math.max(-1, ...toAll.map(({ startedRevision }) => startedRevision))
+  return ofModel.filter((plan) => {
+    if (plan.startedRevision < newestToAll) return false
+    if (plan.settled) return toAll.includes(plan) && plan.startedRevision > since
+    return plan.kind !== 'rollout' && (!rollout.settled || plan.startedRevision > since)
+  })
+}
+
 /** Returns equal keys for targets that name the same version of the same model. */
 export const targetKey = ({ modelId, modelName, version, versionNumber = null }: Target): string => {
   if (modelId === null) return `name ${modelName}@${version}`

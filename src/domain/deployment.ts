@@ -15,7 +15,7 @@ export type DeploymentEvent = 'approve' | 'reject' | 'complete' | 'fail' | 'roll
 export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
 /**
  * canary: withdrawn as soon as too many devices fail. immediate: judged when every device has reported. blue_green: devices
- * prepare the version, and run it only when all are ready.
+ * prepare the version, and run it only when all are ready; those that a promotion adds after the switch run it at once.
  */
 export type Strategy = (typeof STRATEGIES)[number]
 
@@ -24,7 +24,7 @@ export const WHOLE_FLEET_WARNING = 'Neither devices nor a group is given'
 
 /**
  * A failed deployment is withdrawn: its devices get their previous assignment. Promoting a completed one activates more devices
- * and restarts it. A deployment that waits for a second admin is rejected if it is not approved or is withdrawn.
+ * and restarts it; it does not become newer than plans that were started since. A deployment that waits for a second admin is rejected if it is not approved or is withdrawn.
  * When activated devices are erased, others replace them.
  */
 export const NEXT: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>> = {

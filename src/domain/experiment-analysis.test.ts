@@ -101,7 +101,7 @@ describe('the analysis of an experiment', () => {
     expect(analyze(sample('a', 0.5, []), sample('b', 0.5, [])).sampleRatio).toBeNull()
   })
 
-  it('makes no claim if all measurements are the same', () => {
+  it('makes no claim if all measurements within each variant are the same', () => {
     const same = Array.from({ length: 10 }, () => 0.5)
     const { pValue, comparisons, warnings } = analyze(
       sample('a', 0.5, same),
@@ -113,7 +113,9 @@ describe('the analysis of an experiment', () => {
     )
     expect(pValue).toBeNull()
     expect(comparisons[0]).toMatchObject({ difference: expect.closeTo(0.1, 12), welch: null, alwaysValid: null })
-    expect(warnings).toEqual(["All devices of 'b' and 'a' measured the same: there is no variation to test against."])
+    expect(warnings).toEqual([
+      "Within 'b' and within 'a', all devices measured the same value: there is no variation to test against.",
+    ])
   })
 
   it('finds a sample-ratio mismatch, and ignores variants without an allocation', () => {

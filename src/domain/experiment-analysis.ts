@@ -132,7 +132,10 @@ const comparisonWarnings = (
   comparisons.flatMap(({ variant, baseline, welch, adjustedPValue, decided }) => {
     const pair = variants.filter(({ name }) => name === variant || name === baseline)
     if (welch === null && pair.every((one) => sampleOf(one).count >= MIN_DEVICES)) {
-      return [`All devices of '${variant}' and '${baseline}' measured the same: there is no variation to test against.`]
+      return [
+        `Within '${variant}' and within '${baseline}', all devices measured the same value: ` +
+          'there is no variation to test against.',
+      ]
     }
     if (adjustedPValue !== null && adjustedPValue < alpha && !decided) {
       return [

@@ -4,7 +4,8 @@ export type RolloutStatus = 'pending' | 'active' | 'paused' | 'completed' | 'rol
 
 /**
  * What can happen to a rollout. `step` is a scheduled step, `advance` an operator's early step; `reach` follows when the
- * percentage reaches the target; `fail_health` means too many failures.
+ * percentage reaches the target; `fail_health` means too many failures; by `promote` a policy continues a canary to its new
+ * target.
  */
 export type RolloutEvent =
   | 'start'
@@ -13,6 +14,7 @@ export type RolloutEvent =
   | 'advance'
   | 'step'
   | 'reach'
+  | 'promote'
   | 'rollback'
   | 'fail_health'
   | 'set_percentage'
@@ -28,12 +30,14 @@ export const NEXT: Readonly<Record<RolloutStatus, Readonly<Partial<Record<Rollou
     step: 'active',
     advance: 'active',
     reach: 'completed',
+    promote: 'active',
     rollback: 'rolled_back',
     fail_health: 'paused',
     set_percentage: 'active',
   },
   paused: { resume: 'active', rollback: 'rolled_back', set_percentage: 'paused' },
-  completed: { rollback: 'rolled_back' },
+  // An operator may have completed the canary before the policy decides.
+  completed: { promote: 'active', rollback: 'rolled_back' },
   rolled_back: {},
 }
 
@@ -44,6 +48,7 @@ const VERB: Readonly<Record<RolloutEvent, string>> = {
   advance: 'be advanced',
   step: 'be stepped',
   reach: 'be completed',
+  promote: 'be promoted',
   rollback: 'be rolled back',
   fail_health: 'be paused',
   set_percentage: 'be given another percentage',
@@ -99,6 +104,8 @@ const changesBy = (
       return { nextStepAt, healthSince: now, startedAt: now }
     case 'resume':
       return { nextStepAt, healthSince: now, reason: null }
+    case 'promote':
+      return { nextStepAt }
     case 'step':
     case 'advance':
       return {

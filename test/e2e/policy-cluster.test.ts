@@ -73,10 +73,15 @@ it.skipIf(!hasPostgres())(
     expect(decided[0]).toEqual(decided[1])
     expect(decided[0]).toMatchObject([{ status: 'promoted', promotion_rollout_id: expect.any(String) }])
     expect((await call(one, 'GET', '/models/m/rollouts', key)).body).toMatchObject({
-      total: 3,
+      total: 2,
       rollouts: [
-        { rollout_id: decided[0]![0]!.promotion_rollout_id, version: '1.1.0', status: 'active' },
-        { version: '1.1.0', status: 'completed', percentage: 50 },
+        {
+          rollout_id: decided[0]![0]!.promotion_rollout_id,
+          version: '1.1.0',
+          status: 'active',
+          percentage: 50,
+          target_percentage: 100,
+        },
         { version: '1' },
       ],
     })

@@ -158,7 +158,7 @@ test('a device without room for a third version deletes the previous one, but ne
   )
   // Nothing is deleted for a version that would not fit anyway.
   await expect(run('4.0.0')).rejects.toThrow(
-    /^The disk is full: the version needs 4\.2 MB more, but only .+ is free\.$/,
+    /^The disk is full: the version needs 4\.2 MB more and 1\.0 MB must stay free, but only .+ is free\.$/,
   )
   expect(await folder.load()).toMatchObject({ current: { version: '3.0.0' }, previous: { version: '2.0.0' } })
 })

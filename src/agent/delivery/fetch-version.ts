@@ -40,7 +40,7 @@ const requireSpace = async ({ folder, makeRoom }: FetchContext, missing: number)
   }
   if (free >= needed) return
   throw new DeliveryFailed(
-    `The disk is full: the version needs ${sizeWords(missing)} more, but only ${sizeWords(free)} is free.`,
+    `The disk is full: the version needs ${sizeWords(missing)} more and ${sizeWords(RESERVE)} must stay free, but only ${sizeWords(free)} is free.`,
   )
 }
 

@@ -5,9 +5,11 @@ import { type DeploymentMethod, prepare, previewSchedule, type Requested, warnin
 
 const TARGETS_SHOWN = 20
 
+/** Nothing if the key may not list devices. */
 const named = (targets: readonly string[]): string => {
+  if (targets.length === 0) return ''
   const more = targets.length - TARGETS_SHOWN
-  return targets.slice(0, TARGETS_SHOWN).join(', ') + (more > 0 ? `, and ${more} more` : '')
+  return `: ${targets.slice(0, TARGETS_SHOWN).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
 /** Shows which devices would get the version, and when; changes nothing. @throws Failure if there are none */
@@ -41,7 +43,7 @@ export const dryRun = async (
       ['Model', way.model?.name ?? requested.name],
       ['Version', seen?.version ?? requested.version],
       ['How', way.kind === 'rollout' ? 'rollout over the whole fleet' : `deployment, ${requested.strategy}`],
-      ['Targets', total === 0 ? 'none' : `${total}${activeWords}: ${named(prepared.resolved_targets)}`],
+      ['Targets', total === 0 ? 'none' : `${total}${activeWords}${named(prepared.resolved_targets)}`],
     ])
     if (seen !== null) {
       out.line('')

@@ -36,30 +36,51 @@ export const isOpen = (plan: Plan): boolean =>
 export const canBeWithdrawn = ({ status }: Plan): boolean =>
   status === 'active' || status === 'paused' || status === 'started' || status === 'completed'
 
-/** Older plans have been superseded. */
-const LOOKED_AT = 100
+interface PageQuery {
+  readonly limit: number
+  readonly offset: number
+}
 
-/** Returns the plans of a model, newest first. Deployments are looked up by the model name they were created with. */
+const PAGE = 1000
+
+/** Returns the first `most` items of a list. */
+const listed = async <Item>(
+  most: number,
+  page: (query: PageQuery) => Promise<{ readonly items: readonly Item[]; readonly total: number }>,
+): Promise<readonly Item[]> => {
+  const limit = Math.min(PAGE, most)
+  const found: Item[] = []
+  for (let offset = 0; ; offset += limit) {
+    const { items, total } = await page({ limit, offset })
+    found.push(...items)
+    if (offset + limit >= Math.min(most, total)) return found
+  }
+}
+
+/**
+ * Returns the plans of a model, newest first; with `most`, only the newest of each kind. Deployments are looked up by the model
+ * name they were created with.
+ */
 export const plansOf = async (
   connection: Connection,
   model: Pick<ModelDetail, 'id' | 'name'> | null,
   name: string,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<readonly Plan[]> => {
   const rollouts =
     model === null
       ? []
-      : (
-          await connection.ask((client) =>
-            client.GET('/api/v1/models/{model_id}/rollouts', {
-              params: { path: { model_id: model.id }, query: { limit: LOOKED_AT, offset: 0 } },
-            }),
-          )
-        ).rollouts
-  const { deployments } = await connection.ask((client) =>
-    client.GET('/api/v1/deployments', {
-      params: { query: { limit: LOOKED_AT, offset: 0, model_name: model === null ? name : (model.name ?? model.id) } },
-    }),
-  )
+      : await listed(most, async (query) => {
+          const params = { path: { model_id: model.id }, query }
+          const page = await connection.ask((client) => client.GET('/api/v1/models/{model_id}/rollouts', { params }))
+          return { items: page.rollouts, total: page.total }
+        })
+  const model_name = model === null ? name : (model.name ?? model.id)
+  const deployments = await listed(most, async (query) => {
+    const params = { query: { ...query, model_name } }
+    const page = await connection.ask((client) => client.GET('/api/v1/deployments', { params }))
+    return { items: page.deployments, total: page.total }
+  })
   const plans: Plan[] = [
     ...rollouts.map((rollout) => ({
       kind: 'rollout' as const,
@@ -87,21 +108,41 @@ export const plansOf = async (
   return plans.sort((one, other) => (one.since < other.since ? 1 : one.since > other.since ? -1 : 0))
 }
 
-/** Returns the number of a plan's devices in each state. */
-export const countsOf = async (connection: Connection, plan: Plan, modelId: string | null): Promise<Counts> => {
-  if (plan.kind === 'deployment') {
-    const path = { deployment_id: plan.id }
-    return (await connection.ask((client) => client.GET('/api/v1/deployments/{deployment_id}', { params: { path } })))
-      .devices
-  }
-  const path = { model_id: modelId ?? '', rollout_id: plan.id }
-  const { reports } = await connection.ask((client) =>
-    client.GET('/api/v1/models/{model_id}/rollouts/{rollout_id}', { params: { path } }),
-  )
-  return reports
+export interface Progress {
+  /** The number of devices in each state. */
+  readonly counts: Counts
+  /** Why some devices do not get the version. */
+  readonly warnings: readonly string[]
 }
 
-const PAGE = 1000
+export const progressOf = async (
+  connection: Connection,
+  plan: Pick<Plan, 'kind' | 'id'>,
+  modelId: string | null,
+): Promise<Progress> => {
+  if (plan.kind === 'deployment') {
+    const path = { deployment_id: plan.id }
+    const { devices } = await connection.ask((client) =>
+      client.GET('/api/v1/deployments/{deployment_id}', { params: { path } }),
+    )
+    return { counts: devices, warnings: [] }
+  }
+  const path = { model_id: modelId ?? '', rollout_id: plan.id }
+  const { reports, warnings } = await connection.ask((client) =>
+    client.GET('/api/v1/models/{model_id}/rollouts/{rollout_id}', { params: { path } }),
+  )
+  return { counts: reports, warnings }
+}
+
+/** Returns the running experiments that give devices versions of a model. */
+export const experimentsOn = async (connection: Connection, modelId: string) => {
+  const experiments = await listed(Number.POSITIVE_INFINITY, async (query) => {
+    const params = { query: { ...query, status: 'running' as const } }
+    const page = await connection.ask((client) => client.GET('/api/v1/experiments', { params }))
+    return { items: page.experiments, total: page.total }
+  })
+  return experiments.filter(({ variants }) => variants.some(({ model_id }) => model_id === modelId))
+}
 
 /** Returns the devices on which a plan failed, with their reasons. */
 export const failuresOf = async (
@@ -109,9 +150,7 @@ export const failuresOf = async (
   plan: Plan,
   modelId: string | null,
 ): Promise<readonly PlanDevice[]> => {
-  const failed: PlanDevice[] = []
-  for (let offset = 0; ; offset += PAGE) {
-    const query = { limit: PAGE, offset }
+  const all = await listed<PlanDevice>(Number.POSITIVE_INFINITY, async (query) => {
     const { devices, total } =
       plan.kind === 'deployment'
         ? await connection.ask((client) =>
@@ -124,10 +163,9 @@ export const failuresOf = async (
               params: { path: { model_id: modelId ?? '', rollout_id: plan.id }, query },
             }),
           )
-    for (const { device_id, state, reason } of devices)
-      if (state === 'failed') failed.push({ device_id, state, reason })
-    if (offset + PAGE >= total) return failed
-  }
+    return { items: devices, total }
+  })
+  return all.filter(({ state }) => state === 'failed')
 }
 
 /** Withdraws a plan: its devices return to their previous version. */

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
@@ -45,6 +46,42 @@ it('--to-version gives the version to the whole fleet and rolls back all open pl
       'The whole fleet gets version 1.0.0 (rollout <id>).\n',
   ])
   expect(await given()).toEqual({ d0: '1.0.0', d1: '1.0.0', d2: '1.0.0' })
+})
+
+it('--to-version pauses the experiments on the model, which would take precedence', async () => {
+  const { svc, given, get } = await startFleet(4, ['1.0.0', '2.0.0', '3.0.0'])
+  await svc('experiments', 'create', 'a b', '--variant', 'a=m@2.0.0:0.5', '--variant', 'b=m@3.0.0:0.5')
+  await svc('experiments', 'start', 'a b')
+  const deployed = await svc('deploy', 'm', '-v', '2.0.0', '--yes')
+  expect(deployed.stderr).toContain('Running experiments take precedence on their devices: ')
+  expect((await svc('status', 'm')).stdout).toContain('Running experiments take precedence on their devices: ')
+  expect((await svc('deploy', 'm', '-v', '1.0.0', '--dry-run')).stderr).toContain('Running experiments take precedence')
+  expect((await svc('rollback', 'm')).stderr).toMatch(
+    /^Experiment 'a b' continues on its devices: svc experiments pause [0-9a-f-]{36}\n/,
+  )
+  const { exitCode, stdout } = await svc('rollback', 'm', '--to-version', '1.0.0')
+  expect([exitCode, stdout.replace(/[0-9a-f-]{36}/g, '<id>')]).toEqual([
+    0,
+    "Paused the experiment 'a b' (<id>).\nThe whole fleet gets version 1.0.0 (rollout <id>).\n",
+  ])
+  expect(await given()).toEqual({ d0: '1.0.0', d1: '1.0.0', d2: '1.0.0', d3: '1.0.0' })
+  expect(await get('/experiments')).toMatchObject({
+    experiments: [{ status: 'paused', reason: 'svc rollback to 1.0.0' }],
+  })
+})
+
+it('--to-version finds an unfinished deployment that is older than a thousand others', async () => {
+  const { svc, world, given } = await startFleet(2, ['1.0.0', '3.0.0'])
+  await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd0')
+  await sql`
+    insert into deployments (
+      id, model_name, model_version, model_id, status, strategy, percentage, target_count, activated_count, created_at)
+    select gen_random_uuid(), d.model_name, '1.0.0', d.model_id, 'rolled_back', d.strategy, 100, 1, 1, d.created_at
+    from deployments d, generate_series(1, 1001)`.execute(world.database!.sql)
+  expect((await svc('status', 'm')).stdout).toContain('3.0.0')
+  const { exitCode, stdout } = await svc('rollback', 'm', '--to-version', '1.0.0')
+  expect([exitCode, stdout.split('\n').length]).toEqual([0, 3])
+  expect(await given()).toEqual({ d0: '1.0.0', d1: '1.0.0' })
 })
 
 it('reports an unknown model or version and changes nothing', async () => {

@@ -59,6 +59,7 @@ const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
     ]),
   )
   for (const plan of plans) if (plan.reason !== null) out.line(`${plan.version}, ${plan.status}: ${plan.reason}`)
+  for (const { version, warnings } of plans) for (const warning of warnings) out.line(`${version}: ${warning}`)
   const failures = plans.flatMap(({ version, failures: failed }) => failed.map((device) => ({ version, ...device })))
   if (failures.length === 0) return
   out.line('')
@@ -106,6 +107,7 @@ const presented = ({ name, model, plans }: ModelStatus) => ({
     reason: plan.reason,
     since: plan.since,
     devices: plan.counts,
+    warnings: plan.warnings,
     failures: plan.failures.map(({ device_id, reason }) => ({ device_id, reason })),
   })),
 })

@@ -1,10 +1,18 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { type ModelDetail, modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
-import { type Counts, countsOf, failuresOf, isOpen, type Plan, type PlanDevice, plansOf } from './plans.ts'
+import {
+  type Counts,
+  failuresOf,
+  isOpen,
+  type Plan,
+  type PlanDevice,
+  type Progress,
+  plansOf,
+  progressOf,
+} from './plans.ts'
 
-export interface ShownPlan extends Plan {
-  readonly counts: Counts
+export interface ShownPlan extends Plan, Progress {
   readonly failures: readonly PlanDevice[]
 }
 
@@ -27,9 +35,9 @@ export const statusOf = async (connection: Connection, name: string): Promise<Mo
   const shown = all.filter((plan) => isOpen(plan) || plan === last)
   const plans = await Promise.all(
     shown.map(async (plan): Promise<ShownPlan> => {
-      const counts = await countsOf(connection, plan, model?.id ?? null)
+      const { counts, warnings } = await progressOf(connection, plan, model?.id ?? null)
       const failures = (counts.failed ?? 0) > 0 ? await failuresOf(connection, plan, model?.id ?? null) : []
-      return { ...plan, counts, failures }
+      return { ...plan, counts, warnings, failures }
     }),
   )
   return { name: model?.name ?? name, model, plans }

@@ -3,12 +3,13 @@ import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
-import { countsOf, isInProgress, type Plan, plansOf } from './plans.ts'
+import { isInProgress, type Plan, plansOf, progressOf } from './plans.ts'
 import { countWords, failureOf, type ModelStatus, reachWords } from './status.ts'
 
 /** Each poll sends three requests, which leaves room within a key's limit of 100 requests per minute. */
 const LOOK_EVERY_MS = 3000
 const MAX_FAILED_LOOKS = 20
+const PLANS_LOOKED_AT = 100
 
 const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}`
 
@@ -34,9 +35,10 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   const modelId = model?.id ?? null
 
   const look = async () => {
-    const plans = await plansOf(connection, model, name)
+    const plans = await plansOf(connection, model, name, PLANS_LOOKED_AT)
     const followed = plans.find(({ id }) => id === newest.id)
-    return { plans, followed, counts: followed === undefined ? {} : await countsOf(connection, followed, modelId) }
+    const counts = followed === undefined ? {} : (await progressOf(connection, followed, modelId)).counts
+    return { plans, followed, counts }
   }
   const lastLines = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
   let shownCounts = countWords(newest.counts)

@@ -45,7 +45,7 @@ export const testGroups = (a: Group | null, b: Group | null, level: number, warn
   const shown = [a, b].flatMap((group) => (group === null ? [] : [summaryOf(group)]))
   const test = a === null || b === null ? null : welchTest(a.sample.shifted, b.sample.shifted, level)
   if (test === null) {
-    if (a !== null && b !== null) warnings.push('No test was run: the values do not vary, or there are too few.')
+    if (a !== null && b !== null) warnings.push('No test was run: the values within the groups do not vary.')
     return { ...NO_T_TEST, groups: shown }
   }
   return {

@@ -2,7 +2,7 @@ import type { Caller } from '../../domain/access.ts'
 import { activeSince } from '../../domain/device.ts'
 import { badRequest } from '../../domain/errors.ts'
 import { compareGroups, describeGroup, testGroups, testTable } from './analyses.ts'
-import { collectTable } from './contingency.ts'
+import { collectTable, namesMember } from './contingency.ts'
 import {
   type Conditions,
   createGroupSamples,
@@ -129,7 +129,11 @@ export const createAnalyticsService = ({
         for (const [at, count] of (found?.withheld ?? []).entries()) {
           if (count === 0) continue
           const which = count === 1 ? 'One value' : `${count} values`
-          warnings.push(`${which} of '${wanted.variables[at]}' left out: fewer than ${minDevices} devices report it.`)
+          const few = `fewer than ${minDevices} devices`
+          const reason = namesMember(wanted.variables)
+            ? `${few} of one member report it.`
+            : `${few} report it apart from those of one member.`
+          warnings.push(`${which} of '${wanted.variables[at]}' left out: ${reason}`)
         }
         return {
           ...testTable(found === null || found.table.length === 0 ? null : found.table, wanted.level, warnings),

@@ -285,7 +285,7 @@ describe('statistics over reported data', () => {
     for (const x of [1, 2, 3, 4, 5, 6, 7, 90]) ids.push(await add({ org_id: 'acme' }, { x }))
     const all = await group('all', 'acme', ids)
     const most = await group('most', 'acme', ids.slice(0, 7))
-    const withheld = `Group '${most}' is withheld: with it, the figures of fewer than 5 devices of '${all}' could be computed.`
+    const withheld = `Group '${most}' is withheld: its figures minus those of other groups could depend on fewer than 5 devices.`
     const described = await ask('descriptive', { variable: 'x' })
     expect(described.body).toMatchObject({ groups: [{ group_id: all, count: 8 }], warnings: [withheld] })
     expect((await ask('t-test', { variable: 'x', group_a: most, group_b: all })).body).toMatchObject({
@@ -300,6 +300,47 @@ describe('statistics over reported data', () => {
       groups: [{ group_id: most, count: 7 }],
       warnings: [],
     })
+  })
+
+  it('never let the value of one device be computed from overlapping groups', async () => {
+    const { add, group, ask } = await openClinic()
+    const ids: string[] = []
+    for (let n = 1; n <= 13; n++) ids.push(await add({ org_id: 'beta' }, n <= 11 ? { x: n, y: n } : { y: n }))
+    const groupOf = (name: string, ...numbers: number[]) =>
+      group(
+        name,
+        'beta',
+        numbers.map((n) => ids[n - 1]!),
+      )
+    const whole = await groupOf('whole', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+    const first = await groupOf('first', 1, 2, 3, 4, 5)
+    const second = await groupOf('second', 6, 7, 8, 9, 10)
+    const trial = await groupOf('trial', 11, 1, 2, 6, 7)
+    const shown = async (kind: string, variable: string, groupIds: readonly string[]) => {
+      const { groups, warnings } = (await ask(kind, { variable, group_ids: groupIds })).body as {
+        groups: { group_id: string }[]
+        warnings: string[]
+      }
+      expect(warnings).toEqual(
+        expect.arrayContaining(Array(groupIds.length - groups.length).fill(expect.stringContaining('is withheld'))),
+      )
+      return groups.map(({ group_id }) => group_id)
+    }
+    // The whole minus both parts would be device 11.
+    const nested = [whole, first, second, trial]
+    for (const kind of ['descriptive', 'anova']) {
+      const found = await shown(kind, 'x', nested)
+      expect(found).toContain(whole)
+      expect(found).toHaveLength(2)
+    }
+    // Both boards minus both regions would be device 13, which is in no region.
+    const crossed = [
+      await groupOf('east', 1, 2, 3, 4, 5, 6),
+      await groupOf('west', 7, 8, 9, 10, 11, 12),
+      await groupOf('old board', 1, 2, 3, 7, 8, 9),
+      await groupOf('new board', 4, 5, 6, 10, 11, 12, 13),
+    ]
+    expect(await shown('descriptive', 'y', crossed)).toHaveLength(2)
   })
 
   it('stay finite at the limits of what devices may report, even for groups that are extremely far apart', async () => {
@@ -335,12 +376,12 @@ describe('statistics over reported data', () => {
       t_statistic: null,
       warnings: [
         "Some devices report 'x' as something other than a number.",
-        'No test was run: the values do not vary, or there are too few.',
+        'No test was run: the values within the groups do not vary.',
       ],
     })
     const ids: string[] = []
-    for (const y of [1, 2, 3, 4, 5, 6, 7, 8]) ids.push(await add({ org_id: 'acme' }, { y }))
-    const [low, high] = [await group('low', 'acme', ids.slice(0, 5)), await group('high', 'acme', ids.slice(3))]
+    for (const y of [1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1]) ids.push(await add({ org_id: 'acme' }, { y }))
+    const [low, high] = [await group('low', 'acme', ids.slice(0, 7)), await group('high', 'acme', ids.slice(5))]
     const overlapping = await ask('t-test', { variable: 'y', group_a: low, group_b: high })
     expect(overlapping.body).toMatchObject({
       warnings: ['Some devices are in more than one of the groups; the test assumes that groups are independent.'],

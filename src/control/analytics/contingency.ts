@@ -5,8 +5,8 @@ const MAX_VALUES = 100
 
 interface Cell {
   count: number
-  /** At most `minDevices` of its devices, which are enough to decide what is shown. */
-  readonly devices: Set<number>
+  /** At most `minDevices` of each organization's devices, which are enough to decide what is shown. */
+  readonly devices: Map<string, Set<number>>
 }
 
 type Rows = Map<string, Map<string, Cell>>
@@ -18,29 +18,60 @@ export interface Contingency {
   readonly withheld: readonly [rows: number, columns: number]
 }
 
-const union = (cells: Iterable<Cell>): number => {
-  const all = new Set<number>()
-  for (const { devices } of cells) for (const device of devices) all.add(device)
-  return all.size
+/** Counts the devices of each organization in these cells. */
+const devicesIn = (cells: readonly Cell[]): number[] => {
+  const all = new Map<string, Set<number>>()
+  for (const { devices } of cells) {
+    for (const [org, some] of devices) {
+      const known = all.get(org) ?? new Set()
+      all.set(org, known)
+      for (const device of some) known.add(device)
+    }
+  }
+  return [...all.values()].map(({ size }) => size)
 }
 
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
 /**
- * Leaves out values that fewer than `minDevices` devices report, because a test's figures would reveal them. Repeats this,
- * because other values may then have too few devices.
+ * Every member sees the results of all queries and knows its own devices. So none may be able to subtract these and be left with
+ * the count of a few devices of others.
  */
-const withoutSmall = (rows: Rows, minDevices: number): { rows: Rows; columns: string[] } => {
+const mayCount = (cells: readonly Cell[], minDevices: number, byMember: boolean): boolean => {
+  const counts = devicesIn(cells)
+  const devices = sumOf(counts)
+  if (devices < minDevices) return false
+  if (byMember) return counts.every((count) => count >= minDevices)
+  const others = devices - Math.max(...counts)
+  return others === 0 || others >= minDevices
+}
+
+/** Whether a query compares members, so that its result depends on the counts of single members. */
+export const namesMember = (names: readonly string[]): boolean => names.includes('federation_member')
+
+/** Leaves out values that too few devices report. Repeats this, because other values may then have too few devices. */
+const withoutSmall = (rows: Rows, minDevices: number, byMember: boolean): { rows: Rows; columns: string[] } => {
   let columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))]
   let kept = [...rows]
   for (let before = -1; before !== kept.length + columns.length; ) {
     before = kept.length + columns.length
     const cellsOf = (cells: Map<string, Cell>) => columns.flatMap((column) => cells.get(column) ?? [])
-    kept = kept.filter(([, cells]) => union(cellsOf(cells)) >= minDevices)
-    columns = columns.filter((column) => union(kept.flatMap(([, cells]) => cells.get(column) ?? [])) >= minDevices)
+    kept = kept.filter(([, cells]) => mayCount(cellsOf(cells), minDevices, byMember))
+    columns = columns.filter((column) =>
+      mayCount(
+        kept.flatMap(([, cells]) => cells.get(column) ?? []),
+        minDevices,
+        byMember,
+      ),
+    )
   }
   return { rows: new Map(kept), columns }
 }
 
-/** Counts every combination of two variables' values; null if fewer than `minDevices` devices report both. */
+/**
+ * Counts every combination of two variables' values; null if fewer than `minDevices` devices report both.
+ * @param pages readings grouped by organization
+ */
 export const collectTable = async (
   pages: AsyncIterable<readonly Reading[]>,
   { minDevices, names }: { readonly minDevices: number; readonly names: readonly [string, string] },
@@ -48,15 +79,17 @@ export const collectTable = async (
   const rows: Rows = new Map()
   const columns = new Set<string>()
   for await (const page of pages) {
-    for (const { device, values } of page) {
+    for (const { device, groupId: org, values } of page) {
       const [row, column] = [wordOf(values[0]), wordOf(values[1])]
       if (row === null || column === null) continue
       const cells = rows.get(row) ?? new Map<string, Cell>()
       rows.set(row, cells)
-      const cell = cells.get(column) ?? { count: 0, devices: new Set() }
+      const cell = cells.get(column) ?? { count: 0, devices: new Map() }
       cells.set(column, cell)
       cell.count++
-      if (cell.devices.size < minDevices) cell.devices.add(device)
+      const devices = cell.devices.get(org) ?? new Set()
+      cell.devices.set(org, devices)
+      if (devices.size < minDevices) devices.add(device)
       columns.add(column)
       for (const [name, found] of [
         [names[0], rows.size],
@@ -70,8 +103,8 @@ export const collectTable = async (
       }
     }
   }
-  if (union([...rows.values()].flatMap((cells) => [...cells.values()])) < minDevices) return null
-  const shown = withoutSmall(rows, minDevices)
+  if (sumOf(devicesIn([...rows.values()].flatMap((cells) => [...cells.values()]))) < minDevices) return null
+  const shown = withoutSmall(rows, minDevices, namesMember(names))
   return {
     table: [...shown.rows.values()].map((cells) => shown.columns.map((column) => cells.get(column)?.count ?? 0)),
     withheld: [rows.size - shown.rows.size, columns.size - shown.columns.length],

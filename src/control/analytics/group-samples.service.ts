@@ -103,13 +103,15 @@ export const createGroupSamples = (parts: {
       return []
     })
     const ids = large.map(({ id }) => id)
-    const telling = withheldAgainstSubtraction(samples.cells, ids, minDevices)
-    for (const { id, of } of telling) {
+    const withheld = await withheldAgainstSubtraction(samples.cells, ids, minDevices)
+    for (const { id, because } of withheld) {
       warnings.push(
-        `Group '${id}' is withheld: with it, the figures of fewer than ${minDevices} devices of '${of}' could be computed.`,
+        because === 'few devices'
+          ? `Group '${id}' is withheld: its figures minus those of other groups could depend on fewer than ${minDevices} devices.`
+          : `Group '${id}' is withheld: it overlaps with too many other groups. List fewer groups in group_ids.`,
       )
     }
-    return large.filter(({ id }) => !telling.some((withheld) => withheld.id === id))
+    return large.filter(({ id }) => !withheld.some((one) => one.id === id))
   }
 
   return { idsOf, read }

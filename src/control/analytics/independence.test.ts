@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { near, openClinic } from './clinic.fixture.ts'
 
 /** Tests a fleet with this many devices for each cell of a table, which report their row and column. */
-const openSurvey = async (table: readonly (readonly number[])[]) => {
+const openSurvey = async (table: readonly (readonly number[])[], variable = 'federation_member') => {
   const { add, ask, world } = await openClinic()
   const { sql: db } = world.database!
   for (const [row, counts] of table.entries()) {
@@ -18,7 +18,7 @@ const openSurvey = async (table: readonly (readonly number[])[]) => {
         from devices, generate_series(2, ${count}::int) n where device_id = ${first}`.execute(db)
     }
   }
-  return (await ask('chi-square', { variable_1: 'federation_member', variable_2: 'capabilities.party' })).body
+  return (await ask('chi-square', { variable_1: variable, variable_2: 'capabilities.party' })).body
 }
 
 it('a chi-square test of reports from 2,757 devices matches the result of R for its table of party and gender', async () => {
@@ -70,13 +70,13 @@ it('a chi-square test leaves out values that few devices report, which its figur
   expect(small).toMatchObject({ chi_square_statistic: figures.chi_square_statistic, sample_size: 60 })
   expect([warnings, small.warnings]).toEqual([
     [],
-    ["One value of 'capabilities.party' left out: fewer than 5 devices report it."],
+    ["One value of 'capabilities.party' left out: fewer than 5 devices of one member report it."],
   ])
   expect(await of([[6], [2]])).toMatchObject({
     chi_square_statistic: null,
     sample_size: 6,
     warnings: [
-      "One value of 'federation_member' left out: fewer than 5 devices report it.",
+      "One value of 'federation_member' left out: fewer than 5 devices of one member report it.",
       'No test was run: each variable needs at least two different values.',
     ],
   })
@@ -91,13 +91,44 @@ it('a chi-square test leaves out values that few devices report, which its figur
 it('a chi-square test warns if few devices are expected in a cell', async () => {
   expect(
     await openSurvey([
-      [3, 7],
-      [4, 2],
+      [5, 0],
+      [5, 6],
     ]),
   ).toMatchObject({
-    chi_square_statistic: near(2.0486772486772487),
-    p_value: near(0.15233849385606554),
+    chi_square_statistic: near(4.363636363636363),
+    p_value: near(0.036713856362704134),
     sample_size: 16,
-    warnings: ['The smallest expected count is 2.63: below 5 the p-value is unreliable.'],
+    warnings: ['The smallest expected count is 1.88: below 5 the p-value is unreliable.'],
   })
+})
+
+it('a chi-square test leaves out values that few devices report apart from those of one member', async () => {
+  const leftOut = (variable: string, reason: string) =>
+    `One value of '${variable}' left out: fewer than 5 devices ${reason}`
+  const table = [
+    [36, 4],
+    [59, 1],
+  ]
+  expect(await openSurvey(table)).toMatchObject({
+    chi_square_statistic: null,
+    sample_size: 95,
+    warnings: [
+      leftOut('capabilities.party', 'of one member report it.'),
+      'No test was run: each variable needs at least two different values.',
+    ],
+  })
+  expect(await openSurvey(table, 'status')).toMatchObject({
+    sample_size: 95,
+    warnings: [leftOut('capabilities.party', 'report it apart from those of one member.'), expect.any(String)],
+  })
+  // Without any device of the other member, there is nothing to subtract from.
+  for (const shown of [
+    [[36, 5], [60]],
+    [
+      [30, 10],
+      [50, 10],
+    ],
+  ]) {
+    expect((await openSurvey(shown, 'status')).sample_size).toBe(shown.flat().reduce((sum, count) => sum + count))
+  }
 })

@@ -1,32 +1,134 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Cell, withheldAgainstSubtraction } from './subtraction.ts'
 
 const cell = (devices: number, ...groupIds: string[]): Cell => ({ groupIds: new Set(groupIds), devices })
-const withheld = (cells: readonly Cell[], shown: readonly string[]) => withheldAgainstSubtraction(cells, shown, 5)
+const idsOf = (cells: readonly Cell[]) => [...new Set(cells.flatMap(({ groupIds }) => [...groupIds]))].sort()
+const withheld = async (cells: readonly Cell[], minDevices = 5) =>
+  (await withheldAgainstSubtraction(cells, idsOf(cells), minDevices)).map(({ id }) => id)
 
-it('withholds a group if the few other devices of a larger one could be computed', () => {
-  const cells = [cell(8, 'all', 'most'), cell(3, 'all')]
-  expect(withheld(cells, ['all', 'most'])).toEqual([{ id: 'most', of: 'all' }])
+describe('groups are withheld', () => {
+  it('if the few other devices of a larger one could be computed', async () => {
+    expect(await withheld([cell(8, 'all', 'most'), cell(3, 'all')])).toEqual(['most'])
+  })
+
+  it('the smallest first, if several together leave few devices', async () => {
+    const cells = [cell(9, 'all', 'phones'), cell(6, 'all', 'tablets'), cell(2, 'all', 'clocks')]
+    expect(await withheld(cells.slice(0, 2))).toEqual([])
+    expect(await withheldAgainstSubtraction(cells, ['all', 'phones', 'tablets'], 5)).toEqual([
+      { id: 'tablets', because: 'few devices' },
+    ])
+  })
+
+  it('until no small rest is left, even if they are nested', async () => {
+    const cells = [cell(6, 'all', 'half', 'core'), cell(4, 'all', 'half'), cell(7, 'all')]
+    expect(await withheld(cells)).toEqual(['core'])
+  })
+
+  it('if two differ by few devices, even if neither contains the other', async () => {
+    // The differences between sums of values, and of squares, give two equations about these few devices.
+    expect(await withheld([cell(7, 'a', 'b'), cell(1, 'a'), cell(2, 'b')])).toEqual(['a'])
+  })
+
+  it('if several parts leave one device, also if another group contains it', async () => {
+    const cells = [
+      cell(2, 'whole', 'first', 'trial'),
+      cell(3, 'whole', 'first'),
+      cell(2, 'whole', 'second', 'trial'),
+      cell(3, 'whole', 'second'),
+      cell(1, 'whole', 'trial'),
+    ]
+    expect(await withheld(cells)).toEqual(['second', 'first'])
+  })
+
+  it('if two divisions of the devices differ by one device', async () => {
+    const cells = [
+      cell(9, 'east', 'old'),
+      cell(9, 'east', 'new'),
+      cell(9, 'west', 'old'),
+      cell(9, 'west', 'new'),
+      cell(1, 'new'),
+    ]
+    expect(await withheld(cells)).toEqual(['east'])
+  })
+
+  it('if they overlap with others, once the decision has taken too long', async () => {
+    const cells = [cell(9, 'a', 'b'), cell(9, 'a'), cell(9, 'b', 'c'), cell(5, 'apart')]
+    expect(await withheldAgainstSubtraction(cells, idsOf(cells), 5, 0)).toEqual([
+      { id: 'a', because: 'many groups' },
+      { id: 'c', because: 'many groups' },
+    ])
+  })
 })
 
-it('withholds the smallest of several groups that together leave few devices', () => {
-  const cells = [cell(9, 'all', 'phones'), cell(6, 'all', 'tablets'), cell(2, 'all', 'clocks')]
-  expect(withheld(cells, ['all', 'phones', 'tablets'])).toEqual([{ id: 'tablets', of: 'all' }])
+describe('nothing is withheld', () => {
+  it('if groups share no device, are equal, or leave enough devices', async () => {
+    expect(await withheld([cell(5, 'a'), cell(6, 'b')])).toEqual([])
+    expect(await withheld([cell(7, 'a', 'b')])).toEqual([])
+    expect(await withheld([cell(7, 'all', 'a'), cell(5, 'all')])).toEqual([])
+    expect(await withheld([cell(7, 'a', 'b'), cell(2, 'a'), cell(3, 'b')])).toEqual([])
+  })
+
+  it('if groups are nested, and each level leaves enough devices', async () => {
+    const sites = ['a', 'b', 'c', 'd'].map((site, n) => cell(5, 'all', n < 2 ? 'north' : 'south', site))
+    expect(await withheld(sites)).toEqual([])
+  })
+
+  it('if two complete divisions of the devices cross, even with few devices in each cell', async () => {
+    const names = ['1', '2', '3', '4', '5']
+    expect(await withheld(names.flatMap((r) => names.map((h) => cell(3, 'all', `region ${r}`, `board ${h}`))))).toEqual(
+      [],
+    )
+  })
+
+  it('if there are hundreds of groups that many divisions of the devices make', async () => {
+    const cells = Array.from({ length: 4000 }, (_, n) =>
+      cell(3, ...[60, 49, 37].map((size) => `${size}: ${(n * 7919) % size}`)),
+    )
+    expect(idsOf(cells)).toHaveLength(146)
+    expect(await withheld(cells, 11)).toEqual([])
+  })
 })
 
-it('stops when no small rest is left, even with nested groups', () => {
-  const cells = [cell(6, 'all', 'half', 'core'), cell(4, 'all', 'half'), cell(7, 'all')]
-  expect(withheld(cells, ['all', 'half', 'core'])).toEqual([{ id: 'core', of: 'half' }])
-})
+/** The rank of the matrix of groups and cells. */
+const rankOf = (cells: readonly Cell[], groups: readonly string[]): number => {
+  const rows = groups.map((id) => cells.map(({ groupIds }): number => (groupIds.has(id) ? 1 : 0)))
+  let rank = 0
+  for (const at of cells.keys()) {
+    const pivot = rows.findIndex((row, n) => n >= rank && Math.abs(row[at]!) > 1e-9)
+    if (pivot < 0) continue
+    ;[rows[rank], rows[pivot]] = [rows[pivot]!, rows[rank]!]
+    for (const row of rows.slice(rank + 1)) {
+      const factor = row[at]! / rows[rank]![at]!
+      for (const [n, value] of rows[rank]!.entries()) row[n] = row[n]! - factor * value
+    }
+    rank++
+  }
+  return rank
+}
 
-it('withholds nothing if groups share no device, are equal, or leave enough devices', () => {
-  expect(withheld([cell(5, 'a'), cell(6, 'b')], ['a', 'b'])).toEqual([])
-  expect(withheld([cell(7, 'a', 'b')], ['a', 'b'])).toEqual([])
-  expect(withheld([cell(7, 'all', 'a'), cell(5, 'all')], ['all', 'a'])).toEqual([])
-  expect(withheld([cell(7, 'a', 'b'), cell(2, 'a'), cell(3, 'b')], ['a', 'b'])).toEqual([])
-})
-
-it('withholds the smaller of two groups that differ by few devices, even if neither contains the other', () => {
-  // The differences between sums of values, and of squares, give two equations about these few devices.
-  expect(withheld([cell(7, 'a', 'b'), cell(1, 'a'), cell(2, 'b')], ['a', 'b'])).toEqual([{ id: 'a', of: 'b' }])
+it('every n independent combinations of the groups that are left depend on n times the minimum of devices', async () => {
+  let seed = 1
+  const random = (below: number): number => {
+    seed = (seed * 48271) % 2147483647
+    return seed % below
+  }
+  let kept = 0
+  for (let n = 0; n < 300; n++) {
+    const groups = ['a', 'b', 'c', 'd', 'e'].slice(0, 2 + random(4))
+    const cells = Array.from({ length: 3 + random(5) }, () =>
+      cell(1 + random(12), ...groups.filter(() => random(2) === 0)),
+    )
+    const minDevices = 5 + random(12)
+    const left = new Set(await withheld(cells, minDevices))
+    const shown = groups.filter((id) => !left.has(id))
+    kept += shown.length
+    const rank = rankOf(cells, shown)
+    for (let subset = 1; subset < 2 ** cells.length; subset++) {
+      const inside = cells.filter((_, at) => (subset >> at) % 2 === 1)
+      const outside = cells.filter((_, at) => (subset >> at) % 2 === 0)
+      const devices = inside.reduce((sum, one) => sum + one.devices, 0)
+      expect(devices).toBeGreaterThanOrEqual(minDevices * (rank - rankOf(outside, shown)))
+    }
+  }
+  expect(kept).toBeGreaterThan(400)
 })

@@ -221,7 +221,7 @@ export const examples = {
         status: 'promoted',
         reason: 'The canary is no worse.',
         canary_rollout_id: ids.rollout,
-        promotion_rollout_id: '5b8f0c1d-7e2a-4c3b-9d4e-6f7a8b9c0d1e',
+        promotion_rollout_id: ids.rollout,
         comparisons: [
           {
             metric: 'accuracy',

@@ -72,15 +72,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
       if (planIds.size > 0) await events.publish(tx, 'assignments.reported', { planIds })
     },
   })
-  const experiments = createExperimentsService({
-    database,
-    store: stores.experiments,
-    plans,
-    models,
-    groups,
-    now,
-    newId,
-  })
+  const experiments = createExperimentsService({ ...context, store: stores.experiments, plans, models, groups })
   const observations = createObservationsService({
     database,
     store: createObservationsStore(),
@@ -98,6 +90,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     plans,
     devices,
     events,
+    measured: observations.observeReport,
     now,
   })
   const rollouts = createRolloutsService({

@@ -3,15 +3,19 @@ import type { App } from '../../platform/http/app.ts'
 import { InferenceError } from '../errors.ts'
 import { invalid } from './request-body.ts'
 
+/** The one path that takes a form. */
+export const TRANSCRIPTIONS = '/v1/audio/transcriptions'
+
 /** Rewords Fastify's errors about a request; undefined for errors that are not the client's fault. */
 const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceError | undefined => {
   const type = request.headers['content-type']
+  const expected = request.routeOptions.url === TRANSCRIPTIONS ? 'multipart/form-data' : 'application/json'
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return invalid(
         type === undefined
-          ? 'The request has a body but no Content-Type. Send it as application/json.'
-          : `This endpoint does not accept Content-Type '${type.slice(0, 100)}'. Send application/json.`,
+          ? `The request has a body but no Content-Type. Send it as ${expected}.`
+          : `This endpoint does not accept Content-Type '${type.slice(0, 100)}'. Send ${expected}.`,
       )
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new InferenceError(

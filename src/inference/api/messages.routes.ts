@@ -15,8 +15,8 @@ type Json = Readonly<Record<string, unknown>>
 
 const stopOf = ({ reason, stopSequence }: Finished, calls: number): Json => ({
   stop_reason:
-    reason === 'length'
-      ? 'max_tokens'
+    reason !== 'stop'
+      ? { length: 'max_tokens', content_filter: 'refusal' }[reason]
       : stopSequence !== undefined
         ? 'stop_sequence'
         : calls > 0

@@ -59,14 +59,14 @@ const responseOf = (
   status: Status,
   output: readonly Json[],
   tally: Tally | null,
-  error: Json | null = null,
+  { reason = 'stop', error = null }: { readonly reason?: Finished['reason']; readonly error?: Json | null } = {},
 ): Json => ({
   id,
   object: 'response',
   created_at: created,
   status,
   error,
-  incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+  incomplete_details: reason === 'stop' ? null : { reason: reason === 'length' ? 'max_output_tokens' : reason },
   instructions: body.instructions ?? null,
   max_output_tokens: body.max_output_tokens ?? null,
   metadata: {},
@@ -85,17 +85,17 @@ const responseOf = (
   usage: tally && usageOf(tally),
 })
 
-const statusOf = ({ reason }: Finished): Status => (reason === 'length' ? 'incomplete' : 'completed')
+const statusOf = (reason: Finished['reason']): Status => (reason === 'stop' ? 'completed' : 'incomplete')
 
 const present = (identity: Identity, { text, calls, result }: Reply, tally: Tally): Json => {
-  const status = statusOf(result)
+  const status = statusOf(result.reason)
   const output = [
     ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg_'), status, [textPart(text)])]),
     ...calls.map(({ id, name, arguments: given }) =>
       callItem(identity, { id: newId('fc_'), status, callId: id, name, given }),
     ),
   ]
-  return responseOf(identity, status, output, tally)
+  return responseOf(identity, status, output, tally, result)
 }
 
 /** The item being streamed, and the events that end it. */
@@ -112,7 +112,7 @@ const responseFrames = (identity: Identity): Frames => {
   const done: Json[] = []
   let item: OpenItem | null = null
   let text: OpenItem | null = null
-  let last: Status = 'completed'
+  let reason: Finished['reason'] = 'stop'
 
   const openText = (): [OpenItem, string] => {
     const id = newId('msg_')
@@ -199,15 +199,18 @@ const responseFrames = (identity: Identity): Frames => {
         case 'arguments':
           return item?.add(chatEvent.text) ?? ''
         case 'finished': {
-          last = statusOf(chatEvent.result)
+          reason = chatEvent.result.reason
           const nothing = done.length === 0 && item === null ? say('') : ''
-          return nothing + close(last)
+          return nothing + close(statusOf(reason))
         }
       }
     },
-    end: (tally) => event(`response.${last}`, { response: responseOf(identity, last, done, tally) }),
+    end(tally) {
+      const status = statusOf(reason)
+      return event(`response.${status}`, { response: responseOf(identity, status, done, tally, { reason }) })
+    },
     error({ message, code, param }) {
-      const failed = responseOf(identity, 'failed', done, null, { code: 'server_error', message })
+      const failed = responseOf(identity, 'failed', done, null, { error: { code: 'server_error', message } })
       return event('error', { code, message, param }) + event('response.failed', { response: failed })
     },
     alive: ': waiting\n\n',

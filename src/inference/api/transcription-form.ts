@@ -67,6 +67,7 @@ const formFault = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof InferenceError) return error
   const { code } = error as NodeJS.ErrnoException
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge()
+  if (code === 'FST_FILES_LIMIT') return invalid('The form has several files. Send one recording per request.', 'file')
   return code?.startsWith('FST_') || /multipart|boundary|unexpected end|malformed|terminated/i.test(error.message)
     ? invalid(`The form is not valid multipart/form-data: ${error.message}.`)
     : error

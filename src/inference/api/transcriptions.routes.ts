@@ -4,6 +4,7 @@ import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import { decodeAudio } from '../audio/decode.ts'
 import { SAMPLE_RATE } from '../audio/sound.ts'
 import { createAdmission } from '../runtime/queue/admission.ts'
+import { TRANSCRIPTIONS } from './error-responses.ts'
 import { FORM_DEADLINE, type FormDeadline, withinDeadline } from './form-deadline.ts'
 import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
 import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
@@ -28,7 +29,7 @@ export const transcriptionRoutes = async (
   })
   await app.register(async (scope) => {
     await scope.register(multipart, { limits: FORM_LIMITS })
-    scope.post('/v1/audio/transcriptions', (request, reply) =>
+    scope.post(TRANSCRIPTIONS, (request, reply) =>
       whilePresent(request, reply, async (signal) => {
         const [slot] = await Promise.all(memory.enter(1, signal))
         try {

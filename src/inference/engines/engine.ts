@@ -88,7 +88,8 @@ export type ChatEvent =
   | { readonly type: 'finished'; readonly result: Finished }
 
 export interface Finished {
-  readonly reason: 'stop' | 'length'
+  /** `content_filter`: only of a server that is used as an engine. */
+  readonly reason: 'stop' | 'length' | 'content_filter'
   /** The stop sequence that ended it, if the engine reports it. */
   readonly stopSequence?: string
   readonly completionTokens: number

@@ -1,6 +1,6 @@
 import { type Caller, holds } from '../../../domain/access.ts'
 import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
-import type { Offer, ReportState } from '../../../domain/delivery-plan.ts'
+import type { ReportState } from '../../../domain/delivery-plan.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -34,9 +34,17 @@ export const createAssignmentsService = (parts: {
   readonly plans: DeliveryPlans
   readonly devices: DevicesService
   readonly events: Pick<ControlEventBus, 'announce'>
+  /** Called if a device reports metrics and that it runs its variant of an experiment. */
+  readonly measured: (measurement: {
+    readonly planId: string
+    /** Internal id. */
+    readonly deviceId: string
+    readonly variant: string | null
+    readonly metrics: NonNullable<NewReport['metrics']>
+  }) => Promise<void>
   readonly now: () => Date
 }) => {
-  const { database, store, report, plans, devices, events, now } = parts
+  const { database, store, report, plans, devices, events, measured, now } = parts
 
   const save = createBatcher<ReportToStore, void>({
     maxBatch: 1000,
@@ -72,13 +80,13 @@ export const createAssignmentsService = (parts: {
   }
 
   /** What the plan assigns to the device, if it is this version, which may be named by its label or its number. */
-  const currentOffer = (device: StoredDevice, planId: string, version: string): Offer | null =>
+  const currentAssignment = (device: StoredDevice, planId: string, version: string): Assignment | null =>
     plans
       .assignmentsOf(device)
       .find(
         ({ planId: id, offer }) =>
           id === planId && (offer.version === version || String(offer.versionNumber) === version),
-      )?.offer ?? null
+      ) ?? null
 
   const scopeOf = ({ orgId }: { readonly orgId: string | null }) => ({
     orgId,
@@ -116,16 +124,20 @@ export const createAssignmentsService = (parts: {
       const isDeleted = owner !== null && 'isDeleted' in owner && owner.isDeleted
       if (owner === null || !(isDeleted || plans.reaches(owner.orgId, device.orgId))) throw notFound('Plan', planId)
       const report: StoredReport = { ...requested, planId, deviceId: device.id, reportedAt: now() }
-      const offered = (): Offer | null => currentOffer(device, planId, requested.version)
+      const assigned = (): Assignment | null => currentAssignment(device, planId, requested.version)
       // Another process may have changed the plan just now.
-      if (offered() === null) await plans.refresh()
+      if (assigned() === null) await plans.refresh()
       if (!isDeleted) {
-        const offer = offered()
-        const { version, versionNumber } = offer ?? { version: requested.version, versionNumber: null }
-        await save({ ...report, version, versionNumber, current: offer !== null })
+        const assignment = assigned()
+        const { version, versionNumber } = assignment?.offer ?? { version: requested.version, versionNumber: null }
+        await save({ ...report, version, versionNumber, current: assignment !== null })
+        const { state, metrics } = requested
+        if (state === 'active' && metrics !== null && assignment?.kind === 'experiment') {
+          await measured({ planId, deviceId: device.id, variant: assignment.variant, metrics })
+        }
         if (requested.state !== 'downloading' && requested.state !== 'verifying') await settle(planId)
       }
-      return { report, current: offered() !== null }
+      return { report, current: assigned() !== null }
     },
 
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>

@@ -4,8 +4,16 @@ import {
   type AssignmentIndex,
   assignmentsOf,
   indexAssignments,
+  replacementOf,
 } from '../../../domain/assignment.ts'
-import { type Offer, type Plan, type Target, targetKey } from '../../../domain/delivery-plan.ts'
+import {
+  type Offer,
+  type Plan,
+  plansPreceding,
+  type Target,
+  targetKey,
+  targetsOf,
+} from '../../../domain/delivery-plan.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus, PlanChange } from '../../events.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
@@ -111,6 +119,16 @@ export const createDeliveryPlans = (parts: {
     /** Returns the plan if it is in force. */
     find: (planId: string): Plan | null => inForce.get(planId) ?? null,
 
+    /** Returns what a newer settled plan assigns to the device for the model of this plan; null if there is none. */
+    replacementOf: (
+      plan: Pick<Target, 'modelId' | 'modelName'> & { readonly startedRevision: number },
+      device: AssignedDevice,
+    ): Assignment | null => replacementOf(index, plan, device),
+
+    /** Returns the plans in force that may take precedence over a rollout. */
+    preceding: (rollout: Parameters<typeof plansPreceding>[1]): Plan[] =>
+      plansPreceding([...inForce.values()], rollout),
+
     /** True if a running experiment gives devices versions of this model. */
     tests: (modelId: string): boolean =>
       [...inForce.values()].some(
@@ -160,9 +178,6 @@ export const createDeliveryPlans = (parts: {
     isUploaded: async (target: Target, db?: Executor): Promise<boolean> => (await offerOf(target, db)) !== null,
   }
 }
-
-const targetsOf = (plan: Plan): Target[] =>
-  plan.kind === 'experiment' ? plan.variants.map(({ target }) => target) : [plan.target]
 
 const groupsOf = (plan: Plan): readonly string[] => {
   if (plan.kind === 'experiment') return plan.groupIds ?? []

@@ -10,7 +10,7 @@ import {
 } from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { type Aim, createDeploymentTargets, enumerate } from './deployment-targets.service.ts'
+import { type Aim, createDeploymentTargets, devicesFor } from './deployment-targets.service.ts'
 import type { Candidate, TargetsReport } from './targets.report.ts'
 
 /** What an aim means now. */
@@ -69,7 +69,7 @@ export const createDeploymentAims = (parts: {
     const targets = found.filter((device) => plans.reaches(orgId, device.orgId))
     const others = found.filter((device) => !targets.includes(device)).map(({ deviceId }) => deviceId)
     if (others.length > 0)
-      warnings.push(`Devices of other organizations, which it does not reach: ${enumerate(others)}.`)
+      warnings.push(`Devices of other organizations, which it does not reach: ${devicesFor(caller, others)}.`)
     // Pins what `latest` or an alias is now: a later move must not change a deployment that is under way.
     const version = resolved?.label ?? aim.modelVersion
     if (resolved === null) {

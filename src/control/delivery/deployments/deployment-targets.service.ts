@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { type Caller, holds } from '../../../domain/access.ts'
 import { WHOLE_FLEET_WARNING } from '../../../domain/deployment.ts'
 import { activeSince, type Platform } from '../../../domain/device.ts'
 import { conflict } from '../../../domain/errors.ts'
@@ -63,10 +63,10 @@ export const createDeploymentTargets = (parts: {
     }
     const targets = [...found.values()].filter(fits)
     const others = [...found.values()].flatMap((device) => (fits(device) ? [] : [device.deviceId]))
-    if (others.length > 0) warnings.push(`Devices that do not run ${aim.platform}: ${enumerate(others)}.`)
+    if (others.length > 0) warnings.push(`Devices that do not run ${aim.platform}: ${devicesFor(caller, others)}.`)
     const inactive = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
     if (inactive.length > 0) {
-      warnings.push(`Inactive devices, which get it once they are active: ${enumerate(inactive)}.`)
+      warnings.push(`Inactive devices, which get it once they are active: ${devicesFor(caller, inactive)}.`)
     }
     return { targets, warnings }
   }
@@ -84,6 +84,10 @@ const meant = (named: readonly Candidate[], near: string | null): readonly Candi
     throw conflict(`Several organizations have a device '${deviceId}'. Use a key of the intended organization.`)
   })
 }
+
+/** The names, or only their number if the caller may not list devices. */
+export const devicesFor = (caller: Caller, names: readonly string[]): string =>
+  holds(caller, 'devices:read') ? enumerate(names) : `${names.length}`
 
 export const enumerate = (names: readonly string[]): string => {
   const more = names.length - NAMED_IN_A_WARNING

@@ -1,3 +1,4 @@
+import { type Caller, holds } from '../../../domain/access.ts'
 import type { Platform } from '../../../domain/device.ts'
 import type { Aim, DeploymentsService, StoredDeployment, TargetDevice } from './deployments.service.ts'
 
@@ -44,10 +45,13 @@ export const presentTarget = ({ deviceId, activated, report, reportedAt }: Targe
   reported_at: reportedAt?.toISOString() ?? null,
 })
 
-export const presentPrepared = ({ targets, warnings }: Awaited<ReturnType<DeploymentsService['prepare']>>) => ({
+export const presentPrepared = (
+  caller: Caller,
+  { targets, warnings }: Awaited<ReturnType<DeploymentsService['prepare']>>,
+) => ({
   ok: targets.length > 0,
   target_count: targets.length,
-  resolved_targets: targets.map(({ deviceId }) => deviceId),
+  resolved_targets: holds(caller, 'devices:read') ? targets.map(({ deviceId }) => deviceId) : [],
   warnings: [...warnings],
 })
 

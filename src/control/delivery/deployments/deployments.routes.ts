@@ -47,7 +47,10 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
       },
       config: { access: 'models:read', errors: ['conflict'] } satisfies RouteConfig,
     },
-    async (request) => presentPrepared(await deployments.prepare(callerOf(request), aimOf(request.body))),
+    async (request) => {
+      const caller = callerOf(request)
+      return presentPrepared(caller, await deployments.prepare(caller, aimOf(request.body)))
+    },
   )
 
   app.post(

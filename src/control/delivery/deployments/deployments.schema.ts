@@ -63,7 +63,7 @@ export const Prepared = Body(
   {
     ok: Type.Boolean({ description: 'At least one target was resolved' }),
     target_count: Count,
-    resolved_targets: Type.Array(Type.String()),
+    resolved_targets: Type.Array(Type.String(), { description: 'Empty for keys without devices:read' }),
     warnings: Type.Array(Type.String()),
   },
 )

@@ -69,6 +69,23 @@ describe('preparing a deployment', () => {
     expect((await world.request('GET', '/api/v1/deployments', { key })).body).toMatchObject({ total: 0 })
   })
 
+  it('names no devices for a key without devices:read', async () => {
+    const { world, key } = await startFleet(2)
+    await world.register('phone', { platform: 'ios' })
+    const body = { name: 'models', scopes: ['models:read'], org_id: 'acme' }
+    const made = (await world.request('POST', '/api/v1/keys', { key, body })).body as { api_key: string }
+    const prepare = async (aim: object) =>
+      (await world.request('POST', '/api/v1/deploy/prepare', { key: made.api_key, body: { ...AIM, ...aim } })).body
+    expect(await prepare({})).toMatchObject({ ok: true, target_count: 2, resolved_targets: [] })
+    const { id } = (
+      await world.request('POST', '/api/v1/device-groups', { key, body: { org_id: 'acme', name: 'robots' } })
+    ).body as { id: string }
+    await world.request('POST', `/api/v1/device-groups/${id}/devices`, { key, body: { device_ids: ['d0', 'd1'] } })
+    await world.advance(3600)
+    const warnings = ['Inactive devices, which get it once they are active: 2.']
+    expect(await prepare({ group: 'robots' })).toEqual({ ok: true, target_count: 2, resolved_targets: [], warnings })
+  })
+
   it('takes only devices of the given platform', async () => {
     const { world, key } = await startFleet(1)
     await world.register('phone', { platform: 'ios' })

@@ -33,6 +33,7 @@ const callsOf = (world: World, key: string) => {
     promote: (id: string, percentage: number) =>
       call('POST', `/deployments/${id}/promote`, { rollout_percentage: percentage }),
     get: (id: string) => call('GET', `/deployments/${id}`),
+    call,
     /** Reports `state` for each device that has the assignment; returns their number. */
     async report(fleet: readonly TestDevice[], id: string, state: string): Promise<number> {
       let told = 0
@@ -78,6 +79,78 @@ describe('the deadline of a deployment', () => {
     expect(await get(id)).toMatchObject({ status: 'started' })
     await report(fleet, id, 'active')
     expect(await get(id)).toMatchObject({ status: 'completed' })
+  })
+})
+
+describe('a deployment that a newer rollout has replaced', () => {
+  it('is not promoted: it would change nothing', async () => {
+    const { world, fleet, execute, promote, get, report, call } = await startFleet(Array(10).fill({}))
+    const { deployment_id: id } = await execute({ rollout_percentage: 20 })
+    expect(await report(fleet, id, 'active')).toBe(2)
+    const rollout = { version: '1.0.0', rollout_percentage: 100, step_interval_minutes: 1 }
+    const created = await world.request('POST', '/api/v1/models/m/rollouts', { key: fleet[0]!.key, body: rollout })
+    const { rollout_id } = created.body as { rollout_id: string }
+    await world.advance(60)
+    const before = await get(id)
+    expect(before).toMatchObject({ status: 'completed' })
+    const path = `/api/v1/deployments/${id}/promote`
+    expect(await world.request('POST', path, { key: fleet[0]!.key, body: { rollout_percentage: 100 } })).toMatchObject({
+      status: 409,
+      body: {
+        message:
+          `Newer plans have replaced the deployment on all of these devices, such as rollout ${rollout_id} ` +
+          '(version 1.0.0). Roll them back, or execute a new deployment.',
+      },
+    })
+    expect(await get(id)).toEqual(before)
+    await call('POST', `/models/m/rollouts/${rollout_id}/rollback`)
+    expect(await promote(id, 100)).toMatchObject({ status: 'started', activated_count: 10 })
+    expect(await report(fleet, id, 'active')).toBe(10)
+  })
+
+  it('while a device is missing, does not keep its devices from plans that are newer than both', async () => {
+    const { world, fleet, execute, get, report, call } = await startFleet(Array(4).fill({}))
+    const { key } = fleet[0]!
+    const { deployment_id: id } = await execute({})
+    await report(fleet.slice(1), id, 'active')
+    const rollOut = async (version: string): Promise<string> => {
+      const body = { version, rollout_percentage: 100, step_interval_minutes: 1 }
+      const created = await world.request('POST', '/api/v1/models/m/rollouts', { key, body })
+      return (created.body as { rollout_id: string }).rollout_id
+    }
+    const plansOf = () =>
+      Promise.all(
+        fleet.map(async ({ deviceId, key: own }) => {
+          const { body } = await world.request('GET', `/api/v1/devices/${deviceId}/assignments`, { key: own })
+          return (body as { assignments: { plan_id: string }[] }).assignments[0]?.plan_id
+        }),
+      )
+    const completed = await rollOut('1.0.0')
+    expect(await plansOf()).toEqual(Array(4).fill(id))
+    await world.advance(60)
+    expect(await plansOf()).toEqual(Array(4).fill(completed))
+    expect(await get(id)).toMatchObject({ status: 'started' })
+    const newer = await rollOut('2.0.0')
+    expect(await plansOf()).toEqual(Array(4).fill(newer))
+    const variants = [1, 2].map((n) => ({ name: `v${n}`, model_id: 'm', version: `${n}.0.0`, allocation: 0.5 }))
+    const experiment = await world.request('POST', '/api/v1/experiments', { key, body: { name: 'e', variants } })
+    const { id: experimentId } = experiment.body as { id: string }
+    await call('POST', `/experiments/${experimentId}/start`)
+    expect(await plansOf()).toEqual(Array(4).fill(experimentId))
+    for (const { deviceId } of fleet) {
+      expect(await call('GET', `/experiments/${experimentId}/assignment?device_id=${deviceId}`)).toMatchObject({
+        assigned: true,
+      })
+    }
+    const warnings = async (rollout: string): Promise<unknown> =>
+      ((await call('GET', `/models/m/rollouts/${rollout}`)) as unknown as { warnings: string[] }).warnings
+    expect(await warnings(newer)).toEqual([`Running experiments take precedence on their devices: ${experimentId}.`])
+    expect(await warnings(completed)).toEqual(await warnings(newer))
+    await world.advance(60)
+    expect(await warnings(completed)).toEqual([
+      `Running experiments take precedence on their devices: ${experimentId}.`,
+      `A newer rollout has reached all devices, which get its version instead: ${newer} (version 2.0.0).`,
+    ])
   })
 })
 

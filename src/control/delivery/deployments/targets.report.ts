@@ -51,12 +51,12 @@ export const createTargetsReport = () => ({
     return rows.map(fromCandidate)
   },
 
-  /** Returns all targets, by internal id and name. */
-  async devices(db: Executor, id: string): Promise<{ id: string; deviceId: string }[]> {
-    const { rows } = await sql<{ id: string; device_id: string }>`
-      select d.id, d.device_id from deployment_targets t join devices d on d.id = t.device_id
+  /** Returns all targets. */
+  async devices(db: Executor, id: string): Promise<{ id: string; deviceId: string; orgId: string | null }[]> {
+    const { rows } = await sql<{ id: string; device_id: string; org_id: string | null }>`
+      select d.id, d.device_id, d.org_id from deployment_targets t join devices d on d.id = t.device_id
       where t.deployment_id = ${id}`.execute(db)
-    return rows.map((row) => ({ id: row.id, deviceId: row.device_id }))
+    return rows.map((row) => ({ id: row.id, deviceId: row.device_id, orgId: row.org_id }))
   },
 
   /** Returns the targets, sorted by name. */

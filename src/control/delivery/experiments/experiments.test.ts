@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { startWorld } from '../../../../test/world.ts'
+import { formOf, startWorld } from '../../../../test/world.ts'
 import { type ExperimentBody, nowhere, startExperimentService, uuid } from './experiments.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -463,6 +463,7 @@ describe('under token enrollment', () => {
       body: { message: "target_groups: 'g' belongs to a different organization than the models." },
     })
 
+    for (const name of ['old', 'new']) await send(acme, 'POST', `/models/${name}/versions/upload`, formOf(name))
     await send(acme, 'POST', `/experiments/${id}/start`)
     const observe = (key: string, ...devices: string[]) =>
       send(key, 'POST', `/experiments/${id}/observations`, {

@@ -17,6 +17,15 @@ export interface Observation {
   readonly metrics: Metrics
 }
 
+/** What a device measured with the variant that its assignment names. */
+interface Measurement {
+  readonly planId: string
+  /** Internal id. */
+  readonly deviceId: string
+  readonly variant: string | null
+  readonly metrics: Metrics
+}
+
 /** What devices measure in experiments, and the analysis of it. */
 export const createObservationsService = ({
   store,
@@ -24,7 +33,7 @@ export const createObservationsService = ({
   ...parts
 }: PlacementParts & {
   readonly store: ObservationsStore
-  readonly plans: Pick<DeliveryPlans, 'find' | 'tests'>
+  readonly plans: Pick<DeliveryPlans, 'find' | 'tests' | 'refresh'>
   readonly now: () => Date
 }) => {
   const { database, report, experiments, plans } = parts
@@ -42,6 +51,8 @@ export const createObservationsService = ({
       throw forbidden('This key may act for its own device only; for others it lacks models:write.')
     }
     if (experiment.status !== 'running') throw notRunning(experiment)
+    // Another process may have started the experiment, or added a version, just now.
+    await plans.refresh()
     const readings = gather()
     const skipped: { deviceId: string; reason: string; isUnknown: boolean }[] = []
     for (const { deviceId, metrics } of observations) {
@@ -63,9 +74,21 @@ export const createObservationsService = ({
     return { experiment, accepted: observations.length - skipped.length, skipped }
   }
 
+  /** Stores what a device measured with the variant that it has; has no effect unless the experiment is running. */
+  const add = async (tx: Executor, { planId, deviceId, variant, metrics }: Measurement): Promise<void> => {
+    const plan = plans.find(planId)
+    if (plan?.kind !== 'experiment' || !(await store.keepRunning(tx, planId))) return
+    const readings = gather()
+    readings.add({ variant: plan.variants.findIndex(({ name }) => name === variant), deviceId }, metrics)
+    await store.add(tx, planId, readings.all(), now())
+  }
+
   return {
     placement,
     observe,
+
+    /** Stores the metrics of a device's report that it runs its variant. */
+    observeReport: (measurement: Measurement): Promise<void> => database.transaction((tx) => add(tx, measurement)),
 
     /** Stores one device's observation. What a batch would skip is an error. */
     async observeOne(caller: Caller, id: string, observation: Observation) {
@@ -96,15 +119,10 @@ export const createObservationsService = ({
       if ((accuracy === null && loss === null) || !plans.tests(update.modelId)) return
       const device = await report.device(tx, update.deviceId)
       const given = device === null ? [] : plans.assignmentsOf(device)
-      for (const { planId, offer, variant } of given) {
-        const plan = plans.find(planId)
-        if (plan?.kind !== 'experiment') continue
-        if (offer.modelId !== update.modelId || offer.versionNumber !== update.version) continue
-        if (!(await store.keepRunning(tx, planId))) continue
-        const readings = gather()
-        const index = plan.variants.findIndex(({ name }) => name === variant)
-        readings.add({ variant: index, deviceId: update.deviceId }, { accuracy, loss })
-        await store.add(tx, planId, readings.all(), now())
+      for (const { planId, kind, offer, variant } of given) {
+        if (kind !== 'experiment' || offer.modelId !== update.modelId || offer.versionNumber !== update.version)
+          continue
+        await add(tx, { planId, deviceId: update.deviceId, variant, metrics: { accuracy, loss } })
       }
     },
 

@@ -233,6 +233,25 @@ describe('an observation', () => {
     expect(body).toEqual({ experiment_id: rival.id, accepted: 1, skipped: [] })
   })
 
+  it('is refused until the version of the variant is uploaded', async () => {
+    const { send, ask, create, addModel, fleet } = await startExperimentService()
+    const [device] = await fleet(1)
+    const modelId = await addModel('net')
+    const { id } = await create({
+      name: 'next',
+      variants: [
+        { name: 'now', model_id: modelId, allocation: 0 },
+        { name: 'next', model_id: modelId, version: '2.0.0', allocation: 1 },
+      ],
+    })
+    await ask('POST', `/${id}/start`)
+    const observe = () => ask('POST', `/${id}/observations`, { device_id: device!.deviceId, metrics: { accuracy: 1 } })
+    const message = "Observations of device 'd0' are not accepted. Version 2.0.0 of variant 'next' is not uploaded yet."
+    expect(await observe()).toMatchObject({ status: 409, body: { message } })
+    await send('POST', `/models/${modelId}/versions/upload`, formOf('net 2', { version: '2.0.0' }))
+    expect(await observe()).toMatchObject({ status: 200, body: { accepted: 1 } })
+  })
+
   it('is accepted only while the experiment runs', async () => {
     const { ask, create, halves, id, observe, analytics } = await openRunning(1)
     const observation = { device_id: 'd0', metrics: { accuracy: 1 } }
@@ -340,6 +359,41 @@ describe('an observation', () => {
         })
       }
     })
+  })
+})
+
+describe('a report of a device', () => {
+  it('is an observation if the device runs its variant and sends metrics', async () => {
+    const { id, send, ask, variants, analytics } = await openRunning(30)
+    const [first, second] = variants.control as [string, string]
+    const [other] = variants.treatment as [string]
+    const report = async (deviceId: string, body: object) =>
+      (await send('POST', `/devices/${deviceId}/assignments/${id}/report`, { version: '1.0.0', ...body })).body
+    await report(first, { state: 'downloading', metrics: { accuracy: 9 } })
+    await report(first, { state: 'active' })
+    expect(await report(first, { state: 'active', metrics: { accuracy: 0.5, latency_ms: 3 } })).toMatchObject({
+      current: true,
+    })
+    await report(first, { state: 'active', metrics: { accuracy: 0.7, loss: null } })
+    await report(second, { state: 'active', metrics: { accuracy: 0.8 } })
+    expect(await report(second, { version: '9.0.0', state: 'active', metrics: { accuracy: 9 } })).toMatchObject({
+      current: false,
+    })
+    await report(other, { state: 'failed', reason: 'no space', metrics: { accuracy: 9 } })
+    const metric = (devices: number, observations: number, mean: number) => ({
+      devices,
+      observations,
+      mean: expect.closeTo(mean, 12),
+      std_dev: expect.toSatisfy((value) => value === null || value > 0),
+    })
+    const expected = [
+      { name: 'control', sample_size: 2, metrics: { accuracy: metric(2, 3, 0.7), latency_ms: metric(1, 1, 3) } },
+      { name: 'treatment', sample_size: 0, metrics: {} },
+    ]
+    expect((await analytics()).variants).toMatchObject(expected)
+    await ask('POST', `/${id}/pause`)
+    await report(second, { state: 'active', metrics: { accuracy: 9 } })
+    expect((await analytics()).variants).toMatchObject(expected)
   })
 })
 

@@ -30,11 +30,15 @@ export const createPlacements = ({ database, report, experiments, plans, devices
     return { index, variant: experiment.variants[index]! }
   }
 
-  /** Returns a message if another plan gives the device the variant's model, otherwise null. */
-  const overriding = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
-    const given = plans.assignmentsOf(device).find(({ offer }) => offer.modelId === variant.modelId)
-    if (given === undefined || given.planId === experiment.id) return null
-    return `Its variant is '${variant.name}', but ${given.kind} ${given.planId} takes precedence and assigns version ${given.offer.version}.`
+  /** Returns why the device is not assigned its variant now, or null. */
+  const unassigned = (experiment: StoredExperiment, variant: StoredVariant, device: AssignedDevice): string | null => {
+    const assignments = plans.assignmentsOf(device)
+    if (assignments.some(({ planId }) => planId === experiment.id)) return null
+    if (experiment.status !== 'running') return `The experiment is ${experiment.status}.`
+    const given = assignments.find(({ offer }) => offer.modelId === variant.modelId)
+    return given === undefined
+      ? `Version ${variant.version} of variant '${variant.name}' is not uploaded yet.`
+      : `Its variant is '${variant.name}', but ${given.kind} ${given.planId} takes precedence and assigns version ${given.offer.version}.`
   }
 
   const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
@@ -50,7 +54,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
   ): { readonly outside: string } | { readonly index: number } => {
     const place = placeOf(experiment, device)
     if ('outside' in place) return place
-    const outside = overriding(experiment, place.variant, device)
+    const outside = unassigned(experiment, place.variant, device)
     return outside === null ? { index: place.index } : { outside }
   }
 
@@ -70,14 +74,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
       const place = placeOf(experiment, device)
       if ('outside' in place) return { experiment, device, variant: null, reason: place.outside }
       const { variant } = place
-      const isGiven = plans.assignmentsOf(device).some(({ planId }) => planId === experiment.id)
-      const reason = isGiven
-        ? null
-        : experiment.status !== 'running'
-          ? `The experiment is ${experiment.status}.`
-          : (overriding(experiment, variant, device) ??
-            `Version ${variant.version} of variant '${variant.name}' is not uploaded yet.`)
-      return { experiment, device, variant, reason }
+      return { experiment, device, variant, reason: unassigned(experiment, variant, device) }
     },
   }
 }

@@ -10,7 +10,7 @@ export type DecisionStatus = 'observing' | 'promoted' | 'rolled_back'
 export interface DecisionRecord {
   readonly roundNumber: number
   readonly aggregateModelId: string
-  /** The rollout to all devices that followed; null unless promoted. */
+  /** The rollout to all devices, which may be the canary's own; null unless promoted. */
   readonly promotionRolloutId: string | null
   /** The explanation; null while observing. */
   readonly reason: string | null

@@ -93,7 +93,13 @@ export const DecisionList = Body('DecisionList', "A page of a policy's decisions
       status: OneOf(['observing', 'promoted', 'rolled_back']),
       reason: Nullable(Type.String()),
       canary_rollout_id: Nullable(Uuid),
-      promotion_rollout_id: Nullable(Uuid),
+      promotion_rollout_id: Nullable(
+        Type.String({
+          format: 'uuid',
+          description:
+            "The rollout to all devices: the canary's own, or another one if the canary was limited to a group",
+        }),
+      ),
       comparisons: Type.Array(
         Part('PolicyComparison', 'The canary compared with the current version', {
           metric: Type.String({ description: 'accuracy, loss, or one of metric_margins' }),

@@ -62,21 +62,29 @@ describe('a policy', () => {
       const model = (await world.request('GET', '/api/v1/models/m', { key })).body
       const learned = (await world.request('GET', `/api/v1/models/${aggregate}`, { key })).body
       expect(model).toMatchObject({ model_hash: (learned as { model_hash: string }).model_hash })
+      const canaries = async () => {
+        const versions = await Promise.all(fleet.map(async (device) => (await given(world, device)).version))
+        return fleet.filter((_, n) => versions[n] === '1.1.0')
+      }
+      const before = await canaries()
       expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '1.1.0'])
 
       await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
       const [decision] = await decisions(world, key)
       expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
       expect(decision!.reason).toMatch(/^No worse than the current version\. accuracy 0\.95\d* on \d+ canary devices /)
-      const rollout = async (id: string) =>
-        (await world.request('GET', `/api/v1/models/m/rollouts/${id}`, { key })).body
-      expect(await rollout(decision!.canary_rollout_id)).toMatchObject({ status: 'completed', percentage: 50 })
-      expect(await rollout(decision!.promotion_rollout_id!)).toMatchObject({
+      expect(decision!.promotion_rollout_id).toBe(decision!.canary_rollout_id)
+      const path = `/api/v1/models/m/rollouts/${decision!.canary_rollout_id}`
+      expect((await world.request('GET', path, { key })).body).toMatchObject({
         status: 'active',
         version: '1.1.0',
         percentage: 50,
         target_percentage: 100,
+        increment_step: 10,
+        step_interval_minutes: 60,
+        ended_at: null,
       })
+      expect(await canaries()).toEqual(before)
       await world.advance(5 * 3600)
       await world.advance(3600)
       for (let hour = 0; hour < 4; hour++) await world.advance(3600)
@@ -209,7 +217,9 @@ describe('a policy', () => {
       await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
       const [decision] = await decisions(world, key)
       expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
-      expect((await world.request('GET', path, { key })).body).toMatchObject({ status: 'completed', percentage })
+      expect(decision!.promotion_rollout_id).toBe(id)
+      const promoted = { status: 'active', percentage, target_percentage: 100 }
+      expect((await world.request('GET', path, { key })).body).toMatchObject(promoted)
       await trainOnce(world, fleet[0]!, first, 5)
       expect(await decisions(world, key)).toMatchObject([{ round_number: 2, status: 'observing' }, { round_number: 1 }])
     },

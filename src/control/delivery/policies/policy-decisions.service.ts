@@ -1,6 +1,7 @@
 import { explain, isJudgeable, judge, marginsOf } from '../../../domain/policy.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { StoredRollout } from '../rollouts/rollouts.service.ts'
 import { createCanaries, type PolicyParts } from './canaries.service.ts'
 import type { DecisionStatus, StoredDecision } from './decisions.store.ts'
 import type { StoredPolicy } from './policies.store.ts'
@@ -28,9 +29,9 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
   const conclude = async (decision: StoredDecision, policy: StoredPolicy): Promise<void> => {
     const { settings } = policy
     const canary = decision.rolloutId === null ? null : await rollouts.find(decision.rolloutId)
-    if (canary === null) return end(decision, policy, 'rolled_back', 'The canary rollout was deleted.')
+    if (canary === null) return end(decision, policy, 'rolled_back', 'The canary rollout was deleted.', null)
     if (canary.status === 'rolled_back') {
-      return end(decision, policy, 'rolled_back', canary.reason ?? 'The canary rollout was rolled back.')
+      return end(decision, policy, 'rolled_back', canary.reason ?? 'The canary rollout was rolled back.', canary)
     }
     // An operator has paused it, and decides how it continues.
     if (canary.status === 'paused') return
@@ -46,14 +47,37 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     const { verdict, comparisons } = judge(measured.canary, measured.current, settings)
     const seen: StoredDecision = { ...decision, record: { ...decision.record, comparisons } }
     const findings = comparisons.map(explain).join(' ') || (await unmeasured(policy, metrics))
-    if (verdict === 'promote') return end(seen, policy, 'promoted', `No worse than the current version. ${findings}`)
-    if (verdict === 'roll_back') return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`)
+    if (verdict === 'promote')
+      return end(seen, policy, 'promoted', `No worse than the current version. ${findings}`, canary)
+    if (verdict === 'roll_back')
+      return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`, canary)
     if (isOver) {
       const reason = `Inconclusive after ${settings.observeMinutes} minutes, so nothing was promoted. ${findings}`
-      return end(seen, policy, 'rolled_back', reason)
+      return end(seen, policy, 'rolled_back', reason, canary)
     }
     await database.transaction(async (tx) => {
       if (await decisionsStore.lockObserving(tx, seen.id)) await decisionsStore.decide(tx, seen)
+    })
+  }
+
+  /** Returns the rollout that delivers the version to all devices; null if the canary or the model is gone. */
+  const promote = async (tx: Executor, bump: Bump, canary: StoredRollout, policy: StoredPolicy, reason: string) => {
+    const { incrementStep, stepIntervalSeconds } = policy.settings
+    const steps = { incrementStep, stepIntervalSeconds }
+    // A canary of the fleet keeps its devices while it grows; one of a group cannot grow beyond it.
+    if (canary.groupId === null) return rollouts.promote(tx, bump, canary.id, steps, reason)
+    const ended = await rollouts.end(tx, bump, canary.id, 'reach', reason)
+    const model = await models.known(policy.modelId, tx)
+    if (ended === null || model === null) return null
+    return rollouts.launch(tx, bump, model, {
+      version: ended.version,
+      versionNumber: ended.versionNumber,
+      percentage: incrementStep,
+      targetPercentage: 100,
+      ...steps,
+      groupId: null,
+      autoRollback: true,
+      startImmediately: true,
     })
   }
 
@@ -62,36 +86,19 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     policy: StoredPolicy,
     status: Exclude<DecisionStatus, 'observing'>,
     reason: string,
+    canary: StoredRollout | null,
   ): Promise<void> =>
     plans.change(async (tx, bump) => {
       if (!(await decisionsStore.lockObserving(tx, decision.id))) return
-      const { settings } = policy
       let promotionRolloutId: string | null = null
-      if (decision.rolloutId !== null) {
-        const ended = await rollouts.end(
-          tx,
-          bump,
-          decision.rolloutId,
-          status === 'promoted' ? 'reach' : 'rollback',
-          reason,
-        )
-        const model = await models.known(policy.modelId, tx)
+      if (canary !== null) {
+        const ended =
+          status === 'promoted'
+            ? await promote(tx, bump, canary, policy, reason)
+            : await rollouts.end(tx, bump, canary.id, 'rollback', reason)
         // An operator or another process was faster: the next tick sees the canary as they left it.
-        if (status === 'promoted' && (ended === null || model === null)) return
-        if (status === 'promoted' && model !== null) {
-          const promotion = await rollouts.launch(tx, bump, model, {
-            version: decision.version,
-            versionNumber: ended?.versionNumber ?? null,
-            percentage: settings.canaryGroupId === null ? settings.canaryPercentage : settings.incrementStep,
-            targetPercentage: 100,
-            incrementStep: settings.incrementStep,
-            stepIntervalSeconds: settings.stepIntervalSeconds,
-            groupId: null,
-            autoRollback: true,
-            startImmediately: true,
-          })
-          promotionRolloutId = promotion.id
-        }
+        if (status === 'promoted' && ended === null) return
+        if (status === 'promoted') promotionRolloutId = ended?.id ?? null
       }
       const record = { ...decision.record, promotionRolloutId, reason }
       await decisionsStore.decide(tx, { ...decision, status, record, decidedAt: now() })

@@ -1,5 +1,6 @@
 import { actorOf, type Caller } from '../../../domain/access.ts'
 import { WILL_WAIT } from '../../../domain/approval.ts'
+import type { Plan } from '../../../domain/delivery-plan.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
 import { previewSchedule, requireSteps, type Steps } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -9,6 +10,7 @@ import type { ModelsService, StoredModel } from '../../catalog/models/models.ser
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import { enumerate } from '../deployments/deployment-targets.service.ts'
 import type { RolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type RolloutMoves, targetOf } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
@@ -42,6 +44,24 @@ interface Parts {
   readonly newId: () => string
 }
 
+/** Returns why some devices get something else than the rollout's version. */
+const precedenceWarnings = (preceding: readonly Plan[]): string[] => {
+  const named = (kind: Plan['kind']) =>
+    preceding.flatMap((plan) => {
+      if (plan.kind !== kind) return []
+      return plan.kind === 'experiment' ? [plan.id] : [`${plan.id} (version ${plan.target.version})`]
+    })
+  const reasons = {
+    deployment: 'Unfinished deployments take precedence on their devices',
+    experiment: 'Running experiments take precedence on their devices',
+    rollout: 'A newer rollout has reached all devices, which get its version instead',
+  } as const
+  return (Object.keys(reasons) as Plan['kind'][]).flatMap((kind) => {
+    const plans = named(kind)
+    return plans.length === 0 ? [] : [`${reasons[kind]}: ${enumerate(plans)}.`]
+  })
+}
+
 /** Creates rollouts: version, devices, and steps. */
 export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => {
   const { store, plans, models, devices, groups, move, settings, now, newId } = parts
@@ -72,6 +92,11 @@ export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => 
     }
     if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
       warnings.push('The device group no longer exists: the rollout has no devices.')
+    }
+    if (status !== 'rolled_back') {
+      const { modelId, startedRevision = null } = rollout
+      const preceding = plans.preceding({ modelId, orgId, startedRevision, settled: status === 'completed' })
+      warnings.push(...precedenceWarnings(preceding))
     }
     return warnings
   }
@@ -160,7 +185,7 @@ export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => 
       const mustWait = wanted.startImmediately && (await waits.isNeeded(model, groupId))
       const warnings = [
         ...(mustWait ? [WILL_WAIT] : []),
-        ...(await warningsOf({ modelId: model.id, ...pinned, groupId })),
+        ...(await warningsOf({ modelId: model.id, orgId: model.orgId, ...pinned, groupId })),
       ]
       return { model, version: pinned.version, steps, total, warnings }
     },

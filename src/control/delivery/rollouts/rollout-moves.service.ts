@@ -34,7 +34,7 @@ export const targetOf = ({
 })
 
 /** Events that may bring a rollout to its target. */
-const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage']
+const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage', 'promote']
 
 /** Transitions of rollouts: by requests, by the clock, and by the reports of devices. */
 export const createRolloutMoves = (parts: {

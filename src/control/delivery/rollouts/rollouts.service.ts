@@ -77,6 +77,19 @@ export const createRolloutsService = (parts: {
       return move(tx, bump, locked, [event], { reason, actor: null })
     },
 
+    /** Continues a policy's canary to all devices, by these steps. Returns null like `end`. */
+    async promote(
+      tx: Executor,
+      bump: Bump,
+      id: string,
+      steps: Pick<StoredRollout, 'incrementStep' | 'stepIntervalSeconds'>,
+      reason: string,
+    ) {
+      const locked = await store.lock(tx, id)
+      if (locked === null || NEXT[locked.status].promote === undefined) return null
+      return move(tx, bump, { ...locked, ...steps, targetPercentage: 100 }, ['promote'], { reason, actor: null })
+    },
+
     /** Returns the rollout, for the service itself: there is no caller to check. */
     find: (id: string): Promise<StoredRollout | null> => store.find(database.sql, id),
 

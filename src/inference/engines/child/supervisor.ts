@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { basename } from 'node:path'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { type EngineProgram, startProgram } from './engine-process.ts'
@@ -71,7 +72,7 @@ const start = <Settings extends { readonly path: string }, Facts>(
       reject(
         new InferenceError(
           'engine_failed',
-          `The engine's process ended ${how} while it loaded '${settings.path}'. ${stderrTail.trim()}`,
+          `The engine's process ended ${how} while it loaded '${basename(settings.path)}'. ${stderrTail.trim()}`,
         ),
       )
     })

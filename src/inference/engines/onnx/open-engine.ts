@@ -9,7 +9,7 @@ const MIN_STEP = 0.1
 
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100
 
-/** Transcribes a recording window by window, so that it can be aborted and other requests can run in between. */
+/** Transcribes a recording window by window, so that it can be aborted. */
 const transcribe = async (
   supervisor: Pick<Supervisor<unknown>, 'ask'>,
   samples: Float32Array,

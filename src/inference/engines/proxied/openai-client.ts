@@ -67,7 +67,7 @@ const beginningOf = async ({ body }: Response): Promise<string> => {
   return text
 }
 
-const refusal = async (response: Response): Promise<ChatServerError> => {
+const refusalOf = async (response: Response): Promise<ChatServerError> => {
   const text = await beginningOf(response)
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   const say = (message: string) =>
@@ -98,7 +98,7 @@ async function* responseOf(
       },
       signal: watch.signal,
     })
-    if (!response.ok || response.body === null) throw await refusal(response)
+    if (!response.ok || response.body === null) throw await refusalOf(response)
     let size = 0
     for await (const bytes of response.body) {
       watch.alive()
@@ -144,10 +144,19 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
   if (last.endsWith('}') || last.endsWith('[DONE]')) yield last
 }
 
-/** Yields the data of server-sent events. Some servers end without the last event's empty line. */
+/**
+ * Yields the data of server-sent events. Some servers end without the last event's empty line, and some send one JSON object
+ * instead of a stream.
+ */
 async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = []
+  let isStream = true
   for await (const line of linesOf(body)) {
+    isStream &&= data.length > 0 || !line.startsWith('{')
+    if (!isStream) {
+      data.push(line)
+      continue
+    }
     if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5))
     if (line !== '' || data.length === 0) continue
     yield data.join('\n')
@@ -163,9 +172,17 @@ const callIn = (value: unknown, position: number): ChatPiece['calls'][number] =>
     index: typeof index === 'number' ? index : position,
     id: typeof id === 'string' && id !== '' ? id : null,
     name: typeof name === 'string' && name !== '' ? name : null,
-    arguments: typeof given === 'string' ? given : '',
+    // Some servers send them as an object.
+    arguments: typeof given === 'string' ? given : given ? JSON.stringify(given) : '',
   }
 }
+
+/** Content may be a list of parts. */
+const textOf = (content: unknown): string =>
+  [typeof content === 'string' ? content : list(content).map((part) => object(part).text)]
+    .flat()
+    .filter((text) => typeof text === 'string')
+    .join('')
 
 const pieceIn = (data: string): ChatPiece => {
   let value: Json
@@ -176,13 +193,13 @@ const pieceIn = (data: string): ChatPiece => {
   }
   if ((value.error ?? null) !== null) throw new ChatServerError(messageOf(value.error), null)
   const choice = object(list(value.choices)[0])
-  const { content, tool_calls: calls } = object(choice.delta)
+  const { content, refusal, tool_calls: calls } = object(choice.delta ?? choice.message)
   const usage = object(value.usage)
   const [promptTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
   const cachedTokens = count(object(usage.prompt_tokens_details).cached_tokens) ?? 0
   const finishReason = choice.finish_reason
   return {
-    text: typeof content === 'string' ? content : '',
+    text: textOf(content) + textOf(refusal),
     calls: list(calls).map(callIn),
     finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
     usage:

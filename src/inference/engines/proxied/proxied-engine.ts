@@ -96,12 +96,12 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     }
     if (!begun) yield started
     yield* calls.end(reason !== 'length')
-    if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && reason !== 'length')
+    if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && (reason ?? 'stop') === 'stop')
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {
       type: 'finished',
       result: {
-        reason: reason === 'length' ? 'length' : 'stop',
+        reason: reason === 'length' || reason === 'content_filter' ? reason : 'stop',
         completionTokens: usage?.completionTokens ?? estimatedTokens(text),
         speculation: null,
         ...(usage !== null && { prompt: { tokens: usage.promptTokens, cachedTokens: usage.cachedTokens } }),

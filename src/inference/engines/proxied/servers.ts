@@ -100,11 +100,11 @@ export const addressOf = (engine: string): string | null => {
   if (!engine.includes('://')) return null
   const url = URL.canParse(engine) ? new URL(engine) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '') {
-    const shown = engine.replace(/\/\/[^/@]*@/, '//').slice(0, 200)
-    const key = 'a key goes into SERVICE_ENGINE_API_KEY'
+    const shown = engine.replace(/\/\/[^/@]*@/, '//***@').slice(0, 200)
+    const key = 'without a user name, password, or query; a key goes into SERVICE_ENGINE_API_KEY'
     throw new InferenceError(
       'unsupported',
-      `'${shown}' is not the address of an engine. Expected http://host:port/v1; ${key}.`,
+      `'${shown}' is not the address of an engine. Expected http://host:port/v1, ${key}.`,
       { param: 'engine' },
     )
   }

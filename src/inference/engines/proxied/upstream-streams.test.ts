@@ -58,6 +58,46 @@ const faultOf = async (promise: Promise<unknown>) => {
   return { status: error.status, message: error.message }
 }
 
+test('a server may send one object instead of a stream, lists of parts, and arguments as an object', async () => {
+  const message = {
+    content: [{ type: 'text', text: 'It is ' }, { type: 'other' }, { type: 'text', text: 'sunny.' }],
+    tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: { city: 'Rome' } } }],
+  }
+  const usage = { prompt_tokens: 3, completion_tokens: 4 }
+  const whole = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }], usage }, null, 1)
+  expect(await answerTo(whole)).toMatchObject({
+    choices: [
+      {
+        message: {
+          content: 'It is sunny.',
+          tool_calls: [{ id: 'c1', function: { name: 'weather', arguments: '{"city":"Rome"}' } }],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ],
+    usage,
+  })
+  expect(await faultOf(answerTo('{"error": {"message": "no credit"}}'))).toMatchObject({
+    status: 502,
+    message: expect.stringContaining('no credit'),
+  })
+})
+
+test('refusals and filtered replies are reported as such', async () => {
+  const filtered = [delta({ refusal: 'I cannot help.' }), delta({}, 'content_filter'), DONE]
+  expect((await answerTo(...filtered)).choices[0]).toMatchObject({
+    message: { content: 'I cannot help.' },
+    finish_reason: 'content_filter',
+  })
+  const question = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }], max_tokens: 9 }
+  expect(await anthropic.messages.create(question)).toMatchObject({ stop_reason: 'refusal' })
+  expect(await client.responses.create({ model: 'm', input: 'hi' })).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'content_filter' },
+    output_text: 'I cannot help.',
+  })
+})
+
 test('counts that cannot be are estimated instead, in whole replies and in streams', async () => {
   const usage = { prompt_tokens: -5, completion_tokens: 1 }
   const whole = await answerTo(delta({ content: 'Hello.' }), delta({}, 'stop', { usage }), DONE)

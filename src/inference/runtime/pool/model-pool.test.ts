@@ -85,7 +85,17 @@ it('reports an unknown model, insufficient memory, and a file that cannot be loa
         expectedBytes: 1,
         open: () => openLlamaEngine({ name: 'broken', path: 'package.json', cacheMegabytes: 0, log: () => undefined }),
       },
+      {
+        name: 'deleted',
+        created: 1,
+        expectedBytes: 1,
+        open: () => openLlamaEngine({ name: 'deleted', path: '/no/m.gguf', cacheMegabytes: 0, log: () => undefined }),
+      },
     ],
+  })
+  await expect(broken.open('deleted', signal)).rejects.toMatchObject({
+    code: 'invalid_model',
+    message: "The model 'deleted' cannot be loaded on this server: There is no model file at 'm.gguf'.",
   })
   for (let attempt = 0; attempt < 2; attempt++) {
     await expect(broken.open('broken', signal)).rejects.toMatchObject({

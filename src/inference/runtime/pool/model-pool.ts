@@ -1,7 +1,7 @@
 import { sizeWords } from '../../../domain/sizes.ts'
 import { type AvailableModels, type ListedModel, modelNotFound } from '../../api/available-models.ts'
 import type { Engine } from '../../engines/engine.ts'
-import { InferenceError } from '../../errors.ts'
+import { InferenceError, type InferenceErrorCode } from '../../errors.ts'
 import { NoRoom, ShuttingDown } from './resident.ts'
 import { Residents } from './residents.ts'
 
@@ -45,11 +45,16 @@ const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: 
   return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
 }
 
-const brokenModel = (name: string, cause: InferenceError): InferenceError =>
-  new InferenceError('invalid_model', `The model '${name}' cannot be loaded on this server: ${cause.message}`, {
+/** Errors of a model's files, which may be gone. Clients need not know where they are. */
+const BROKEN: readonly string[] = ['invalid_model', 'model_not_found', 'engine_failed'] satisfies InferenceErrorCode[]
+
+const brokenModel = (name: string, cause: InferenceError): InferenceError => {
+  const reason = cause.message.replace(/'\/[^']*\/([^'/]+)\/?'/g, "'$1'")
+  return new InferenceError('invalid_model', `The model '${name}' cannot be loaded on this server: ${reason}`, {
     param: 'model',
     cause,
   })
+}
 
 /** Loads models on first use within a memory budget. */
 export const createModelPool = (options: ModelPoolOptions): ModelPool => {
@@ -77,7 +82,7 @@ export const createModelPool = (options: ModelPoolOptions): ModelPool => {
       } catch (error) {
         if (error instanceof NoRoom) throw outOfMemory(name, error, memoryBytes)
         if (error instanceof ShuttingDown) throw new InferenceError('engine_failed', 'The server is shutting down.')
-        throw error instanceof InferenceError && error.code === 'invalid_model' ? brokenModel(name, error) : error
+        throw error instanceof InferenceError && BROKEN.includes(error.code) ? brokenModel(name, error) : error
       }
     },
   }

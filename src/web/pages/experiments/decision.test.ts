@@ -72,6 +72,9 @@ it('says how large the difference is, and which variants lack devices', () => {
   expect(decide(analytics({ variants: [measured('old', 1), measured('new', 0)] })).reasons).toEqual([
     'At least two devices of each variant must report accuracy; old, new have fewer.',
   ])
+  expect(decide(analytics({})).reasons).toEqual([
+    'Within each variant, all devices measured the same accuracy: there is no variation to test against.',
+  ])
 })
 
 it('lower is better for errors and costs, higher for all other metrics', () => {

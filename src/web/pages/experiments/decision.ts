@@ -31,7 +31,7 @@ export const decide = ({ comparisons, sample_ratio, primary_metric, variants }: 
     const text =
       missing.length > 0
         ? `At least two devices of each variant must report ${primary_metric}; ${missing.join(', ')} ${missing.length === 1 ? 'has' : 'have'} fewer.`
-        : `All devices measured the same ${primary_metric}: there is no variation to test against.`
+        : `Within each variant, all devices measured the same ${primary_metric}: there is no variation to test against.`
     return { tone: 'idle', title: 'Nothing to compare yet', reasons: [text] }
   }
   const decided = compared.filter((one) => one.decided)

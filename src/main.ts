@@ -1,5 +1,6 @@
 import { ConfigError, readConfig } from './config.ts'
 import { createControlPlane } from './control/app.ts'
+import { openFilesAdvice } from './control/open-files.ts'
 import { runProgram } from './control/programs/program.ts'
 import { asDatabaseAway } from './domain/outages.ts'
 import { StartError } from './platform/db/start-error.ts'
@@ -35,9 +36,9 @@ const start = async (): Promise<void> => {
   let stoppingSince: number | null = null
   const shutDown = (signal: string): void => {
     // npm forwards Ctrl-C, so one press can arrive twice. Only a later one is an impatient second press.
-    if (stoppingSince !== null && Date.now() - stoppingSince < IMPATIENCE_MS) return
+    if (stoppingSince !== null && performance.now() - stoppingSince < IMPATIENCE_MS) return
     if (stoppingSince !== null) stop(`${signal} again: stopping at once.`)
-    stoppingSince = Date.now()
+    stoppingSince = performance.now()
     console.log(`${signal}: finishing the running requests`)
     // Some work cannot be interrupted, such as a backup to a file system that does not respond.
     setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), MAX_STOP_MS).unref()
@@ -58,6 +59,8 @@ const main = async (): Promise<void> => {
 }
 
 main().catch((error: unknown) => {
+  const advice = openFilesAdvice(error)
+  if (advice !== null) stop(advice)
   const mistakes = [ConfigError, StartError, CertificateError, ProxyError]
   if (error instanceof Error && mistakes.some((kind) => error instanceof kind)) stop(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {

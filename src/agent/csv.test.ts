@@ -86,4 +86,5 @@ test('an unknown class, a missing column, and a missing file are reported by nam
     "has no column '3' for the labels. Its columns: 1 to 2; line 1 is not a header.",
   )
   await expect(readCsv(join(folder, 'none.csv'))).rejects.toThrow('none.csv does not exist.')
+  await expect(readCsv(folder)).rejects.toMatchObject({ code: 'EISDIR', path: folder })
 })

@@ -71,7 +71,7 @@ export const readCsv = async (path: string, label?: string): Promise<CsvTable> =
   const file = createReadStream(path)
   const rows = parse({ bom: true, trim: true, skip_empty_lines: true, info: true })
   // `pipe` does not forward errors, so a missing file would wait forever.
-  file.on('error', (error) => rows.destroy(error))
+  file.on('error', (error) => rows.destroy(Object.assign(error, { path })))
   file.pipe(rows)
   try {
     for await (const { record, info } of rows as AsyncIterable<{ record: string[]; info: { lines: number } }>) {

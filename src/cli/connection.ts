@@ -6,18 +6,6 @@ import { Failure } from './failure.ts'
 
 const TIMEOUT_MS = 30_000
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection lost',
-  UND_ERR_SOCKET: 'connection lost',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'its name cannot be looked up',
-  EHOSTUNREACH: 'no route to host',
-  ENETUNREACH: 'no network',
-  ETIMEDOUT: 'no answer',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer',
-}
-
 /** The service sent no usable response. */
 export class Unreachable extends Failure {}
 
@@ -38,6 +26,15 @@ const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unre
     advice: 'Set the address of the service with --api-base or SERVICE_API_BASE.',
   })
 
+/** @throws Unreachable if a successful response lacks the id that the service gives to every request */
+const requireRequestId = (baseUrl: string, { headers }: Response): void => {
+  if (headers.has('x-request-id')) return
+  throw new Unreachable(`${baseUrl} answers without the header x-request-id, which the service always sends.`, {
+    advice:
+      'Set the address of the service with --api-base or SERVICE_API_BASE. If a proxy removes the header, change its settings.',
+  })
+}
+
 /** @throws Unreachable if a successful response has a content type that the service never sends */
 export const requireType = (baseUrl: string, { headers }: Response, types: RegExp): void => {
   const type = headers.get('content-type') ?? ''
@@ -46,7 +43,7 @@ export const requireType = (baseUrl: string, { headers }: Response, types: RegEx
 
 /** The error for a request that got no response, or only part of one. */
 export const connectionLost = (baseUrl: string, error: unknown): Unreachable =>
-  unreachable(baseUrl, reasonOf(error, REASONS), error)
+  unreachable(baseUrl, reasonOf(error), error)
 
 const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   bad_request: undefined,
@@ -78,8 +75,6 @@ export interface ConnectionSettings {
   readonly timeoutMs?: number | undefined
   /** Called with the service's warning about a request that it accepted anyway. */
   readonly warn?: ((warning: string) => void) | undefined
-  /** Called if a response lacks the service's request id: the error to show if the response's structure is also wrong. */
-  readonly stranger?: ((failure: Unreachable) => void) | undefined
   /** Called for every request with its status and duration, but never with keys or bodies. */
   readonly trace?: ((line: string) => void) | undefined
 }
@@ -111,7 +106,7 @@ export const toFailure = (
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, stranger, trace } = settings
+  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, trace } = settings
 
   /** Reads the complete response, so that a connection lost midway is also reported here. */
   const fetchWhole = async (request: Request): Promise<Response> => {
@@ -131,7 +126,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       const took = Math.round(performance.now() - began)
       trace?.(`${request.method} ${request.url} ${status}, ${body.byteLength} bytes, ${took} ms`)
       if (response.ok && body.byteLength > 0) requireType(baseUrl, response, /^application\/json\b/)
-      if (response.ok && !headers.has('x-request-id')) stranger?.(otherProgram(baseUrl))
+      if (response.ok) requireRequestId(baseUrl, response)
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()

@@ -1,6 +1,8 @@
 import { access, constants, mkdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type FileLock, lockFile } from '../platform/transfer/file-lock.ts'
 import { Failure } from './failure.ts'
 import type { Io } from './io.ts'
 import { readObject, writePrivate } from './private-file.ts'
@@ -36,6 +38,8 @@ export interface Home {
   saveCredentials(credentials: Credentials): Promise<void>
   /** Deletes the key for this address. Returns false if there was none. */
   removeCredentials(apiBase: string): Promise<boolean>
+  /** Deletes all keys and returns their addresses; null if the file was damaged. */
+  removeAllCredentials(): Promise<readonly string[] | null>
   config(): Promise<OrgConfig | null>
   /** Checks that the folder is writable before work whose result must be stored in it. @throws the system's error if not */
   requireWritable(): Promise<void>
@@ -53,10 +57,35 @@ const fieldReader = (path: string, object: Readonly<Record<string, unknown>>, ad
     if (value === null) throw new Failure(`${path} is damaged: ${name} is missing.`, { advice })
     return value
   }
-  return { optional, required }
+  const address = (name: string, text: string): string => {
+    try {
+      return parseApiBase(text, `${name} in ${path}`)
+    } catch (error) {
+      throw error instanceof Failure ? new Failure(error.message, { advice, cause: error }) : error
+    }
+  }
+  return { optional, required, address }
 }
 
-const SIGN_IN_AGAIN = 'Sign in again, which replaces it: svc login'
+const SIGN_IN_AGAIN = 'Sign in again, which replaces it: svc login --api-base <address of the service>'
+
+const LOCK_TRIES = 200
+const LOCK_RETRY_MS = 50
+
+/** Waits for another `svc` that is changing the file: otherwise one of the two changes would be lost. */
+const lockForChange = async (path: string): Promise<FileLock> => {
+  for (let left = LOCK_TRIES; ; left--) {
+    try {
+      return await lockFile(
+        `${path}.lock`,
+        (holder) => new Failure(`Another svc is changing ${path}${holder === null ? '' : ` (${holder})`}.`),
+      )
+    } catch (error) {
+      if (!(error instanceof Failure) || left === 0) throw error
+      await sleep(LOCK_RETRY_MS)
+    }
+  }
+}
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -69,11 +98,11 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
   const configPath = join(folder, 'config.json')
 
   const fromObject = (object: Readonly<Record<string, unknown>>): Credentials => {
-    const { optional, required } = fieldReader(credentialsPath, object, SIGN_IN_AGAIN)
+    const { optional, required, address } = fieldReader(credentialsPath, object, SIGN_IN_AGAIN)
     return {
       apiKey: required('api_key'),
       orgId: optional('org_id'),
-      apiBase: parseApiBase(optional('api_base') ?? DEFAULT_API_BASE, `api_base in ${credentialsPath}`),
+      apiBase: address('api_base', optional('api_base') ?? DEFAULT_API_BASE),
     }
   }
 
@@ -84,6 +113,23 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     const others = object.others ?? []
     if (Array.isArray(others) && others.every(isObject)) return [object, ...others].map(fromObject)
     throw new Failure(`${credentialsPath} is damaged: others is not a list of objects.`, { advice: SIGN_IN_AGAIN })
+  }
+
+  /** Null if the file is damaged. */
+  const readKeptIfSound = (): Promise<readonly Credentials[] | null> =>
+    readKept().catch((error: unknown) => {
+      if (error instanceof Failure) return null
+      throw error
+    })
+
+  const changing = async <Value>(change: () => Promise<Value>): Promise<Value> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const lock = await lockForChange(credentialsPath)
+    try {
+      return await change()
+    } finally {
+      await lock.release()
+    }
   }
 
   const writeKept = async ([latest, ...others]: readonly Credentials[]): Promise<void> => {
@@ -103,33 +149,38 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
 
     signedInTo: async () => (await readKept()).map(({ apiBase }) => apiBase),
 
-    async saveCredentials(credentials) {
-      // Replaces a damaged file, as its error message advises.
-      const kept = await readKept().catch((error: unknown) => {
-        if (error instanceof Failure) return []
-        throw error
-      })
-      await writeKept([credentials, ...kept.filter(({ apiBase }) => !isSameOrigin(apiBase, credentials.apiBase))])
-    },
+    saveCredentials: (credentials) =>
+      changing(async () => {
+        // Replaces a damaged file, as its error message advises.
+        const kept = (await readKeptIfSound()) ?? []
+        await writeKept([credentials, ...kept.filter(({ apiBase }) => !isSameOrigin(apiBase, credentials.apiBase))])
+      }),
 
     async removeCredentials(apiBase) {
-      const kept = await readKept()
-      const others = kept.filter((one) => !isSameOrigin(one.apiBase, apiBase))
-      if (others.length < kept.length) await writeKept(others)
-      return others.length < kept.length
+      const isOther = (one: Credentials) => !isSameOrigin(one.apiBase, apiBase)
+      if ((await readKept()).every(isOther)) return false
+      await changing(async () => writeKept((await readKept()).filter(isOther)))
+      return true
     },
+
+    removeAllCredentials: () =>
+      changing(async () => {
+        const kept = await readKeptIfSound()
+        await writeKept([])
+        return kept?.map(({ apiBase }) => apiBase) ?? null
+      }),
 
     async config() {
       const advice = 'Fix it, or delete it and run: svc init <org_name>'
       const object = await readObject(configPath, advice)
       if (object === null) return null
-      const { optional, required } = fieldReader(configPath, object, advice)
+      const { optional, required, address } = fieldReader(configPath, object, advice)
       return {
         orgId: required('org_id'),
         orgName: required('org_name'),
         compliance: optional('compliance'),
         region: required('region'),
-        apiBase: parseApiBase(required('api_base'), `api_base in ${configPath}`),
+        apiBase: address('api_base', required('api_base')),
       }
     },
 

@@ -55,6 +55,8 @@ it.each([
   ['help nothing', "svc: unknown command 'nothing'\nList commands with: svc --help\n"],
   ['keys lst', "svc: unknown command 'lst'\n(Did you mean list?)\nUsage: svc keys --help\n"],
   ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nUsage: svc keys list --help\n"],
+  ['keys -- lst', "svc: unknown command 'lst'\n(Did you mean list?)\nUsage: svc keys --help\n"],
+  ['backup --json list --api-base x', 'svc: The command must come before its options: svc backup list.\n'],
   ['keys create', "svc: missing required argument 'name'\nUsage: svc keys create --help\n"],
   [
     'completion csh',
@@ -150,13 +152,13 @@ it('reports a program that is not the service, a response cut off, and a redirec
     } else if (request.url?.startsWith('/text')) {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('OK')
     } else if (request.url?.startsWith('/broken')) {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('OK')
+      response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': '1' }).end('OK')
     } else if (request.url?.startsWith('/other')) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}')
     } else if (request.url?.startsWith('/empty')) {
       response.writeHead(204).end()
     } else if (request.url?.startsWith('/list')) {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
+      response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': '1' }).end('[]')
     } else response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>')
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -174,7 +176,21 @@ it('reports a program that is not the service, a response cut off, and a redirec
   expect(await stderrOf('/page')).toBe(
     `svc: ${base}/page answers with web pages: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
   )
-  for (const other of ['/text', '/broken', '/other', '/empty']) {
+  for (const other of ['/other', '/empty']) {
+    expect(await stderrOf(other)).toBe(
+      `svc: ${base}${other} answers without the header x-request-id, which the service always sends.\n` +
+        'Set the address of the service with --api-base or SERVICE_API_BASE. If a proxy removes the header, change its settings.\n',
+    )
+    for (const argv of ['groups create g', 'devices show x', 'login --no-browser']) {
+      const { exitCode, stdout, stderr } = await svc(argv, { SERVICE_API_KEY: 'k', SERVICE_API_BASE: base + other })
+      expect([exitCode, stdout, stderr.split('\n')[0]]).toEqual([
+        1,
+        '',
+        `svc: ${base}${other} answers without the header x-request-id, which the service always sends.`,
+      ])
+    }
+  }
+  for (const other of ['/text', '/broken']) {
     expect(await stderrOf(other)).toBe(
       `svc: ${base}${other} answers with data of another kind: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
     )
@@ -182,10 +198,21 @@ it('reports a program that is not the service, a response cut off, and a redirec
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)
 })
 
+it.each(['-- completion bash', 'completion -- bash', 'help -- completion', '-- keys -- list --help'])(
+  '%s runs the command despite the --',
+  async (argv) => {
+    const plain = argv.replaceAll('-- ', '')
+    const result = await svc(argv)
+    expect(result).toEqual(await svc(plain))
+    expect([result.exitCode, result.stdout]).toEqual([0, expect.stringMatching(/./)])
+  },
+)
+
 it("shows the service's warning about a request that it accepted", async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, {
       'content-type': 'application/json',
+      'x-request-id': '1',
       'x-service-warning': 'unknown field `x` was ignored',
     })
     response.end(JSON.stringify({ keys: [], total: 0, limit: 100, offset: 0 }))
@@ -209,4 +236,24 @@ it('names a file that it cannot use, and why', async () => {
   expect(await stderrOf(join(folder, 'file'))).toBe(
     `svc: Cannot use ${join(folder, 'file', 'config.json')}: a part of its path is not a folder.\n`,
   )
+})
+
+it('an empty path is refused, not taken for the current folder', async () => {
+  const cwd = await emptyFolder()
+  for (const [argv, name] of [
+    [['backup', ''], '<target>'],
+    [['backup', 'list', ''], '<target>'],
+    [['restore', ''], '<target>'],
+    [['restore', 'backups', '--data-dir', ''], '--data-dir'],
+    [['up', '--data-dir', ''], '--data-dir'],
+    [['check', ''], '<model_path>'],
+    [['convert', 'model.pt', '--output', ''], '--output'],
+    [['pull', 'model', '-o', ''], '--output'],
+  ] as const) {
+    expect(await runInProcess(argv, { cwd, env: { SERVICE_HOME: await emptyFolder() } })).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: ${name} is empty.\nGive a path, such as ./folder.\n`,
+    })
+  }
 })

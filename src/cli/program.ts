@@ -2,7 +2,7 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { ExitCode } from './exit-code.ts'
-import { Failure } from './failure.ts'
+import { Failure, wrongUsage } from './failure.ts'
 import { Interrupted, type Io } from './io.ts'
 import { harmless, withoutKeys } from './output.ts'
 import { packageVersion } from './package-version.ts'
@@ -42,14 +42,17 @@ const isHelp = (word: string): boolean => word === '--help' || word === '-h'
 
 /**
  * Turns `svc help keys list` into `svc keys list --help`, because commander's own help command would need all modules. For an
- * unknown command, drops --help, because commander would show its parent's help as if nothing were wrong.
+ * unknown command, drops --help, because commander would show its parent's help as if nothing were wrong. Drops `--` before a
+ * command, as commander does.
  */
 const normalized = (argv: readonly string[]): readonly string[] => {
-  const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
+  const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv]
   let level: readonly (CommandEntry | CommandGroup)[] = COMMANDS
-  for (const word of words) {
-    if (word.startsWith('-')) break
-    const found = level.find(({ name }) => name === word)
+  for (let at = 0; at < words.length; at++) {
+    const commandNamed = (word: string | undefined) => level.find(({ name }) => name === word)
+    if (words[at] === '--' && commandNamed(words[at + 1]) !== undefined) words.splice(at, 1)
+    if (words[at]!.startsWith('-')) break
+    const found = commandNamed(words[at])
     if (found === undefined) return words.filter((other) => !isHelp(other))
     if (!('commands' in found)) break
     level = found.commands
@@ -57,9 +60,13 @@ const normalized = (argv: readonly string[]): readonly string[] => {
   return words
 }
 
-/** Removes `--verbose` anywhere, but `-v` only before the command: after it, -v is often the command's --version. */
+/**
+ * Removes `--verbose` before `--`, after which words belong to an agent or a prompt, but `-v` only before the command: after it,
+ * -v is often the command's --version.
+ */
 const withoutVerbose = (argv: readonly string[]): readonly [words: readonly string[], verbose: boolean] => {
-  const words = argv.filter((word, at) => word !== '--verbose' && !(at === 0 && word === '-v'))
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  const words = argv.filter((word, at) => at >= end || (word !== '--verbose' && !(at === 0 && word === '-v')))
   return [words, words.length < argv.length]
 }
 
@@ -104,11 +111,18 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       const command = parent.command(name).summary(summary).description(sentence(summary)).helpCommand(false)
       command.showHelpAfterError(`Usage: svc ${pathOf(command)} --help`)
       if (rest.load !== undefined && rest.load === chosen?.load) chosen.file.define(command, session)
-      // Never called, but commander treats a command without an action as a group.
-      else if (rest.load !== undefined) command.action(() => undefined)
+      // Commander treats a command without an action as a group. Called only if options precede the command's name.
+      else if (rest.load !== undefined)
+        command
+          .allowUnknownOption()
+          .allowExcessArguments()
+          .action(() => {
+            throw wrongUsage(`The command must come before its options: svc ${pathOf(command)}.`)
+          })
       if ('commands' in rest) for (const entry of rest.commands) add(command.usage(usageOf(command, rest.load)), entry)
     }
     program.showHelpAfterError('List commands with: svc --help')
+    program.hook('preAction', (_program, command) => refuseEmptyPaths(command))
     for (const entry of COMMANDS) add(program, entry)
     await program.parseAsync(words, { from: 'user' })
     return io.signal?.aborted ? interruption(io.signal).exitCode : 0
@@ -117,9 +131,25 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     if (error instanceof Interrupted || error instanceof ExitCode) return error.exitCode
     if (io.signal?.aborted) return interruption(io.signal).exitCode
     const { explain } = await import('./explain.ts')
-    stderr(`svc: ${explain(session.meaningOf(error))}\n`)
+    stderr(`svc: ${explain(error)}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
+}
+
+const PATH_ARGUMENTS = ['target', 'source', 'file', 'path', 'model_path']
+const PATH_OPTION = /<(folder|file|path)>/
+
+/** An empty path would be the current folder; it is usually a variable of the shell that is not set. */
+const refuseEmptyPaths = (command: Command): void => {
+  const empty = [
+    ...command.registeredArguments
+      .filter((argument, at) => PATH_ARGUMENTS.includes(argument.name()) && command.args[at] === '')
+      .map((argument) => `<${argument.name()}>`),
+    ...command.options
+      .filter((option) => PATH_OPTION.test(option.flags) && command.getOptionValue(option.attributeName()) === '')
+      .map(({ long }) => long),
+  ]
+  if (empty.length > 0) throw wrongUsage(`${empty[0]} is empty.`, 'Give a path, such as ./folder.')
 }
 
 const interruption = ({ reason }: AbortSignal): Interrupted =>

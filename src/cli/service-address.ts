@@ -6,9 +6,12 @@ export const DEFAULT_API_BASE = 'http://127.0.0.1:8000'
 /** `http://host:8000/api/v1/` -> `http://host:8000`. `source` says where the address came from, for the error. */
 export const parseApiBase = (text: string, source: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
-    const plain = text.replace(/\/\/[^/@]*@/, '//')
+  const plain = text.replace(/\/\/[^/@]*@/, '//')
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw wrongUsage(`${source} is not the address of a service: '${plain}'.`, `It must look like ${DEFAULT_API_BASE}.`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw wrongUsage(`${source} contains a user name or password.`, `Leave it out: ${plain}. Keys are for svc login.`)
   }
   return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }

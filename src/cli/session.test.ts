@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
@@ -124,6 +124,29 @@ it.each([
   await writeFile(home.credentialsPath, text)
   await expect(home.credentials('http://a')).rejects.toMatchObject({
     message: `${home.credentialsPath} is damaged: ${why}`,
-    advice: 'Sign in again, which replaces it: svc login',
+    advice: 'Sign in again, which replaces it: svc login --api-base <address of the service>',
   })
+})
+
+it('reports an address in credentials.json or config.json that is not one, with what repairs the file', async () => {
+  const { home } = await open()
+  await home.saveCredentials({ apiKey: 'k', orgId: null, apiBase: 'nowhere' })
+  await home.saveConfig(config('nowhere'))
+  await expect(home.signedInTo()).rejects.toMatchObject({
+    message: `api_base in ${home.credentialsPath} is not the address of a service: 'nowhere'.`,
+    advice: 'Sign in again, which replaces it: svc login --api-base <address of the service>',
+    exitCode: 1,
+  })
+  await expect(home.config()).rejects.toMatchObject({ advice: 'Fix it, or delete it and run: svc init <org_name>' })
+})
+
+it('keeps the keys of logins at the same time', async () => {
+  const folder = join(await emptyFolder(), 'svc')
+  const bases = Array.from({ length: 6 }, (_, index) => `http://service-${index}`)
+  await Promise.all(
+    bases.map(async (apiBase) => (await open({}, folder)).home.saveCredentials({ apiKey: 'k', orgId: null, apiBase })),
+  )
+  const { home } = await open({}, folder)
+  expect([...(await home.signedInTo())].sort()).toEqual(bases)
+  expect(await readdir(folder)).toEqual(['credentials.json'])
 })

@@ -1,4 +1,4 @@
-import { type Connection, connect, type Unreachable } from './connection.ts'
+import { type Connection, connect } from './connection.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
 import type { Io } from './io.ts'
@@ -17,8 +17,6 @@ export interface Session {
   apiKey(apiBase: string): Promise<{ readonly key: string; readonly source: string } | null>
   /** Connects with a key. @throws Failure with advice on how to get a key, if there is none */
   signedIn(options: ConnectOptions): Promise<Connection>
-  /** If a TypeError or RangeError may be due to a response from another program, returns the error that says so. */
-  meaningOf(error: unknown): unknown
 }
 
 export interface ConnectOptions {
@@ -39,7 +37,6 @@ export const createSession = (io: Io): Session => {
   const home = openHome(io)
   const out = createOutput(io)
   const { env } = io
-  let stranger: Unreachable | null = null
 
   const apiBase: Session['apiBase'] = async (option) => {
     if (option !== undefined) return parseApiBase(option, '--api-base')
@@ -80,12 +77,8 @@ export const createSession = (io: Io): Session => {
         signal: io.signal,
         timeoutMs: options.timeoutMs,
         warn: out.warn,
-        stranger: (failure) => {
-          stranger = failure
-        },
         ...(io.verbose === true && { trace: out.note }),
       })
     },
-    meaningOf: (error) => ((error instanceof TypeError || error instanceof RangeError) && stranger) || error,
   }
 }

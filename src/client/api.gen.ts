@@ -3101,7 +3101,7 @@ export interface components {
          *           "status": "promoted",
          *           "reason": "The canary is no worse.",
          *           "canary_rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
-         *           "promotion_rollout_id": "5b8f0c1d-7e2a-4c3b-9d4e-6f7a8b9c0d1e",
+         *           "promotion_rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
          *           "comparisons": [
          *             {
          *               "metric": "accuracy",
@@ -7419,6 +7419,7 @@ export interface components {
             /** @description At least one target was resolved */
             ok: boolean;
             target_count: number;
+            /** @description Empty for keys without devices:read */
             resolved_targets: string[];
             warnings: string[];
         };
@@ -7687,6 +7688,7 @@ export interface components {
         };
         /** @description An update that a round aggregated */
         ReceiptUpdate: {
+            /** @description The device's user-chosen id; its internal id once it is erased */
             device_id: string;
             org_id?: string | null;
             /** Format: uuid */

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { App } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/http/metrics.ts'
+import type { Phase } from '../platform/http/readiness.ts'
 import type { RouteConfig } from '../platform/http/route-config.ts'
 import { buildServer } from '../platform/http/server.ts'
 import { VERSION } from '../version.ts'
@@ -35,7 +36,7 @@ export interface Service {
   readonly app: App
   /**
    * Creates the admin key that the first start with token enrollment shows, once; otherwise returns null. Call it once the
-   * service listens: a start that failed with a key made would have lost it.
+   * service listens: a start that failed with a key made would have lost it. /ready waits for it.
    */
   createFirstAdminKey(): Promise<string | null>
   /** Advances due rounds and plans and runs pending aggregations now, as the periodic tasks do. */
@@ -73,6 +74,7 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
 /** Prepares the modules for the first request. */
 const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<void> => {
   await parts.access.orgs.requireRegion()
+  await parts.access.keyFiles.require()
   if (database.kind === 'embedded') {
     // No other process can have this folder open, so unfinished work belongs to a process that no longer exists.
     await parts.training.aggregationQueue.forgetDeadHolders()
@@ -86,7 +88,7 @@ const prepare = async ({ config, database, blobs }: Context, parts: Parts): Prom
   await parts.delivery.plans.refresh()
 }
 
-const buildApp = async (context: Context, parts: Parts, isStopping: () => boolean): Promise<App> => {
+const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): Promise<App> => {
   const { config, database, now } = context
   const { keys, rateLimits, sessions } = parts.access
   const metrics = createMetrics()
@@ -111,7 +113,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
     readiness: { database: parts.training.due.isAny, disk: watchFreeSpace(config.dataDir) },
-    isStopping,
+    phaseOf,
     now: () => now().getTime(),
   })
   auditRequests(app, parts.access.audit)
@@ -139,7 +141,8 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
   const schedule = startPeriodicTasks(tasks, context.events, log)
   let closing: Promise<void> | null = null
   const drained = new AbortController()
-  const app = await buildApp(context, parts, () => closing !== null)
+  let isStarted = config.enrollment === 'open'
+  const app = await buildApp(context, parts, () => (closing !== null ? 'stopping' : isStarted ? 'ready' : 'starting'))
   // Not awaited: the service starts without its backup target too.
   void parts.operations.backups.checkTarget()
   void schedule.wake('due-rounds')
@@ -165,7 +168,11 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
 
   return {
     app,
-    createFirstAdminKey: async () => (config.enrollment === 'token' ? parts.access.keys.ensureAdmin() : null),
+    async createFirstAdminKey() {
+      const key = config.enrollment === 'token' ? await parts.access.keys.ensureAdmin() : null
+      isStarted = true
+      return key
+    },
     async runDueTasks() {
       for (const name of [
         'approvals',

@@ -12,7 +12,7 @@ import { createSharedChanges } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
 import { createLogger } from '../platform/http/request-log.ts'
 import { createSecrets } from '../platform/secrets.ts'
-import { refuseUnfinishedRestore, requireDataFolder, requireKeys } from './data-folder.ts'
+import { hasEmbedded, refuseUnfinishedRestore, requireDataFolder, requireKeys } from './data-folder.ts'
 import type { ControlEvents, Topic } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
 import { openStorage } from './storage.ts'
@@ -67,7 +67,14 @@ export const openContext = async (config: Config, dependencies: Dependencies) =>
       ...(dependencies.onFatal && { onFatal: dependencies.onFatal }),
     }))
   await refuseUnfinishedMove(database)
-  await migrate(database, MIGRATIONS)
+  const applied = await migrate(database, MIGRATIONS)
+  if (database.kind === 'postgres' && applied.length === MIGRATIONS.length && (await hasEmbedded(config.dataDir))) {
+    log.warn(
+      { dataDir: config.dataDir },
+      'the database that SERVICE_DATABASE_URL names was empty, so this is a new installation; the data folder has the embedded ' +
+        'database of another. To move that one, stop the service, empty the database, and run svc migrate.',
+    )
+  }
   const local = objects === null ? await openPartialFiles(folder) : null
   /** The folder of files, or S3 with `parts` as the index. */
   const partialsOf = (parts: UploadParts): PartialFiles => local ?? createSharedPartialFiles(objects!, parts)

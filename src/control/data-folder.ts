@@ -1,6 +1,7 @@
 import { access, chmod, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
+import { otherOwnerOf, ownerAdvice } from '../platform/db/embedded/folder-owner.ts'
 import { checkKeys } from '../platform/secrets.ts'
 import { codeOf, faultOf, makeFolder } from '../platform/transfer/make-folder.ts'
 
@@ -54,11 +55,27 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
     })
     await rmdir(probe)
   } catch (error) {
+    const owner = await ownerAdvice(path, path)
     throw new ConfigError(
       `${setting}: the folder ${path} cannot be used: ${(error as Error).message}. ` +
-        `Set ${setting} to a folder that this user may write to.`,
+        `${owner === null ? 'Set' : `${owner}, or set`} ${setting} to a folder that this user may write to.`,
     )
   }
+}
+
+/**
+ * Refuses to run as root for the service of another user, who could not open what root writes to the data folder.
+ * @param written what belongs to that user: the folder, or a file that the service has written
+ * @throws ConfigError
+ */
+export const refuseAsRoot = async (dataDir: string, written: string, command: string): Promise<void> => {
+  const owner = process.geteuid?.() === 0 ? await otherOwnerOf(written) : null
+  if (owner === null) return
+  const user = /^\d/.test(owner.name) ? `'#${owner.name}'` : owner.name
+  throw new ConfigError(
+    `The data folder ${dataDir} is used by ${owner.name}, who could not open what root writes to it. Run the command as that ` +
+      `user, who also needs access to the backups: sudo -u ${user} ${command} …`,
+  )
 }
 
 /** @throws ConfigError if a key in the data folder cannot be used: requests that need it would fail */
@@ -70,13 +87,18 @@ export const requireKeys = (dataDir: string): Promise<void> =>
 /** A file that marks a data folder to which a backup is being restored. */
 export const RESTORING = 'restore-unfinished'
 
-/** @throws ConfigError if a restore to the folder was interrupted */
-export const refuseUnfinishedRestore = async (dataDir: string): Promise<void> => {
-  const isUnfinished = await access(join(dataDir, RESTORING)).then(
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
     () => true,
     () => false,
   )
-  if (isUnfinished) {
+
+/** Whether the data folder has an embedded database, in use or not. */
+export const hasEmbedded = (dataDir: string): Promise<boolean> => exists(join(dataDir, 'database', 'PG_VERSION'))
+
+/** @throws ConfigError if a restore to the folder was interrupted */
+export const refuseUnfinishedRestore = async (dataDir: string): Promise<void> => {
+  if (await exists(join(dataDir, RESTORING))) {
     throw new ConfigError(`A restore to ${dataDir} did not finish. Run svc restore again.`)
   }
 }

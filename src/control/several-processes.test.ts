@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../test/databases.ts'
 import { readConfig } from '../config.ts'
 import { createControlPlane, type Service } from './app.ts'
+import { openStream } from './operations/events/events.fixture.ts'
 
 /** The time limit for a condition to become true. */
 const UNTIL_MS = 60_000
@@ -79,6 +80,14 @@ describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => 
     expect((await call(urls[0]!, 'DELETE', `/api/v1/keys/${id}`, admin)).status).toBeLessThan(300)
     await becomes(ask, 401)
     expect(await ask(kept.key)).toBe(200)
+  })
+
+  it('an event stream at one process ends when the other revokes its key', async () => {
+    const { id, key } = await newKey()
+    const stream = await openStream(urls[1]!, { key, query: '?topics=device' })
+    expect((await stream.next())?.event).toBe('ready')
+    expect((await call(urls[0]!, 'DELETE', `/api/v1/keys/${id}`, admin)).status).toBeLessThan(300)
+    expect(await stream.next()).toBeNull()
   })
 
   it('a round that one process starts wakes a device that waits at the other', async () => {

@@ -14,6 +14,8 @@ interface TypeRules {
   /** The default; null: required. */
   readonly endpoint: string | null
   readonly protocols: readonly string[]
+  /** The default, where the protocol has none. */
+  readonly port?: number
   /** Fields of `config`, and whether each is secret or required. */
   readonly config: Readonly<Record<string, 'optional' | 'secret' | 'required secret'>>
   /** The first is the default. */
@@ -34,7 +36,14 @@ export const INTEGRATION_TYPES = {
     config: { api_key: 'required secret' },
     formats: [],
   },
-  statsd: { kind: 'metrics', endpoint: null, protocols: ['udp:'], config: { prefix: 'optional' }, formats: [] },
+  statsd: {
+    kind: 'metrics',
+    endpoint: null,
+    protocols: ['udp:'],
+    port: 8125,
+    config: { prefix: 'optional' },
+    formats: [],
+  },
   otlp: { kind: 'logs', endpoint: null, protocols: WEB, config: SIGN_IN, formats: ['otlp'] },
   webhook: {
     kind: 'logs',
@@ -51,7 +60,7 @@ export const INTEGRATION_TYPES = {
     config: { ...SIGN_IN, api_key: 'secret', index: 'optional' },
     formats: ['json'],
   },
-  syslog: { kind: 'logs', endpoint: null, protocols: ['udp:', 'tcp:'], config: {}, formats: ['syslog'] },
+  syslog: { kind: 'logs', endpoint: null, protocols: ['udp:', 'tcp:'], port: 514, config: {}, formats: ['syslog'] },
   mlflow: {
     kind: 'training',
     endpoint: null,
@@ -70,15 +79,36 @@ const MAX_VALUE = 4096
 const MIN_KEY_BYTES = 16
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/
 
+/** Those of the connection and of the framing of the request (RFC 9110 and 9112), which the service sets itself. */
+const RESERVED_HEADERS = ['connection', 'content-length', 'expect', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+export const isReservedHeader = (name: string): boolean => RESERVED_HEADERS.includes(name.toLowerCase())
+
+/** Settings that are sent in a header as they are. */
+const IN_HEADERS = ['bearer_token', 'api_key', 'token']
+
+const requireText = (field: string, value: unknown): string => {
+  if (typeof value !== 'string' || value.length > MAX_VALUE || /[\r\n\0]/.test(value)) {
+    throw badRequest(`${field} must be text on one line.`)
+  }
+  return value
+}
+
+const requireHeaderText = (field: string, value: unknown): string => {
+  const text = requireText(field, value)
+  if (!/[^\t -~\u0080-\u00ff]/.test(text)) return text
+  throw badRequest(`${field} contains a character that HTTP headers cannot carry: use only those of Latin-1.`)
+}
+
 const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
   const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : null
   if (entries === null || entries.length > 32)
     throw badRequest('config.headers must be an object such as {"x-team": "edge"}.')
   for (const [name, text] of entries) {
     if (!HEADER.test(name)) throw badRequest(`config.headers: '${name.slice(0, 100)}' is not a header name.`)
-    if (typeof text !== 'string' || text.length > MAX_VALUE || /[\r\n\0]/.test(text)) {
-      throw badRequest(`config.headers.${name} must be text on one line.`)
+    if (isReservedHeader(name)) {
+      throw badRequest(`config.headers: '${name}' is set by the service itself. Leave it out.`)
     }
+    requireHeaderText(`config.headers.${name}`, text)
   }
   return Object.fromEntries(entries) as Record<string, string>
 }
@@ -112,11 +142,10 @@ export const readIntegrationConfig = (
       throw badRequest(`config.${field.slice(0, 100)} is not a setting of ${type} integrations. ${known}`)
     }
     if (field === 'headers') return [field, requireHeaders(given)] as const
-    if (typeof given !== 'string' || given === '' || given.length > MAX_VALUE || /[\r\n\0]/.test(given)) {
-      throw badRequest(`config.${field} must be text on one line.`)
-    }
-    if (field === 'secret') requireKey(given)
-    return [field, given] as const
+    const text = (IN_HEADERS.includes(field) ? requireHeaderText : requireText)(`config.${field}`, given)
+    if (text === '') throw badRequest(`config.${field} must be text on one line.`)
+    if (field === 'secret') requireKey(text)
+    return [field, text] as const
   })
   const missing = fields.find((field) => config[field] === 'required secret' && !Object.hasOwn(value, field))
   if (missing !== undefined) throw badRequest(`config.${missing} is missing: a ${type} integration needs it.`)
@@ -125,9 +154,9 @@ export const readIntegrationConfig = (
 
 /** Returns the receiver's address. @throws bad_request if it is missing or not valid for the type. */
 export const readEndpoint = (type: IntegrationType, given: string | undefined): string => {
-  const { endpoint: usual, protocols } = rulesOf(type)
+  const { endpoint: usual, protocols, port = 4318 } = rulesOf(type)
   const text = given ?? usual
-  const example = `${protocols[0]}//receiver.example:${protocols[0] === 'udp:' ? 8125 : 4318}`
+  const example = `${protocols[0]}//receiver.example:${port}`
   if (text === null)
     throw badRequest(`endpoint is missing: the address that a ${type} integration sends to, such as ${example}.`)
   const url = URL.canParse(text) ? new URL(text) : null

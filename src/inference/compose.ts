@@ -92,6 +92,7 @@ const openServedModels = ({ home, cwd, env, models, ...settings }: InferenceSett
     autoRoute: settings.autoRoute ?? false,
     signal: settings.signal ?? new AbortController().signal,
     lora: settings.lora ?? [],
+    jsonMode: settings.jsonMode ?? false,
     engineSettings: {
       cacheMegabytes: settings.cacheMegabytes ?? 2048,
       draft: settings.draft ?? null,

@@ -22,6 +22,8 @@ export interface ServedModelsOptions extends SearchPaths {
   /** Whether requests for the model `auto` let the server choose a model. */
   readonly autoRoute: boolean
   readonly engineSettings: EngineSettings
+  /** Whether requests that name no format get JSON. */
+  readonly jsonMode?: boolean
   /** For the first model only, because an adapter fits one model. */
   readonly lora?: readonly string[]
   /** Aborts the startup. */
@@ -74,6 +76,23 @@ const routeBetween = async (
   return createRoute(candidates, calibration)
 }
 
+/**
+ * Refuses settings that the first model's engine cannot follow. Further models ignore them.
+ * @throws InferenceError unsupported
+ */
+const assertFollowed = ({ engine: { name } }: ChosenModel, { engineSettings, jsonMode }: ServedModelsOptions): void => {
+  const { contextTokens, slots = 1, draft } = engineSettings
+  const isOnnx = name === 'onnxruntime'
+  const refused = [
+    draft && name !== 'llama.cpp' ? 'speculative decoding (--draft)' : null,
+    isOnnx && contextTokens !== undefined ? 'another context length (--context)' : null,
+    isOnnx && slots > 1 ? 'parallel replies (--slots)' : null,
+    isOnnx && jsonMode ? 'replies in JSON (--json-mode)' : null,
+  ].find((what) => what !== null)
+  if (refused !== undefined)
+    throw new InferenceError('unsupported', `${name} does not support ${refused}; llama.cpp does, with a GGUF model.`)
+}
+
 /** Opens a single model without a pool. The pool's memory limit is for several models; one alone may use all of the memory. */
 const openOnly = async (chosen: ChosenModel, { env, engineSettings, lora = [] }: ServedModelsOptions) => {
   const created = await createdAt(chosen)
@@ -120,6 +139,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null
   const route = options.autoRoute ? await routeBetween(chosen, options.engineSettings.contextTokens, calibration) : null
   const first = chosen[0]!
+  assertFollowed(first, options)
   const { models, engine, close } =
     chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
   const nameOf = new Map(requested.map((name, index) => [name, names[index]!]))

@@ -178,7 +178,7 @@ test('an unreachable service is named, with what to check', async () => {
   const service = await scripted()
   closing.pop()?.()
   await expect(service.device().heartbeat()).rejects.toThrow(
-    `No answer from ${service.baseUrl} (ECONNREFUSED). Is the service running and the address right?`,
+    `No answer from ${service.baseUrl} (connection refused). Is the service running and the address right?`,
   )
   expect(service.waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000])
 })
@@ -404,7 +404,9 @@ test.each([
 test('a different server at that address is detected', async () => {
   const page: Handler = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
   const service = await scripted(page, json(200, {}))
-  await expect(service.device().register({ until: 0 })).rejects.toThrow('Is the service running and the address right?')
+  await expect(service.device().register({ until: 0 })).rejects.toThrow(
+    `${service.baseUrl} does not answer with JSON: it is not the service. Is the address right?`,
+  )
   await expect(service.device().register({ until: 0 })).rejects.toThrow('answered without a key. Is it the service?')
 })
 

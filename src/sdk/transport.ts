@@ -121,6 +121,11 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     try {
       response = await send(clientUntil(signal), signal)
     } catch (error) {
+      if (error instanceof SyntaxError)
+        throw new NetworkError(
+          `${baseUrl} does not answer with JSON: it is not the service. Is the address right?`,
+          error,
+        )
       const reason = reasonOf(signal.aborted ? signal.reason : error)
       const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
       throw new NetworkError(message, error)

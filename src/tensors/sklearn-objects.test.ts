@@ -44,6 +44,11 @@ it.each<[string, Uint8Array, RegExp]>([
     pickle('\x80\x02cxgboost.sklearn\nXGBClassifier\n)\x81.'),
     /model.save_model\("model.json"\)/,
   ],
+  [
+    'a wrapper of LightGBM',
+    pickle('\x80\x02clightgbm.sklearn\nLGBMClassifier\n)\x81.'),
+    /Models of this library are not read\. Convert the model to ONNX/,
+  ],
   ['an external object', pickle('\x80\x02NQ.'), /outside of it/],
   ['a call of data', pickle('\x80\x02]]R.'), /not a class/],
   [

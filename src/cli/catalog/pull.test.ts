@@ -103,11 +103,17 @@ it('waits until the format is converted', async () => {
   expect((await readFile(join(cwd, 'net-v3.tflite'))).toString('latin1', 4, 8)).toBe('TFL3')
 })
 
-it('resumes after a lost connection; refuses wrong bytes and keeps none of them', async () => {
+it('resumes after a lost connection; refuses wrong bytes and keeps none of them; repeats a refusal of the service', async () => {
   const { world, env, cwd } = await start()
   const ranges: (string | undefined)[] = []
   let spoil = false
+  let isBusy = false
   const server = createServer((incoming, outgoing) => {
+    if (isBusy && incoming.url!.endsWith('/download')) {
+      const body = { error: 'rate_limited', message: 'Too many requests. Try again in 19 s.', details: null }
+      outgoing.writeHead(429, { 'content-type': 'application/json', 'retry-after': '19' }).end(JSON.stringify(body))
+      return
+    }
     const onward = httpRequest(
       `${world.baseUrl}${incoming.url}`,
       { method: incoming.method, headers: incoming.headers },
@@ -142,6 +148,12 @@ it('resumes after a lost connection; refuses wrong bytes and keeps none of them'
     stderr: expect.stringContaining('has the sha256'),
   })
   expect(await readdir(cwd)).toEqual(['net-v2.onnx'])
+  isBusy = true
+  expect(await svc('pull', 'net')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'svc: Too many requests. Try again in 19 s.\n',
+  })
 })
 
 it("dashboard prints and opens the service's address, or SERVICE_DASHBOARD_URL", async () => {

@@ -220,14 +220,15 @@ it('does not download a model that Ollama has already pulled to this machine', a
   await mkdir(manifests, { recursive: true })
   await mkdir(join(OLLAMA_MODELS, 'blobs'))
   const digest = hashOf(someBytes(900))
-  const layers = [{ mediaType: 'application/vnd.ollama.image.model', digest }]
+  const layers = ['model', 'system'].map((kind) => ({ mediaType: `application/vnd.ollama.image.${kind}`, digest }))
   await writeFile(join(manifests, 'latest'), JSON.stringify({ layers }))
   await writeFile(join(OLLAMA_MODELS, 'blobs', digest.replace(':', '-')), someBytes(900))
   expect(
     await runInProcess(['push', 'ollama:tiny', '-v', '1.0.0'], { env: { ...env, OLLAMA_MODELS }, cwd }),
   ).toMatchObject({
     exitCode: 0,
-    stderr: 'Read from the models that Ollama has pulled to this machine.\n',
+    stderr:
+      'Read from the models that Ollama has pulled to this machine.\nOnly the weights are used, not the system message.\n',
   })
   expect(await catalog()).toMatchObject([{ name: 'tiny', model_hash: digest }])
 })

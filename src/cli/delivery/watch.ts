@@ -1,21 +1,14 @@
-import { ApiError } from '../../client/client.ts'
 import type { Connection } from '../connection.ts'
-import { Failure } from '../failure.ts'
-import { waitForNextPoll } from '../poll-delay.ts'
+import { persistently, waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { isInProgress, type Plan, plansOf, progressOf } from './plans.ts'
 import { countWords, failureOf, type ModelStatus, reachWords } from './status.ts'
 
 /** Each poll sends three requests, which leaves room within a key's limit of 100 requests per minute. */
 const LOOK_EVERY_MS = 3000
-const MAX_FAILED_LOOKS = 20
 const PLANS_LOOKED_AT = 100
 
 const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}`
-
-/** True if the service is unreachable or busy, which may be temporary. */
-const mayPass = (error: unknown): error is Failure =>
-  error instanceof Failure && (!(error.cause instanceof ApiError) || error.cause.code === 'rate_limited')
 
 const requireGoodEnd = (plan: Plan): void => {
   const failure = failureOf(plan)
@@ -42,23 +35,10 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   }
   const lastLines = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
   let shownCounts = countWords(newest.counts)
-  let failedLooks = 0
+  const goesOn = `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`
   for (;;) {
-    await waitForNextPoll(
-      session,
-      LOOK_EVERY_MS,
-      `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`,
-    )
-    let seen: Awaited<ReturnType<typeof look>>
-    try {
-      seen = await look()
-      failedLooks = 0
-    } catch (error) {
-      if (!mayPass(error) || ++failedLooks === MAX_FAILED_LOOKS) throw error
-      if (failedLooks === 1) session.out.note(`${error.message} Still watching.`)
-      continue
-    }
-    const { plans, followed, counts } = seen
+    await waitForNextPoll(session, LOOK_EVERY_MS, goesOn)
+    const { plans, followed, counts } = await persistently(session, look, goesOn)
     const time = session.now().toISOString().slice(11, 19)
     for (const plan of plans) {
       const isFollowed = plan.id === newest.id

@@ -48,8 +48,11 @@ export const loraPaths = (given: readonly string[] = [], { io }: Session): reado
   given.map((path) => resolve(io.cwd, path))
 
 /** Parses `small,medium`. */
-export const parseNames = (text: string): readonly string[] =>
-  text
+export const parseNames = (text: string): readonly string[] => {
+  const names = text
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean)
+  if (names.length > 0) return names
+  throw new InvalidArgumentError('It must be one or more names, separated by commas.')
+}

@@ -16,6 +16,7 @@ const start = async (engines: string | null = testEngines) => {
 }
 
 const WHISPER = 'test/fixtures/models/tiny-whisper'
+const BIGRAM = 'test/fixtures/models/tiny-bigram'
 const BERT = 'test/fixtures/models/tiny-bert'
 const RECORDING = 'test/fixtures/audio/one-two-three.wav'
 
@@ -40,6 +41,20 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
       duration: 0.8,
       text: 'one two three',
       segments: [{ id: 0, start: 0, end: 0.8, text: 'one two three' }],
+    })
+  })
+
+  it.each([
+    [['--context', '16'], 'another context length (--context)'],
+    [['--slots', '3'], 'parallel replies (--slots)'],
+    [['--draft', 'prompt-lookup'], 'speculative decoding (--draft)'],
+    [['--json-mode'], 'replies in JSON (--json-mode)'],
+  ])('serve refuses %j for an ONNX model', async (options, what) => {
+    const { svc } = await start()
+    const ran = await svc('serve', BIGRAM, '--host', '127.0.0.1', '--port', '0', '--no-announce', ...options)
+    expect(ran).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`onnxruntime does not support ${what}; llama.cpp does, with a GGUF model.`),
     })
   })
 

@@ -3,7 +3,7 @@ import { ApiError, unwrap } from '../../client/client.ts'
 import { connect, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
-import { waitForNextPoll } from '../poll-delay.ts'
+import { persistently, waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { saveCredentials } from './save-credentials.ts'
 
@@ -34,7 +34,11 @@ export const loginWithCode = async (session: Session, apiBase: string): Promise<
     await waitForNextPoll(session, interval * 1000, 'Nothing was stored.')
     try {
       const body = { device_code: started.device_code }
-      const token = await unwrap(connection.client.POST('/api/v1/login/device/token', { body }))
+      const token = await persistently(
+        session,
+        () => unwrap(connection.client.POST('/api/v1/login/device/token', { body })),
+        'Nothing was stored.',
+      )
       return await saveCredentials(session, apiBase, token)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error

@@ -14,12 +14,12 @@ export const define = (command: Command, session: Session): void => {
     .action(async ({ all, apiBase }: LogoutOptions) => {
       if (all && apiBase !== undefined) throw wrongUsage('--all and --api-base cannot be combined.')
       const { home, io, out } = session
-      const bases = all ? await home.signedInTo() : [await session.apiBase(apiBase)]
-      const removed = []
-      for (const base of bases) if (await home.removeCredentials(base)) removed.push(base)
-      for (const base of removed) out.line(`Signed out of ${base}.`)
-      if (removed.length > 0) out.note('The key stays valid until it expires or an admin revokes it: svc keys revoke.')
-      else out.line(all ? 'You are not signed in anywhere.' : `You are not signed in to ${bases[0]}.`)
+      const base = all ? 'all' : await session.apiBase(apiBase)
+      const removed = all ? await home.removeAllCredentials() : (await home.removeCredentials(base)) ? [base] : []
+      for (const one of removed ?? []) out.line(`Signed out of ${one}.`)
+      if (removed === null) out.line(`Deleted ${home.credentialsPath}, which was damaged.`)
+      else if (removed.length === 0) out.line(`You are not signed in ${all ? 'anywhere' : `to ${base}`}.`)
+      else out.note('The key stays valid until it expires or an admin revokes it: svc keys revoke.')
       if (io.env.SERVICE_API_KEY) out.note('SERVICE_API_KEY is set and is still sent.')
     })
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -34,4 +34,36 @@ it('deletes the key for one address and keeps the others', async () => {
   expect((await logout('--all')).stdout).toBe(`Signed out of ${elsewhere}.\n`)
   expect((await logout('--all')).stdout).toBe('You are not signed in anywhere.\n')
   await expect(readFile(path)).rejects.toThrow('ENOENT')
+})
+
+it('a damaged credentials.json is reported by doctor, and replaced or deleted as its message advises', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const home = await emptyFolder()
+  const path = join(home, 'credentials.json')
+  const svc = (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home } })
+  await writeFile(path, '{')
+  await writeFile(join(home, 'config.json'), '[]')
+  const { exitCode, stdout } = await svc('doctor', '--json')
+  const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string; found: string }[] }
+  expect([exitCode, checks.filter(({ check }) => check === 'Settings')]).toMatchObject([
+    1,
+    [
+      { state: 'fail', found: `${path} is damaged: it does not contain a JSON object.` },
+      { state: 'fail', found: `${join(home, 'config.json')} is damaged: it does not contain a JSON object.` },
+    ],
+  ])
+  await rm(join(home, 'config.json'))
+  const key = world.service.firstAdminKey!
+  expect(await svc('login', '--api-key', key)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('which replaces it: svc login --api-base'),
+  })
+  expect(await svc('logout', '--all')).toEqual({
+    exitCode: 0,
+    stdout: `Deleted ${path}, which was damaged.\n`,
+    stderr: '',
+  })
+  await writeFile(path, '{')
+  expect(await svc('login', '--api-key', key, '--api-base', world.baseUrl)).toMatchObject({ exitCode: 0 })
+  expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ api_key: key, org_id: null, api_base: world.baseUrl })
 })

@@ -94,6 +94,14 @@ it('run and serve accept catalog names: each version is pulled once, and again w
   expect(await run('net')).toEqual({ ...pulled, stderr: 'net@3.0.0 is now here as net:3.0.0.\n' })
   const offline = await run('net', { SERVICE_API_BASE: 'http://127.0.0.1:1' })
   expect(offline).toMatchObject({ stdout: PARIS, stderr: expect.stringContaining('Using net:3.0.0') })
-  const signedOut = await run('net', { SERVICE_API_KEY: '' })
-  expect(signedOut).toEqual(quiet)
+  const using = async (name: string) => (await run(name, { SERVICE_API_BASE: 'http://127.0.0.1:1' })).stderr
+  expect(await using('net@production')).toContain('Using net:3.0.0')
+  expect([await using('net@1.0.0'), await using('net@1')]).toEqual([
+    expect.stringContaining('Using net:1.0.0'),
+    expect.stringContaining('Using net:1.0.0'),
+  ])
+  expect(await using('net@2.0.0')).not.toContain('Using')
+  const signedOut = (name: string) => run(name, { SERVICE_API_KEY: '' })
+  expect([await signedOut('net'), await signedOut('net@1.0.0')]).toEqual([quiet, quiet])
+  expect((await signedOut('net@2.0.0')).stderr).toContain('net@2.0.0 is not on this machine. Only the catalog of a')
 })

@@ -1,3 +1,4 @@
+import { isAlias, splitReference } from '../../domain/model-reference.ts'
 import { addressOf, serverNamed } from '../../inference/engines/proxied/servers.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { addModel } from '../../inference/models/change-models.ts'
@@ -65,13 +66,19 @@ const isHere = async (name: string, { home, io }: Session): Promise<boolean> => 
   }
 }
 
-/** Returns the most recently added version, for when the service cannot say which one is current. */
-const lastPulled = async (name: string, { home }: Session): Promise<string | null> => {
-  const pulled = (await listModels(home.folder)).flatMap((entry) =>
-    entry.state === 'ready' && isOfCatalog(entry.model.source) && entry.model.name.split(':')[0] === name
-      ? [entry]
-      : [],
-  )
+/**
+ * Returns the version that was pulled before, for when the service cannot say which one is meant: an exact version by its label
+ * or number; otherwise the most recently added one.
+ */
+const lastPulled = async (text: string, { home }: Session): Promise<string | null> => {
+  const { name, version } = splitReference(text) ?? { name: text, version: 'latest' }
+  const isExact = version !== 'latest' && !isAlias(version)
+  const pulled = (await listModels(home.folder)).flatMap((entry) => {
+    if (entry.state !== 'ready' || !isOfCatalog(entry.model.source)) return []
+    const [known, label] = entry.model.name.split(':')
+    const isMeant = !isExact || label === version || entry.model.source.endsWith(`/versions/${version}/download`)
+    return known === name && isMeant ? [entry] : []
+  })
   const [latest] = pulled.sort((one, other) => (other.addedAt ?? '').localeCompare(one.addedAt ?? ''))
   return latest?.model.name ?? null
 }
@@ -100,5 +107,11 @@ export const localName = async (name: string, session: Session, engine = 'auto')
   }
   const isElsewhere = addressOf(engine) !== null || serverNamed(engine) !== null
   if (isElsewhere || looksLikePath(name) || (await isHere(name, session))) return name
-  return (await fromCatalog(name, session)) ?? (await lastPulled(name, session)) ?? name
+  const found = (await fromCatalog(name, session)) ?? (await lastPulled(name, session))
+  if (found === null && splitReference(name) !== null) {
+    throw new Failure(`${name} is not on this machine. Only the catalog of a service has versions and aliases.`, {
+      advice: 'Sign in to the service that has it: svc login. List local models with: svc list models',
+    })
+  }
+  return found ?? name
 }

@@ -70,7 +70,7 @@ const converted = async (
     readonly note: (line: string) => void
   },
 ): Promise<Response> => {
-  const deadline = Date.now() + CONVERSION_MS
+  const deadline = performance.now() + CONVERSION_MS
   let noted = ''
   for (;;) {
     const response = await ask()
@@ -78,7 +78,8 @@ const converted = async (
     const failure = await refusal(response)
     const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
     if (response.status !== 404 || !(retryAfter >= 0)) throw failure
-    if (Date.now() > deadline) throw new Failure(failure.message, { advice: 'Pull it again later.', cause: failure })
+    if (performance.now() > deadline)
+      throw new Failure(failure.message, { advice: 'Pull it again later.', cause: failure })
     if (failure.message !== noted) note(failure.message)
     noted = failure.message
     await sleep(Math.min(retryAfter, MAX_PAUSE_SECONDS) * 1000, undefined, { signal })
@@ -95,17 +96,18 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   const ownHeaders = { authorization: `Bearer ${access?.key}` }
   const url = new URL(`${baseUrl}/api/v1/models/${options.modelId}/versions/${version.version}/download`)
   if (format !== undefined) url.searchParams.set('format', format)
-  const refusal = async (response: Response): Promise<Failure> => {
-    const body: unknown = await response.json().catch(() => null)
-    return toFailure(new ApiError(response.status, body), { baseUrl, keySource: access?.source })
-  }
+  const failureOf = (status: number, body: unknown): Failure =>
+    toFailure(new ApiError(status, body), { baseUrl, keySource: access?.source })
+  const refusal = async (response: Response): Promise<Failure> =>
+    failureOf(response.status, await response.json().catch(() => null))
 
   // Requests one byte, because a HEAD response has no error message.
   const requested: Request = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
   const firstByte = async (): Promise<Response> => {
     const { response } = await follow(url, requested).catch((error: unknown) => {
-      if (error instanceof Interruption) throw unreachable(baseUrl, error.message, error)
-      throw error
+      if (!(error instanceof Interruption)) throw error
+      const { refusal: sent } = error
+      throw sent === null ? unreachable(baseUrl, error.message, error) : failureOf(sent.status, sent.body)
     })
     return response
   }

@@ -71,6 +71,11 @@ it('exits with 1 if the model does not run on a given device, with the reason', 
   const all = await check([TINY, '--context', '512'])
   expect(all).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/esp32-s3 .*does not run/) })
   expect(all.stdout).toMatch(/Cache: +1\.0 MB for 512 tokens/)
+  expect(await check([TINY, '--devices', ''])).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: expect.stringContaining("argument '' is invalid. It must be one or more names, separated by commas."),
+  })
 })
 
 it('measures the machine that it runs on', async () => {

@@ -100,6 +100,31 @@ it('never overwrites a file that a result is made from, under any name or throug
   expect(new Uint8Array(await readFile(join(cwd, 'linear.onnx')))).toEqual(linear())
 })
 
+it('says what gguf is converted from, and that --base is only for it', async () => {
+  const { run } = await withModel()
+  const cnn = join(process.cwd(), 'test/fixtures/from-torch/cnn.pt2')
+  for (const [file, kind] of [
+    [cnn, 'a zip archive'],
+    ['linear.onnx', 'an ONNX model'],
+  ] as const) {
+    const { exitCode, stderr } = await run([file, '-f', 'gguf'])
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(
+          `not a safetensors file but ${kind}.*gguf is converted from Hugging Face folders and LoRA adapters only\\.\n$`,
+        ),
+      ),
+    ])
+    expect(stderr).not.toContain('aggregated')
+  }
+  expect(await run(['linear.onnx', '--base', 'nope'])).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: --base is the base model of a LoRA adapter, which is converted to gguf only.\n',
+  })
+})
+
 it('detects an output path that is a file before doing any work', async () => {
   const { run } = await withModel()
   const ran = await run(['linear.onnx', '-o', 'linear.onnx/below'])

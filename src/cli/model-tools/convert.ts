@@ -155,6 +155,9 @@ export const convert = async (modelPath: string, options: ConvertOptions, sessio
   if (isGguf && options.architecture !== undefined) {
     throw wrongUsage('gguf cannot be combined with --architecture.', 'LoRA adapters take their base model with --base.')
   }
+  if (!isGguf && options.base !== undefined) {
+    throw wrongUsage('--base is the base model of a LoRA adapter, which is converted to gguf only.')
+  }
   if (options.push && options.architecture !== undefined) {
     throw wrongUsage(
       '--push and --architecture cannot be combined.',

@@ -8,8 +8,8 @@ import { METRICS, type Metric } from './eval-metrics.ts'
 const parseMetrics = (text: string): readonly Metric[] => {
   const names = parseNames(text)
   const unknown = names.find((name) => !METRICS.some((metric) => metric === name))
-  if (unknown === undefined && names.length > 0) return [...new Set(names)] as Metric[]
-  throw new InvalidArgumentError(`'${unknown ?? ''}' is not one of ${METRICS.join(', ')}.`)
+  if (unknown === undefined) return [...new Set(names)] as Metric[]
+  throw new InvalidArgumentError(`'${unknown}' is not one of ${METRICS.join(', ')}.`)
 }
 
 const NOTES = `

@@ -2,6 +2,7 @@ import { appendFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { cosine } from '../../convert/evaluate/paired.ts'
 import { agreement } from '../../inference/runtime/routing/agreement.ts'
+import { namingFile } from '../../platform/transfer/durable-file.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { type PromptLine, readPrompts } from '../inference/prompt-file.ts'
@@ -131,7 +132,8 @@ const evaluateLines = async (
       const before = known.get(`${index + 1} ${key}`)
       const result = before ?? { ...(await evaluateLine(model, prompt, evaluation)), line: index + 1, model, key }
       // Appends a whole line in one write, so that lines are never interleaved.
-      if (before === undefined && path !== null) await appendFile(path, `${JSON.stringify(result)}\n`)
+      if (before === undefined && path !== null)
+        await appendFile(path, `${JSON.stringify(result)}\n`).catch(namingFile(path))
       results[index] = result
       if (before !== undefined) taken++
       bar.update(++done, prompts.length)

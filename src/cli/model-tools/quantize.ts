@@ -122,7 +122,9 @@ const noteIfLarger = ({ table }: Report, method: string, { out }: Session): void
   const original = table[0]?.bytes
   const made = table.find((row) => row.method === method)?.bytes
   if (original === undefined || made === undefined || made <= original) return
-  out.note(`The result is larger than the original: ${sizeWords(made)} instead of ${sizeWords(original)}.`)
+  const isShown = sizeWords(made) !== sizeWords(original)
+  const [now, before] = [made, original].map((bytes) => (isShown ? sizeWords(bytes) : `${bytes} bytes`))
+  out.note(`The result is larger than the original: ${now} instead of ${before}.`)
 }
 
 /** Quantizes one file; `place` returns the output path for the chosen method. @throws Failure below the threshold */

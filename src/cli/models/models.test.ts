@@ -220,6 +220,10 @@ it('an unavailable source is a note if there are others, and a failure if it is 
     stdout: '',
     stderr: `svc: Ollama cannot be listed: the program at http://${other} is not Ollama.\n`,
   })
+  const stranger = await runInProcess(['models'], {
+    env: { ...env, SERVICE_API_KEY: 'k', SERVICE_API_BASE: `http://${other}/none` },
+  })
+  expect(stranger.stderr).toMatch(/The catalog cannot be listed: .* Is the address correct\?\n/)
   const registry = await runInProcess(['models', '--source', 'registry'], { env })
   expect([registry.exitCode, registry.stdout]).toEqual([1, ''])
   expect(registry.stderr).toContain('you are not signed in')

@@ -88,7 +88,8 @@ export const askSources = async (session: Session, source: SourceName, apiBase?:
         return await response
       } catch (error) {
         session.io.signal?.throwIfAborted()
-        const message = `${name} cannot be listed: ${(error as Error).message.replace(/\.$/, '')}.`
+        const reason = (error as Error).message
+        const message = `${name} cannot be listed: ${reason}${/[.?!]$/.test(reason) ? '' : '.'}`
         if (!all) throw new Failure(message, { cause: error, ...(error instanceof Failure && adviceOf(error)) })
         return { models: [], notes: [message] }
       }

@@ -69,11 +69,11 @@ const tell = async (agent: string, ...rest: string[]) => {
 
 describe('svc launch', () => {
   it('points aider at the running server, and exits with its exit code', async () => {
-    const { reported, exitCode, stderr } = await tell('aider', '--', '--yes', 'src/a.ts')
+    const { reported, exitCode, stderr } = await tell('aider', '--', '--yes', '--verbose', 'src/a.ts')
     expect({ reported, exitCode, stderr }).toEqual({
       reported: {
         env: { OPENAI_API_BASE: `${server.url}/v1`, OPENAI_API_KEY: 'not-needed' },
-        argv: ['--model', 'openai/starter', '--yes', 'src/a.ts'],
+        argv: ['--model', 'openai/starter', '--yes', '--verbose', 'src/a.ts'],
       },
       exitCode: 7,
       stderr: `aider uses starter at ${server.url}.\n`,

@@ -43,9 +43,9 @@ export const startServer = async (
   void program.ended.then(() => {
     ended = true
   })
-  const deadline = Date.now() + READY_WITHIN_MS
+  const deadline = performance.now() + READY_WITHIN_MS
   try {
-    while (!ended && Date.now() < deadline) {
+    while (!ended && performance.now() < deadline) {
       io.signal?.throwIfAborted()
       const found = await serverAt(url, { io })
       if (found !== null && !ended) return { ...found, stop: program.stop }

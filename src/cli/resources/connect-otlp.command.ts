@@ -19,10 +19,23 @@ const toHeaders = (text: string): Readonly<Record<string, string>> => {
   throw new InvalidArgumentError('It must be a JSON object, such as \'{"x-api-key": "..."}\'.')
 }
 
+/** Returns the address of one signal: OTLP's base address, or that of a signal, with the signal's path. */
+const endpointOf = (endpoint: string, kind: 'metrics' | 'logs'): string => {
+  if (!URL.canParse(endpoint)) return endpoint
+  const url = new URL(endpoint)
+  url.pathname = `${url.pathname.replace(/(\/v1\/(metrics|logs|traces))?\/*$/, '')}/v1/${kind}`
+  return url.href
+}
+
 /** Creates both integrations, then sends a sample to each, to show whether they work. */
 export const define = (command: Command, session: Session): void => {
   command
-    .addOption(new Option('--endpoint <url>', 'OTLP over HTTP, such as http://localhost:4318').makeOptionMandatory())
+    .addOption(
+      new Option(
+        '--endpoint <url>',
+        'OTLP over HTTP, without /v1/metrics or /v1/logs, such as http://localhost:4318',
+      ).makeOptionMandatory(),
+    )
     .option('--name <name>', 'name of both integrations', 'OTLP Collector')
     .addOption(new Option('--headers-json <json>', 'headers of every request').argParser(toHeaders))
     .addOption(jsonOption())
@@ -36,7 +49,9 @@ export const define = (command: Command, session: Session): void => {
         ['logs', 'otlp'],
       ] as const) {
         const created = await connection.ask((client) =>
-          client.POST('/api/v1/integrations', { body: { kind, type, name: `${name} (${kind})`, endpoint, config } }),
+          client.POST('/api/v1/integrations', {
+            body: { kind, type, name: `${name} (${kind})`, endpoint: endpointOf(endpoint, kind), config },
+          }),
         )
         const path = { integration_id: created.id }
         const test = await connection.ask((client) =>

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { sizeWords } from '../../domain/sizes.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
 import { type Connection, connect } from '../connection.ts'
+import { Failure } from '../failure.ts'
 import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
@@ -102,6 +103,18 @@ const disk = async (session: Session): Promise<Finding> => {
   return free < LOW_BYTES ? warn('Disk', found, 'Free disk space before you add large models.') : ok('Disk', found)
 }
 
+/** Damaged files of svc login and svc init. */
+const damagedSettings = async ({ home }: Session): Promise<readonly Finding[]> => {
+  const findings: Finding[] = []
+  for (const read of [home.signedInTo, home.config]) {
+    await read().catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error
+      findings.push(fail('Settings', error.message, error.advice ?? ''))
+    })
+  }
+  return findings
+}
+
 const START = 'Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.'
 
 const service = async ({ baseUrl, client }: Connection, now: () => Date): Promise<readonly Finding[]> => {
@@ -156,14 +169,21 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
 
 /** Runs all checks, each building on the previous ones. */
 export const allFindings = async (session: Session, apiBase: string | undefined): Promise<readonly Finding[]> => {
-  const baseUrl = await session.apiBase(apiBase)
-  const connection = connect({ baseUrl, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
-  return [
+  const damaged = await damagedSettings(session)
+  const local = [
     node(),
     packageFiles(),
     await disk(session),
+    ...damaged,
     ...keyFiles(session),
     ...(await engines(session)),
+  ]
+  // Without these files, the address and the key of the service are not known.
+  if (damaged.length > 0) return local
+  const baseUrl = await session.apiBase(apiBase)
+  const connection = connect({ baseUrl, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  return [
+    ...local,
     ...(await service(connection, session.now)),
     await key(session, baseUrl),
     ...(await storedData(session, baseUrl)),

@@ -47,7 +47,7 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
   const backups = await client.GET('/api/v1/backups').catch(() => null)
   if (backups?.data !== undefined) {
     const last = backups.data.backups.find(({ status }) => status === 'completed')
-    const isOld = last === undefined || session.now().getTime() - Date.parse(last.created_at) > OLD_MS
+    const isOld = last === undefined || Math.abs(session.now().getTime() - Date.parse(last.created_at)) > OLD_MS
     findings.push({
       check: 'Backup',
       state: isOld ? 'warn' : 'ok',

@@ -1,12 +1,17 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { namingFile } from '../../platform/transfer/durable-file.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { eventFile } from './event-file.ts'
 import { jobOf } from './job.ts'
 import { allRounds, type Round } from './job-rounds.ts'
+
+/** Quotes a word for the shell if needed. */
+const shellWord = (text: string): string =>
+  /^[\w./~:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 const COLUMNS = [
   'round_number',
@@ -64,9 +69,9 @@ export const define = (command: Command, session: Session): void => {
         await mkdir(folder, { recursive: true })
         // The name is always the same, so a later export replaces an earlier one.
         const path = join(folder, `events.out.tfevents.${Math.floor(createdAt.getTime() / 1000)}.tributary`)
-        await writeFile(path, eventFile(rounds, createdAt))
+        await writeFile(path, eventFile(rounds, createdAt)).catch(namingFile(path))
         out.line(path)
-        return out.note(`Show it with: tensorboard --logdir ${output}`)
+        return out.note(`Show it with: tensorboard --logdir ${shellWord(output)}`)
       }
       if (format === 'json') return out.json({ job, rounds })
       out.line(COLUMNS.join(','))

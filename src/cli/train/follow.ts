@@ -1,10 +1,13 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { waitForNextPoll } from '../poll-delay.ts'
+import { persistently, waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { evaluationLine, type JobDetail, jobById, roundLine } from './job.ts'
 
+/** After the first minute, several commands can follow jobs within a key's limit of 100 requests per minute. */
 const EVERY_MS = 1000
+const LATER_EVERY_MS = 5000
+const OFTEN_FOR_MS = 60_000
 const WIDTH = 24
 const OVER = ['completed', 'failed']
 
@@ -21,7 +24,8 @@ const barOf = (job: JobDetail): string => {
 }
 
 /**
- * Prints each round as it ends, with a progress bar on a terminal, until the job has ended. Ctrl-C does not stop the job.
+ * Prints each round as it ends, with a progress bar on a terminal, until the job has ended. Ctrl-C does not stop
+ * the job. Survives a restart of the service.
  * @throws Failure with the job's reason if the job did not complete
  */
 export const follow = async (session: Session, connection: Connection, id: string): Promise<JobDetail> => {
@@ -32,8 +36,10 @@ export const follow = async (session: Session, connection: Connection, id: strin
   const reported = new Set<string>()
   const evaluated = new Set<string>()
   let place = 0
+  const began = performance.now()
+  const goesOn = `The job continues. Watch it with: svc train status ${id} --follow`
   for (;;) {
-    const job = await jobById(connection, id)
+    const job = await persistently(session, () => jobById(connection, id), goesOn)
     clear()
     for (const round of job.history) {
       if (!OVER.includes(round.status) || reported.has(round.round_id)) continue
@@ -56,6 +62,7 @@ export const follow = async (session: Session, connection: Connection, id: strin
       shown = [...bar].length
       io.stderr.write(bar)
     }
-    await waitForNextPoll(session, EVERY_MS, `The job continues. Watch it with: svc train status ${id} --follow`)
+    const everyMs = performance.now() - began < OFTEN_FOR_MS ? EVERY_MS : LATER_EVERY_MS
+    await waitForNextPoll(session, everyMs, goesOn)
   }
 }

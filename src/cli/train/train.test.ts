@@ -1,6 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -144,6 +146,44 @@ it('follows a job to its end, with a line for each round, and pulls the result b
   expect([...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]).toEqual([0.5, 1, 2])
 })
 
+it('follows a job through a rate limit, a proxy error, and a lost connection', async () => {
+  const { world, devices, key } = await opened()
+  const faults = ['limit', 'proxy', 'cut']
+  const server = createServer((incoming, outgoing) => {
+    const fault = /\/jobs\/./.test(incoming.url!) ? faults.shift() : undefined
+    if (fault === 'limit') {
+      const body = { error: 'rate_limited', message: 'Too many requests. Try again in 1 s.', details: null }
+      outgoing.writeHead(429, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    } else if (fault === 'proxy') outgoing.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>')
+    else if (fault === 'cut') outgoing.destroy()
+    else {
+      const { method, headers } = incoming
+      const onward = httpRequest(`${world.baseUrl}${incoming.url}`, { method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode!, response.headers)
+        response.pipe(outgoing)
+      })
+      incoming.pipe(onward)
+    }
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const SERVICE_API_BASE = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE }
+  const following = runInProcess(['train', 'start', 'm', '--rounds', '1', '--follow'], { env })
+  await vi.waitFor(() => expect(faults).toEqual([]), 20_000)
+  await deliver(world, devices)
+  expect(await following).toEqual({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Round 1 of 1: 2 updates\nCompleted: /),
+    stderr: expect.stringMatching(
+      /^Job \S+: 1 round of fedavg on m\.\nToo many requests\. Try again in 1 s\. Trying again\.\n$/,
+    ),
+  })
+})
+
 it('explains invalid orders', async () => {
   const { svc } = await opened()
   expect(await svc('train', 'status', 'm')).toMatchObject({
@@ -236,6 +276,9 @@ it('compares jobs by results and different settings, and exports one for a sprea
   const log = await svc('train', 'export', 'mean', '--format', 'tensorboard', '--output', logs)
   expect((await stat(log.stdout.trim())).size).toBeGreaterThan(100)
   expect(log.stdout.startsWith(`${logs}/`)).toBe(true)
+  expect((await svc('train', 'export', 'mean', '--format', 'tensorboard', '--output', `${logs}/it's`)).stderr).toBe(
+    `Show it with: tensorboard --logdir '${logs}/it'\\''s'\n`,
+  )
   expect((await svc('train', 'export', 'mean', '--format', 'tensorboard')).stderr).toContain('--output and --format')
   const shown = await svc('models', 'show', 'm')
   expect(shown.stdout).toMatch(

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { MODEL_NAME } from '../../domain/model.ts'
 import { InferenceError } from '../../inference/errors.ts'
+import { partsOf } from '../../inference/models/copy-model.ts'
 import { findModel } from '../../inference/models/model-folder.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
@@ -53,9 +54,10 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   const here = source.kind === 'ollama' && !io.env.OLLAMA_REGISTRY ? await findInLocalOllama(source, io.env) : null
   if (source.kind === 'ollama' && here !== null) {
     out.note('Read from the models that Ollama has pulled to this machine.')
+    for (const note of here.notes) out.note(note)
     const { name, tag } = source
     return {
-      path: here,
+      path: here.path,
       fileName: `${name}-${tag}.gguf`,
       name: nameFor(name),
       description: `From ${text}`,
@@ -77,13 +79,15 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   }
 }
 
-const fileAt = (path: string): Pushed => ({
-  path,
-  fileName: basename(path),
-  name: nameFor(basename(path)),
-  description: '',
-  isOurs: false,
-})
+const fileAt = (path: string): Pushed => {
+  const parts = partsOf(path)?.length ?? 1
+  if (parts > 1) {
+    throw new Failure(`${basename(path)} is one of ${parts} parts of a model, but a version is one file.`, {
+      advice: 'Merge the parts with llama-gguf-split --merge, or use a smaller quantization.',
+    })
+  }
+  return { path, fileName: basename(path), name: nameFor(basename(path)), description: '', isOurs: false }
+}
 
 /**
  * Returns the file for a path, `hf:…` or `ollama:…` (downloaded first), or a local model's name. Without a text, the only model

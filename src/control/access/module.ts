@@ -11,6 +11,8 @@ import { createAudit } from './audit/audit.service.ts'
 import { createAuditStore } from './audit/audit.store.ts'
 import { createAuditSearchStore } from './audit/audit-search.store.ts'
 import { type AuditChains, createAuditChains } from './audit/chains.service.ts'
+import { createKeyFiles } from './key-files/key-files.service.ts'
+import { createKeyFilesStore } from './key-files/key-files.store.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
 import { createKeysService } from './keys/keys.service.ts'
 import { createKeysStore } from './keys/keys.store.ts'
@@ -98,6 +100,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   })
   const settingsChanges = createSettingsChanges({ database, settings, approvals })
   const signer = createSigner(config.dataDir)
+  const keyFiles = createKeyFiles({ ...config, database, store: createKeyFilesStore() })
   const steps = createSteps({ database, store: createStepsStore(), now })
   const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
   const accounts = createAccountsStore()
@@ -130,6 +133,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     presentEntry,
     auditChains,
     deviceLogins,
+    keyFiles,
     keys,
     login,
     orgs,
@@ -175,6 +179,7 @@ export const access: Module<Access, object> = {
     'audit_heads',
     'audit_names',
     'approvals',
+    'key_fingerprints',
   ],
   create,
   routes(app, services, { config, now }) {

@@ -79,7 +79,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
     }),
     outbox: createOutbox({ database, store, events: bus, now }),
     tail,
-    events: createEvents({ database, store, tail, isStillIn: access.sessions.isStillIn, now }),
+    events: createEvents({ database, store, tail, isStillIn: access.sessions.isStillIn }),
   }
 }
 

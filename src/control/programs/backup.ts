@@ -1,15 +1,21 @@
+import { join } from 'node:path'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { createParts } from '../app.ts'
 import { openContext } from '../context.ts'
+import { refuseAsRoot } from '../data-folder.ts'
 import { openBackupTarget } from '../operations/backups/backup-target.ts'
 import { listBackups, neededFiles, readManifest } from '../operations/backups/manifest.ts'
 import type { ProgramOptions } from './program-options.ts'
+
+/** A file that each process that opens the database writes anew. */
+const lastWritten = (dataDir: string): string => join(dataDir, 'database', 'pg_logical', 'replorigin_checkpoint')
 
 /** `--target <folder> [--verify]`: backs up a data folder that no service has open. */
 export const backup = async ({ config, text, flag, result, progress }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
   if (url === null) throw badRequest('target: give a folder, or set SERVICE_BACKUP_URL.')
+  if (config.databaseUrl === null) await refuseAsRoot(config.dataDir, lastWritten(config.dataDir), 'svc backup')
   const context = await openContext(config, {})
   try {
     const { backups } = createParts(context).operations

@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../test/e2e/built-svc.ts'
+import { runService } from '../../../test/e2e/service-process.ts'
 import { noSwift, SWIFT_KEYS, startSwift } from '../../../test/swift.ts'
 import { readConfig } from '../../config.ts'
 import { parseStorageUrl, type StorageLocation } from '../../domain/storage-location.ts'
@@ -183,6 +185,60 @@ it.skipIf(!hasOwnServer)('takes the password from PGPASSWORD (skipped without Po
   const { exitCode, stdout, stderr } = await runBuilt(argv, { PGPASSWORD: 'a b:@/c' })
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
   expect(stdout).toContain(`SERVICE_DATABASE_URL=${target.href}, `)
+})
+
+it.skipIf(!hasOwnServer)(
+  'says what a user of the database may not do, and warns of an empty one (skipped without PostgreSQL)',
+  async () => {
+    const dataDir = await freshDataDir()
+    const target = new URL(await freshPostgresUrl('template1'))
+    const client = new pg.Client(target.href)
+    await client.connect()
+    await client.query(`create role without_rights login password 'x'`)
+    await client.end()
+    const limited = new URL(target)
+    limited.username = 'without_rights'
+    limited.searchParams.set('password', 'x')
+    const moved = await runBuilt(['migrate', '--to', limited.href, '--data-dir', dataDir])
+    expect(moved.stderr).toMatch(
+      /The move stopped: permission denied .*\. Make the user of --to the owner of that database/,
+    )
+    await expect(start({ dataDir, databaseUrl: limited.href }, new Date())).rejects.toThrow(
+      /^The user of the database may not create its tables \(permission denied .*\)\. Make it the owner/,
+    )
+    const service = await runService(dataDir, { SERVICE_DATABASE_URL: target.href })
+    await expect.poll(service.output).toContain('the data folder has the embedded database of another')
+    await service.kill()
+    const again = await runService(dataDir, { SERVICE_DATABASE_URL: target.href })
+    expect(again.output()).not.toContain('the embedded database of another')
+  },
+)
+
+it.runIf(process.platform === 'linux')('names what it cannot write', async () => {
+  const folder = await emptyFolder()
+  const dataDir = join(folder, 'data')
+  await cp(await freshDataDir(), dataDir, { recursive: true })
+  const program = await builtFile('main.js')
+  const stderrOf = async (readOnly: string): Promise<string> => {
+    await chmod(readOnly, 0o500)
+    // Root may write everywhere.
+    const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+    const child = spawn(process.execPath, ['--liftoff-only', program, 'migrate', '--to', 'postgres://127.0.0.1:1/x'], {
+      env: { SERVICE_DATA_DIR: dataDir },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...user,
+    })
+    const stderr = await text(child.stderr)
+    await chmod(readOnly, 0o700)
+    return stderr
+  }
+  if (process.getuid?.() === 0) spawnSync('chown', ['-R', '65534:65534', folder])
+  expect(await stderrOf(dataDir)).toMatch(
+    /^The data folder .* cannot be used: EACCES: permission denied, .*\. Make it writable for this user, or set SERVICE_DATA_DIR to another folder\.\n$/,
+  )
+  expect(await stderrOf(folder)).toMatch(
+    /^The move stopped: EACCES: .*\. This user must be able to read .*, and to create a folder next to it, in .*\.\n$/,
+  )
 })
 
 it('names the problem with its target or folder, and does not touch the folder of a running service', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { parseStorageUrl } from '../../domain/storage-location.ts'
 import type { BlobStore } from '../../platform/blobs/blob-store.ts'
@@ -70,7 +70,21 @@ const checkFiles = async (database: Database, from: BlobStore, to: BlobStore | n
 const shown = (url: string): string => {
   const parsed = new URL(url)
   if (parsed.password !== '') parsed.password = '***'
-  return parsed.href
+  return parsed.href.replace(/([?&](?:ssl)?password=)[^&]*/g, '$1***')
+}
+
+/** Says why the move stopped and what to do: without a change, some of its reasons remain. */
+const stopped = (error: NodeJS.ErrnoException, dataDir: string): ServiceError => {
+  const { code = '', message } = error
+  const fix =
+    code === '42501'
+      ? 'Make the user of --to the owner of that database, and run it again.'
+      : ['EACCES', 'EPERM', 'EROFS'].includes(code)
+        ? `This user must be able to read ${dataDir}, and to create a folder next to it, in ${dirname(resolve(dataDir))}.`
+        : code === 'ENOSPC'
+          ? `Free disk space for a copy of ${join(dataDir, 'database')} next to ${dataDir}, and run it again.`
+          : 'Run it again: it continues where it stopped.'
+  return new ServiceError('internal_error', `The move stopped: ${message.replace(/\.$/, '')}. ${fix}`)
 }
 
 /**
@@ -86,7 +100,10 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
   if (typeof storage === 'string') throw badRequest(`--storage: ${storage}.`)
   const { dataDir } = config
   const folder = join(dataDir, 'database')
-  const control = await readFile(join(folder, 'global', 'pg_control')).catch(() => null)
+  const control = await readFile(join(folder, 'global', 'pg_control')).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw stopped(error, dataDir)
+    return null
+  })
   if (control === null)
     throw badRequest(
       `There is no embedded database in ${dataDir}. Set SERVICE_DATA_DIR or --data-dir to another folder.`,
@@ -129,12 +146,9 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
     }
   } catch (error) {
     if (error instanceof ServiceError || error instanceof StartError || !(error instanceof Error)) throw error
-    throw new ServiceError(
-      'internal_error',
-      `The move stopped: ${error.message}. Run it again: it continues where it stopped.`,
-    )
+    throw stopped(error, dataDir)
   } finally {
-    await rm(scratch, { recursive: true, force: true })
+    await rm(scratch, { recursive: true, force: true }).catch(() => undefined)
     await lock.release()
   }
 }

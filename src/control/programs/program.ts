@@ -1,6 +1,7 @@
 import { ConfigError, readConfig } from '../../config.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { StartError } from '../../platform/db/start-error.ts'
+import { openFilesAdvice } from '../open-files.ts'
 import type { ProgramOptions } from './program-options.ts'
 
 /** Programs to run while the service is stopped: `main.js backup --target /mnt/backups`. `svc` starts them. */
@@ -51,6 +52,11 @@ export const runProgram = async ([name, ...argv]: readonly string[]): Promise<nu
     })
     return 0
   } catch (error) {
+    const advice = openFilesAdvice(error)
+    if (advice !== null) {
+      console.error(advice)
+      return 1
+    }
     if (error instanceof ServiceError || error instanceof ConfigError || error instanceof StartError) {
       console.error(error.message)
       return 1

@@ -1,11 +1,12 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import { type Config, ConfigError } from '../../config.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
 import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
 import { syncFolder } from '../../platform/transfer/durable-file.ts'
-import { RESTORING, requireDataFolder } from '../data-folder.ts'
-import { type BackupTarget, openBackupTarget } from '../operations/backups/backup-target.ts'
+import { makeFolder } from '../../platform/transfer/make-folder.ts'
+import { RESTORING, refuseAsRoot, requireDataFolder } from '../data-folder.ts'
+import { type BackupTarget, openBackupTarget, reasonOf } from '../operations/backups/backup-target.ts'
 import { latestBackup, type Manifest, readManifest } from '../operations/backups/manifest.ts'
 import { restoreServer } from '../operations/backups/pg-tools.ts'
 import { restoreDatabaseFiles, restoreFiles, restoreKeys } from '../operations/backups/read-backup.ts'
@@ -34,7 +35,7 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
   if (kind === 'embedded') {
     await rm(join(dataDir, 'database'), { recursive: true, force: true })
     await rename(growing, join(dataDir, 'database'))
-    return 'Start the service with: svc up'
+    return `Start the service with: svc up --data-dir ${dataDir}`
   }
   if (databaseUrl === null) {
     throw badRequest('The backup has the dump of a server: set SERVICE_DATABASE_URL to an empty database for it.')
@@ -64,7 +65,10 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
       'The backup has the embedded database: restore it without SERVICE_DATABASE_URL, then move it with svc migrate.',
     )
   }
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await refuseAsRoot(dataDir, dataDir, 'svc restore')
+  await makeFolder(dataDir).catch((error: Error) => {
+    throw badRequest(`The data folder ${dataDir} cannot be used: ${error.message}. Choose another with --data-dir.`)
+  })
   const lock = await lockFolder(dataDir)
   try {
     await assertFree(dataDir)
@@ -88,8 +92,11 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
       `Restored ${name} to ${dataDir}, ${files.length} stored files. ${advice}`,
     )
   } catch (error) {
-    if (error instanceof ServiceError || !(error instanceof Error)) throw error
-    throw new ServiceError('internal_error', `The restore failed: ${error.message}. Fix the cause and run it again.`)
+    if (error instanceof ServiceError || error instanceof ConfigError || !(error instanceof Error)) throw error
+    throw new ServiceError(
+      'internal_error',
+      `The restore failed: ${reasonOf(error).replace(/\.$/, '')}. Fix the cause and run it again.`,
+    )
   } finally {
     await lock.release()
   }

@@ -1,7 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { conflict } from '../../domain/errors.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
+
+type NamedDevice = Parameters<RowsOfDevice>[0]
 
 /** A device's rows in the tables of training. */
 export const trainingRowsOf: RowsOfDevice = ({ id }) => ({
@@ -11,13 +13,38 @@ export const trainingRowsOf: RowsOfDevice = ({ id }) => ({
   secure_messages: sql`from secure_messages t where t.device_id = ${id}`,
 })
 
+/** Puts the device's internal id in the place of its name in the receipts and failures of its rounds. */
+const forgetName = async (tx: Executor, { id, deviceId }: NamedDevice): Promise<void> => {
+  await sql`
+    with entries as (
+      select r.id, (entry.at - 1)::text as at from updates u join rounds r on r.id = u.round_id
+      cross join lateral jsonb_array_elements(r.receipt -> 'updates') with ordinality as entry (receipt, at)
+      where u.device_id = ${id} and entry.receipt ->> 'update_id' = u.id::text
+    )
+    update rounds r set receipt = jsonb_set(r.receipt, array['updates', e.at, 'device_id'], to_jsonb(${id}::text))
+    from entries e where e.id = r.id`.execute(tx)
+  // As errors of the aggregation name it; the second form is for rounds with devices of the same name.
+  const forms = [`device '${deviceId}'`, `device '${deviceId} (${id})'`]
+  const named = (text: RawBuilder<unknown>) =>
+    forms.reduce((inner, form) => sql`replace(${inner}, ${form}, ${`device '${id}'`})`, text)
+  const isNamed = (text: RawBuilder<unknown>) => sql`strpos(${text}, ${`device '${deviceId}`}) > 0`
+  const own = sql`select r.id, r.job_id from rounds r join round_participants p on p.round_id = r.id where p.device_id = ${id}`
+  await sql`
+    update rounds t set failure_reason = ${named(sql`t.failure_reason`)}
+    from (${own}) own where t.id = own.id and ${isNamed(sql`t.failure_reason`)}`.execute(tx)
+  await sql`
+    update training_jobs t set reason = ${named(sql`t.reason`)}
+    where t.id in (select job_id from (${own}) own) and ${isNamed(sql`t.reason`)}`.execute(tx)
+}
+
 /**
- * Removes a device and its update from open rounds.
+ * Removes a device and its update from open rounds, and its name from those that have ended.
  * @throws conflict while a round still needs it: its update is being aggregated, or others have used its key to mask theirs
  */
 export const withdrawFromRounds =
   (now: () => Date) =>
-  async (tx: Executor, { id }: { readonly id: string }): Promise<void> => {
+  async (tx: Executor, device: NamedDevice): Promise<void> => {
+    const { id } = device
     const { rows } = await sql<{ id: string; is_fixed: boolean }>`
       select r.id, (r.status = 'aggregating' and p.state = 'delivered')
         or exists (select from secure_rounds s where s.round_id = r.id and s.status <> 'advertising') as is_fixed
@@ -39,6 +66,7 @@ export const withdrawFromRounds =
         review_at = case when r.review_at is not null then ${now()}::timestamptz end
       from round_participants p
       where p.round_id = r.id and p.device_id = ${id} and r.status in ('pending', 'active')`.execute(tx)
+    await forgetName(tx, device)
   }
 
 /**

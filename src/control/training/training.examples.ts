@@ -31,6 +31,7 @@ const round = {
   failure_reason: null,
   started_at: times.started,
   completed_at: null,
+  ended_at: null,
   timeout_at: times.ended,
   created_at: times.started,
   strategy: 'fedprox',

@@ -1,12 +1,15 @@
-import { readFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
 import type { Engine } from '../engines/engine.ts'
 import { openLlamaEngine } from '../engines/llama/open-engine.ts'
-import { serveForTest, type TestInference } from './test-inference.fixture.ts'
+import { STARTER, serveForTest, type TestInference } from './test-inference.fixture.ts'
 
 const FOLDER = new URL('../../../test/fixtures/models/tiny-embed/', import.meta.url)
 const path = fileURLToPath(new URL('tiny-embed.gguf', FOLDER))
+const options = { threads: 1, cacheMegabytes: 0, log: () => undefined }
 
 let engine: Engine
 let server: TestInference
@@ -14,7 +17,7 @@ let expected: readonly { readonly text: string; readonly tokens: number; readonl
 
 beforeAll(async () => {
   expected = JSON.parse(await readFile(new URL('expected.json', FOLDER), 'utf8'))
-  engine = await openLlamaEngine({ name: 'tiny-embed', path, threads: 1, cacheMegabytes: 0, log: () => undefined })
+  engine = await openLlamaEngine({ ...options, name: 'tiny-embed', path })
   server = await serveForTest(engine)
 })
 
@@ -92,4 +95,37 @@ test('a text that is too long is refused, and so is a chat', async () => {
     code: 'unsupported',
     param: 'model',
   })
+})
+
+test('a model without a pooling type gives the mean of its tokens', async () => {
+  const bytes = await readFile(path)
+  const key = 'bert.pooling_type'
+  bytes.writeUInt32LE(0, bytes.indexOf(key) + key.length + 4)
+  const unpooled = join(await emptyFolder(), 'unpooled.gguf')
+  await writeFile(unpooled, bytes)
+  const other = await openLlamaEngine({ ...options, name: 'unpooled', path: unpooled })
+  const signal = new AbortController().signal
+  try {
+    const texts = ['Paris.', expected[0]!.text]
+    expect((await other.embed!(texts, signal)).vectors).toEqual((await engine.embed!(texts, signal)).vectors)
+  } finally {
+    await other.close()
+  }
+})
+
+test('a model that was replaced by a language model fails instead of waiting for ever', async () => {
+  const replaced = join(await emptyFolder(), 'replaced.gguf')
+  await cp(path, replaced)
+  const other = await openLlamaEngine({ ...options, name: 'replaced', path: replaced })
+  try {
+    await cp(STARTER, replaced)
+    process.kill(other.figures().process_id!, 'SIGKILL')
+    await expect.poll(() => other.figures().restarts_total).toBe(1)
+    await expect(other.embed!(['Paris.'], new AbortController().signal)).rejects.toMatchObject({
+      code: 'invalid_model',
+      message: "The model's file was replaced, and is no longer an embedding model. Restart the server.",
+    })
+  } finally {
+    await other.close()
+  }
 })

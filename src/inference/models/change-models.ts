@@ -1,12 +1,12 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { InferenceError } from '../errors.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../whole-folder.ts'
-import { copyModel } from './copy-model.ts'
+import { copyModel, partsOf } from './copy-model.ts'
 import { entryText } from './model-entry.ts'
 import type { ModelFile } from './model-file.ts'
 import { modelsFolder } from './model-folder.ts'
-import { formatOf } from './model-format.ts'
+import { type FoundFormat, formatOf } from './model-format.ts'
 import { parseModelName } from './model-name.ts'
 import { STARTER } from './starter.ts'
 import { normalVariant, variantInName } from './variant.ts'
@@ -14,7 +14,7 @@ import { normalVariant, variantInName } from './variant.ts'
 export interface ModelToAdd {
   /** `name` or `name:variant`. Without a variant, it is taken from the file name, otherwise it is `default`. */
   readonly name: string
-  /** The file or folder to copy. */
+  /** The file or folder to copy. For a GGUF model in several files, its folder or one of them. */
   readonly path: string
   /** Its origin, as the list shows it. The path if absent. */
   readonly source?: string
@@ -25,6 +25,26 @@ export interface ModelToAdd {
 const reserved = (): InferenceError =>
   new InferenceError('invalid_request', `The name '${STARTER}' belongs to the bundled model. Choose another.`)
 
+const isThere = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
+
+/** @throws InferenceError invalid_model if a file is missing without which no engine can open the copy */
+const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
+  const refuse = (fault: string): never => {
+    throw new InferenceError('invalid_model', `${path} ${fault}`, { param: 'model' })
+  }
+  if (format === 'onnx') {
+    if (!(await stat(path)).isDirectory())
+      refuse(
+        'is one file of an ONNX model. Give the path of the folder that also has its config.json and tokenizer.json.',
+      )
+    for (const name of ['config.json', 'tokenizer.json'])
+      if (!(await isThere(join(path, name))))
+        refuse(`has no ${name}, which every ONNX model needs here. Add it to the folder.`)
+  }
+  for (const part of format === 'gguf' ? (partsOf(path) ?? []) : [])
+    if (!(await isThere(part))) refuse(`is incomplete: ${basename(part)} is not next to it. Fetch all parts.`)
+}
+
 /**
  * Copies a model into the models folder and hashes it at the same time. The copy appears atomically, and replaces a model with
  * the same name and variant.
@@ -33,7 +53,11 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
   const { name, variant: requested } = parseModelName(options.name)
   if (name.toLowerCase() === STARTER) throw reserved()
   const root = modelsFolder(home)
-  const { path: source, format } = await formatOf(resolve(options.path))
+  const found = await formatOf(resolve(options.path))
+  await assertComplete(found)
+  const { format } = found
+  // A model in several files is opened by its first.
+  const source = format === 'gguf' ? (partsOf(found.path)?.[0] ?? found.path) : found.path
   const variant = normalVariant(requested ?? variantInName(basename(source)) ?? 'default')
   await mkdir(root, { recursive: true })
   await clearLeftovers(root, Date.now())

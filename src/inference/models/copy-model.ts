@@ -1,16 +1,40 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, stat } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { namingFile } from '../../platform/transfer/durable-file.ts'
+
+/** More would be a name that only looks like a part. */
+const MAX_PARTS = 1000
 
 export interface Copied {
   readonly bytes: number
   readonly sha256: string
 }
 
-/** Lists the files of a model, except hidden ones such as those of git and file managers. */
+const PART = /^(?<stem>.+)-\d{5}-of-(?<count>\d{5})\.gguf$/i
+
+/** Returns the paths of all parts of a GGUF model in several files, which exist or not; null if it is a single file. */
+export const partsOf = (path: string): readonly string[] | null => {
+  const { stem, count } = PART.exec(basename(path))?.groups ?? {}
+  if (stem === undefined || count === undefined || Number(count) > MAX_PARTS) return null
+  const part = (_: unknown, index: number): string =>
+    join(dirname(path), `${stem}-${String(index + 1).padStart(5, '0')}-of-${count}${path.slice(-'.gguf'.length)}`)
+  return Array.from({ length: Number(count) }, part)
+}
+
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
+
+/**
+ * Lists the files of a model: those under a folder, except hidden ones such as those of git and file managers, or a file with
+ * the other parts of the same model.
+ */
 export const filesUnder = async (path: string): Promise<readonly string[]> => {
-  if (!(await stat(path)).isDirectory()) return [path]
+  if (!(await stat(path)).isDirectory()) {
+    const parts = partsOf(path) ?? [path]
+    const found = await Promise.all(parts.map(exists))
+    return parts.filter((_, index) => found[index])
+  }
   const entries = await readdir(path, { recursive: true, withFileTypes: true })
   return entries
     .filter((entry) => !entry.isDirectory())
@@ -32,10 +56,10 @@ const copyFile = async (source: string, target: string, signal: AbortSignal | un
   try {
     for await (const chunk of createReadStream(source, { highWaterMark: 1 << 20, ...(signal && { signal }) })) {
       hash.update(chunk as Buffer)
-      await file.writeFile(chunk as Buffer)
+      await file.writeFile(chunk as Buffer).catch(namingFile(target))
       bytes += (chunk as Buffer).byteLength
     }
-    await file.sync()
+    await file.sync().catch(namingFile(target))
   } finally {
     await file.close()
   }
@@ -43,16 +67,19 @@ const copyFile = async (source: string, target: string, signal: AbortSignal | un
 }
 
 /**
- * Copies a file or folder, and hashes what it copies. A folder's hash is that of the lines `<sha256>  <path>` of its files,
- * sorted by path, as `sha256sum` prints them.
+ * Copies a file, with the other parts of the same model next to it, or a folder, and hashes what it copies. The hash of several
+ * files is that of the lines `<sha256>  <path>`, sorted by path, as `sha256sum` prints them.
  */
 export const copyModel = async (source: string, target: string, signal?: AbortSignal): Promise<Copied> => {
-  if (!(await stat(source)).isDirectory()) return copyFile(source, target, signal)
+  const isFolder = (await stat(source)).isDirectory()
+  const files = await filesUnder(source)
+  if (!isFolder && files.length === 1) return copyFile(source, target, signal)
+  const [from, to] = isFolder ? [source, target] : [dirname(source), dirname(target)]
   const hash = createHash('sha256')
   let bytes = 0
-  for (const file of await filesUnder(source)) {
-    const path = relative(source, file)
-    const copied = await copyFile(file, join(target, path), signal)
+  for (const file of files) {
+    const path = relative(from, file)
+    const copied = await copyFile(file, join(to, path), signal)
     hash.update(`${copied.sha256}  ${path.split(sep).join('/')}\n`)
     bytes += copied.bytes
   }

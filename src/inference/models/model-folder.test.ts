@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -77,17 +77,50 @@ it('a folder is added whole, with the hash of its sha256sum listing', async () =
   await mkdir(join(source, 'onnx'))
   await mkdir(join(source, '.git'))
   await writeFile(join(source, 'config.json'), '{}')
+  await writeFile(join(source, 'tokenizer.json'), '{}')
   await writeFile(join(source, 'onnx', 'model.onnx'), 'weights')
   await writeFile(join(source, '.git', 'HEAD'), 'ref')
   const { name, format, bytes, sha256: hash, path } = await addModel(home, { name: 'bert', path: source })
-  const listing = `${sha256('{}')}  config.json\n${sha256('weights')}  onnx/model.onnx\n`
+  const listing = `${sha256('{}')}  config.json\n${sha256('weights')}  onnx/model.onnx\n${sha256('{}')}  tokenizer.json\n`
   expect({ name, format, bytes, hash }).toEqual({
     name: 'bert:default',
     format: 'onnx',
-    bytes: 9,
+    bytes: 11,
     hash: sha256(listing),
   })
-  expect((await readdir(path, { recursive: true })).sort()).toEqual(['config.json', 'onnx', 'onnx/model.onnx'])
+  const copied = ['config.json', 'onnx', 'onnx/model.onnx', 'tokenizer.json']
+  expect((await readdir(path, { recursive: true })).sort()).toEqual(copied)
+  await rm(join(source, 'tokenizer.json'))
+  const onnx = join(source, 'onnx', 'model.onnx')
+  expect([
+    await messageOf(addModel(home, { name: 'b', path: source })),
+    await messageOf(addModel(home, { name: 'b', path: onnx })),
+  ]).toEqual([
+    ['invalid_model', `${source} has no tokenizer.json, which every ONNX model needs here. Add it to the folder.`],
+    ['invalid_model', expect.stringContaining(`${onnx} is one file of an ONNX model. Give the path of the folder`)],
+  ])
+})
+
+it('a GGUF model in several files is added with all of them, from its folder or any file', async () => {
+  const home = await emptyFolder()
+  const source = await emptyFolder()
+  const [first, second] = ['m-00001-of-00002.gguf', 'm-00002-of-00002.gguf'].map((name) => join(source, name))
+  await writeFile(first!, 'GGUF 1')
+  await writeFile(second!, 'GGUF two')
+  await writeFile(join(source, 'README.md'), 'x')
+  const hash = sha256(`${sha256('GGUF 1')}  m-00001-of-00002.gguf\n${sha256('GGUF two')}  m-00002-of-00002.gguf\n`)
+  for (const path of [source, first!, second!]) {
+    const added = await addModel(home, { name: 'm', path })
+    expect(added).toMatchObject({ bytes: 14, sha256: hash, path: expect.stringMatching(/m-00001-of-00002\.gguf$/) })
+    expect((await readdir(join(added.path, '..'))).sort()).toEqual([basename(first!), basename(second!), 'model.json'])
+    expect(await findModel('m', home)).toMatchObject({ bytes: 14, path: added.path })
+  }
+  expect((await findModel(first!, home)).bytes).toBe(14)
+  await rm(second!)
+  expect(await messageOf(addModel(home, { name: 'm', path: first! }))).toEqual([
+    'invalid_model',
+    `${first} is incomplete: m-00002-of-00002.gguf is not next to it. Fetch all parts.`,
+  ])
 })
 
 it('adding again replaces the same variant, and removing deletes one variant or all', async () => {

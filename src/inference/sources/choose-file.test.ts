@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chooseFile } from './choose-file.ts'
+import { chooseFile, onnxPartsOf } from './choose-file.ts'
 
 const of = (...paths: string[]) => paths.map((path, index) => ({ path, bytes: index + 1 }))
 const chosen = (paths: string[], requested: string | null = null) => {
@@ -51,4 +51,18 @@ it('a model in pieces and a repository without a model are reported as such', ()
     'org/tiny has its model in 2 pieces, but a version is one file.',
   )
   expect(() => chosen(['README.md'])).toThrow('org/tiny contains no known model file.')
+})
+
+it('the files of an ONNX model are its graphs in one precision, all their weights, and every file that changes its results', () => {
+  const modules = ['modules.json', 'sentence_bert_config.json', '1_Pooling/config.json', '2_Dense/config.json']
+  const settings = ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja', ...modules]
+  const others = ['README.md', 'model.safetensors', 'onnx/model_q4.onnx', 'onnx/model_q4.onnx_data', 'vocab.txt']
+  const graph = ['onnx/model.onnx', 'onnx/model.onnx_data', 'onnx/model.onnx_data_1']
+  expect(onnxPartsOf(of(...settings, ...others, ...graph))).toEqual([...settings, ...graph])
+  const parts = (...paths: string[]) => onnxPartsOf(of('config.json', ...paths))?.slice(1) ?? null
+  expect(parts('onnx/model_quantized.onnx', 'onnx/model_q4.onnx')).toEqual(['onnx/model_quantized.onnx'])
+  expect(parts('model.onnx')).toEqual(['model.onnx'])
+  const whisper = ['onnx/encoder_model.onnx', 'onnx/decoder_model_merged_q4.onnx']
+  expect(parts(...whisper, 'onnx/decoder_model.onnx')).toEqual(whisper)
+  expect([parts('onnx/unet.onnx'), parts('tiny.gguf', 'onnx/model.onnx')]).toEqual([null, null])
 })

@@ -1,4 +1,5 @@
 import { TransferError } from '../../platform/transfer/transfer-error.ts'
+import { PRECISIONS } from '../engines/onnx/onnx-files.ts'
 import { bitsOf, normalVariant, variantInName } from '../models/variant.ts'
 
 /** A file in a repository's list. */
@@ -71,22 +72,30 @@ const chooseNamed = (repo: string, files: readonly ListedFile[], requested: stri
   throw new TransferError(`${repo} contains no file '${requested}'.`, { advice: `It contains ${named(files)}.` })
 }
 
-const ONNX_SETTINGS = [
-  'config.json',
-  'generation_config.json',
-  'preprocessor_config.json',
-  'tokenizer.json',
-  'tokenizer_config.json',
-]
-const ONNX_GRAPHS = [['onnx/encoder_model.onnx', 'onnx/decoder_model_merged.onnx'], ['onnx/model.onnx']]
+/** Files that determine an ONNX model's results: configuration, tokenizer, chat template, and sentence-transformers modules. */
+const ONNX_SETTINGS =
+  /^((|generation_|preprocessor_|tokenizer_|sentence_bert_)config\.json|config_sentence_transformers\.json|modules\.json|tokenizer\.json|chat_template\.jinja|\d+_\w+\/config\.json)$/
+const ONNX_GRAPHS = [['encoder_model', 'decoder_model_merged'], ['model']]
+
+/** Returns each graph in the precision that the engine would choose from the whole repository, or null if one is missing. */
+const graphsIn = (paths: ReadonlySet<string>, folder: string, stems: readonly string[]): readonly string[] | null => {
+  const found = stems.map((stem) =>
+    PRECISIONS.map(([ending]) => `${folder}${stem}${ending}.onnx`).find((path) => paths.has(path)),
+  )
+  return found.every((path) => path !== undefined) ? found : null
+}
 
 /** Returns the paths of an ONNX model's files if the repository has one and no GGUF file; otherwise null. */
 export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | null => {
   const paths = new Set(files.map(({ path }) => path))
-  const graphs = ONNX_GRAPHS.find((requested) => requested.every((path) => paths.has(path)))
+  const graphs = ['onnx/', '']
+    .flatMap((folder) => ONNX_GRAPHS.map((stems) => graphsIn(paths, folder, stems)))
+    .find((found) => found !== null)
   if (graphs === undefined || files.some(isGguf) || !paths.has('config.json')) return null
-  const weights = graphs.map((path) => `${path}_data`)
-  return [...ONNX_SETTINGS, ...graphs, ...weights].filter((path) => paths.has(path))
+  // Weights of more than two gigabytes are in files next to the graph: model.onnx_data, model.onnx_data_1.
+  return [...paths].filter(
+    (path) => ONNX_SETTINGS.test(path) || graphs.some((graph) => path === graph || path.startsWith(`${graph}_data`)),
+  )
 }
 
 /**

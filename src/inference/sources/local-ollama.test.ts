@@ -23,7 +23,8 @@ const template = { mediaType: 'application/vnd.ollama.image.template', digest: `
 
 it('a model that Ollama has pulled is found by its manifest and its digest', async () => {
   const env = await pulled([template, layer])
-  expect(await findInLocalOllama(source, env)).toBe(join(env.OLLAMA_MODELS, 'blobs', `sha256-${sha256Of(weights)}`))
+  const path = join(env.OLLAMA_MODELS, 'blobs', `sha256-${sha256Of(weights)}`)
+  expect(await findInLocalOllama(source, env)).toEqual({ path, notes: [] })
   expect(await findInLocalOllama({ ...source, tag: '7b' }, env)).toBeNull()
 })
 
@@ -37,4 +38,11 @@ it('a model that is incomplete, damaged, or not in one file is not used', async 
     await findInLocalOllama(source, await pulled('nothing')),
     await findInLocalOllama(source, await pulled([null])),
   ]).toEqual([null, null, null, null, null, null])
+})
+
+it('layers that are not used are noted', async () => {
+  const other = (kind: string) => ({ ...template, mediaType: `application/vnd.ollama.image.${kind}` })
+  const env = await pulled([layer, other('adapter'), other('system'), other('params')])
+  const notes = ['Only the weights are used, not the adapter and the system message.']
+  expect(await findInLocalOllama(source, env)).toMatchObject({ notes })
 })

@@ -3,8 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import type { OllamaSource } from './model-source.ts'
-
-const MODEL_LAYER = 'application/vnd.ollama.image.model'
+import { MODEL_LAYER, notesOn } from './ollama-registry.ts'
 
 /**
  * Finds the weights of a model that Ollama has pulled to this machine. Its folder (OLLAMA_MODELS) contains the registry's
@@ -13,19 +12,18 @@ const MODEL_LAYER = 'application/vnd.ollama.image.model'
 export const findInLocalOllama = async (
   { namespace, name, tag }: OllamaSource,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<string | null> => {
+): Promise<{ readonly path: string; readonly notes: readonly string[] } | null> => {
   const folder = env.OLLAMA_MODELS || join(homedir(), '.ollama', 'models')
   const manifest = join(folder, 'manifests', 'registry.ollama.ai', namespace, name, tag)
   try {
-    const { layers } = JSON.parse(await readFile(manifest, 'utf8')) as { readonly layers?: unknown }
-    const digests = (Array.isArray(layers) ? layers : []).flatMap((layer: Readonly<Record<string, unknown>> | null) =>
-      layer?.mediaType === MODEL_LAYER ? [String(layer.digest)] : [],
-    )
+    const { layers: listed } = JSON.parse(await readFile(manifest, 'utf8')) as { readonly layers?: unknown }
+    const layers: readonly (Readonly<Record<string, unknown>> | null)[] = Array.isArray(listed) ? listed : []
+    const digests = layers.flatMap((layer) => (layer?.mediaType === MODEL_LAYER ? [String(layer.digest)] : []))
     const hex = digests.length === 1 ? /^sha256:([0-9a-f]{64})$/.exec(digests[0]!)?.[1] : undefined
     if (hex === undefined) return null
     const path = join(folder, 'blobs', `sha256-${hex}`)
     const isRight = (await stat(path)).isFile() && (await digestOf(path, 'sha256')) === hex
-    return isRight ? path : null
+    return isRight ? { path, notes: notesOn(layers) } : null
   } catch {
     // Not pulled, or only in part: the registry has it.
     return null

@@ -6,7 +6,7 @@ import type { OllamaSource } from './model-source.ts'
 // A Docker registry (https://distribution.github.io/distribution/spec/api/) with Ollama's media types for layers.
 
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json'
-const MODEL_LAYER = 'application/vnd.ollama.image.model'
+export const MODEL_LAYER = 'application/vnd.ollama.image.model'
 const MAX_MANIFEST_BYTES = 4 * 1024 ** 2
 /** Tokens of the registry last five minutes. */
 const TOKEN_MS = 60_000
@@ -29,6 +29,25 @@ const objectOf = async (response: Response): Promise<Readonly<Record<string, unk
 const isLayer = (value: unknown): value is Layer => {
   const { mediaType, digest, size } = (value ?? {}) as Readonly<Record<string, unknown>>
   return typeof mediaType === 'string' && typeof digest === 'string' && Number.isSafeInteger(size)
+}
+
+/** Layers that change a model's replies and are not used, besides its own weights, template, and parameters. */
+const UNUSED: ReadonlyMap<string, string> = new Map([
+  ['adapter', 'adapter'],
+  ['projector', 'projector'],
+  ['system', 'system message'],
+])
+
+/** Returns the notes for the user on the layers of a manifest. */
+export const notesOn = (layers: readonly unknown[]): readonly string[] => {
+  const kinds = layers.map(
+    (layer) =>
+      String((layer as Partial<Layer> | null)?.mediaType)
+        .split('.')
+        .at(-1)!,
+  )
+  const unused = [...new Set(kinds)].flatMap((kind) => UNUSED.get(kind) ?? [])
+  return unused.length === 0 ? [] : [`Only the weights are used, not the ${unused.join(' and the ')}.`]
 }
 
 /** Returns the address to get a token from, given in `Bearer realm="https://…",service="…",scope="…"`. */
@@ -130,11 +149,6 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
   }
   const hex = /^sha256:([0-9a-f]{64})$/.exec(model.digest)?.[1]
   if (hex === undefined) throw new TransferError(`The manifest of ${label} has no sha256 of its weights.`)
-  const others = layers
-    .filter(isLayer)
-    .filter((layer) => layer !== model)
-    .map(({ mediaType }) => mediaType.split('.').at(-1)!)
-  const besides = [...new Set(others)].filter((kind) => kind === 'adapter' || kind === 'projector')
   return {
     label,
     url: at(`blobs/sha256:${hex}`),
@@ -144,6 +158,6 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
     digest: { algorithm: 'sha256', hex },
     refusal,
     fileName: safeFileName(`${name}-${tag}.gguf`),
-    notes: besides.length === 0 ? [] : [`Only the weights are used, not the ${besides.join(' and the ')}.`],
+    notes: notesOn(layers),
   }
 }

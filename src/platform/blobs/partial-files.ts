@@ -59,12 +59,13 @@ export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return null
       throw error
     }
-    let renewed = Date.now()
+    let renewed = performance.now()
     return {
       async renew(): Promise<void> {
-        if (Date.now() - renewed < RENEWED_EVERY_MS) return
-        renewed = Date.now()
-        await nullIfMissing(utimes(mark, renewed / 1000, renewed / 1000))
+        if (performance.now() - renewed < RENEWED_EVERY_MS) return
+        renewed = performance.now()
+        const at = new Date()
+        await nullIfMissing(utimes(mark, at, at))
       },
       async release(): Promise<void> {
         if ((await nullIfMissing(readFile(mark, 'utf8'))) === token) await rm(mark, { force: true })

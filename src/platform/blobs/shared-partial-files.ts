@@ -58,7 +58,7 @@ export const createSharedPartialFiles = (objects: ObjectStore, parts: UploadPart
     let size = offset
     let held: Uint8Array[] = []
     let bytes = 0
-    let renewed = Date.now()
+    let renewed = performance.now()
     const flush = async (): Promise<boolean> => {
       if (bytes === 0) return true
       const part = Buffer.concat(held)
@@ -76,8 +76,8 @@ export const createSharedPartialFiles = (objects: ObjectStore, parts: UploadPart
         held.push(chunk)
         bytes += chunk.length
         if (bytes >= PART_BYTES && !(await flush())) return null
-        if (Date.now() - renewed < RENEWED_EVERY_MS) continue
-        renewed = Date.now()
+        if (performance.now() - renewed < RENEWED_EVERY_MS) continue
+        renewed = performance.now()
         if (!(await parts.renew(name, writer))) return null
       }
     } catch (error) {

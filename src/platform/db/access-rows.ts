@@ -203,6 +203,12 @@ export interface ApprovalRow {
   reason: string | null
 }
 
+/** Added by 0043-key-fingerprints. */
+export interface KeyFingerprintRow {
+  name: string
+  fingerprint: string
+}
+
 export interface AccessTables {
   orgs: OrgRow
   org_settings: OrgSettingsRow
@@ -220,4 +226,5 @@ export interface AccessTables {
   audit_heads: AuditHeadRow
   audit_names: AuditNameRow
   approvals: ApprovalRow
+  key_fingerprints: KeyFingerprintRow
 }

@@ -10,22 +10,35 @@ export interface Migration {
 
 // An arbitrary number that nothing else in this database uses, and that never changes.
 const ADVISORY_LOCK = 7_274_651_823_001
+/** PostgreSQL's code. */
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
  * Updates the tables: forward only, each migration in one transaction together with its record. Processes that start
  * together wait for each other; the second finds the work done.
  * @returns the names of the migrations applied by this call.
- * @throws StartError if the database has migrations unknown to this program (a newer one wrote it), or if it is empty and
- * cannot store every text.
+ * @throws StartError if the database has migrations unknown to this program (a newer one wrote it), if it is empty and cannot
+ * store every text, or if its user may not create tables.
  */
 export const migrate = async (db: Database, migrations: readonly Migration[]): Promise<readonly string[]> => {
   const applied: string[] = []
   for (;;) {
-    const name = await db.transaction((tx) => applyNext(tx, migrations))
+    const name = await db
+      .transaction((tx) => applyNext(tx, migrations))
+      .catch((error: unknown) => {
+        throw (error as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE ? mayNotCreate(error as Error) : error
+      })
     if (name === undefined) return applied
     applied.push(name)
   }
 }
+
+const mayNotCreate = (error: Error): StartError =>
+  new StartError(
+    `The user of the database may not create its tables (${error.message}). Make it the owner of the database: ` +
+      'alter database … owner to …',
+    error,
+  )
 
 const applyNext = async (tx: Executor, migrations: readonly Migration[]): Promise<string | undefined> => {
   // Indexing a large table, or waiting for a process that does, may take longer than a request is allowed to.

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { downloadFile } from './download-file.ts'
+import { openFileSink } from './file-sink.ts'
 import type { RemoteFile } from './remote-file.ts'
 
 const BYTES = randomBytes(100_000)
@@ -64,6 +66,12 @@ it("a second run that downloads the same file is refused, and the first run's ve
   expect([await first, await other]).toEqual([{ bytes: 100_000 }, { bytes: 100_000 }])
   expect((await readFile(join(folder, 'tiny.gguf'))).equals(BYTES)).toBe(true)
   expect((await readdir(folder)).sort()).toEqual(['copy.gguf', 'tiny.gguf'])
+})
+
+it.skipIf(!existsSync('/dev/full'))('an error of a full disk names the file (/dev/full)', async () => {
+  const sink = await openFileSink('/dev/full')
+  onTestFinished(() => sink.close())
+  await expect(sink.append(BYTES)).rejects.toMatchObject({ code: 'ENOSPC', path: '/dev/full' })
 })
 
 it('a stopped download is resumed by the next run', async () => {

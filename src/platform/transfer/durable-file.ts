@@ -3,6 +3,14 @@ import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** Adds the path to errors of open files, which lack it. */
+export const namingFile =
+  (path: string) =>
+  (error: unknown): never => {
+    const { code, path: named } = error as NodeJS.ErrnoException
+    throw code !== undefined && named === undefined ? Object.assign(error as Error, { path }) : error
+  }
+
 /** A new name is durable only once its folder is synced. Windows cannot open folders, and does not need this. */
 export const syncFolder = async (folder: string): Promise<void> => {
   if (process.platform === 'win32') return
@@ -33,7 +41,7 @@ const replace = async (from: string, to: string): Promise<void> => {
 export const renameDurably = async (from: string, to: string): Promise<void> => {
   const file = await open(from, 'r+')
   try {
-    await file.sync()
+    await file.sync().catch(namingFile(from))
   } finally {
     await file.close()
   }
@@ -45,7 +53,7 @@ export const renameDurably = async (from: string, to: string): Promise<void> => 
 export const writeDurably = async (path: string, text: string): Promise<void> => {
   const growing = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    await writeFile(growing, text, { flag: 'wx', mode: 0o600 })
+    await writeFile(growing, text, { flag: 'wx', mode: 0o600 }).catch(namingFile(path))
     await renameDurably(growing, path)
   } catch (error) {
     await rm(growing, { force: true })

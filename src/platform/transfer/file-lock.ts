@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { namingFile } from './durable-file.ts'
 import { nullIfMissing } from './missing-file.ts'
 
 /** For locks from other machines or containers, whose processes cannot be checked: a lock is renewed while it is held. */
@@ -53,8 +54,11 @@ const create = async (path: string, text: string): Promise<boolean> => {
     await writeFile(path, text, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    // The disk is full: the file was created, but is empty.
+    if (syscall === 'write') await rm(path, { force: true })
+    return namingFile(path)(error)
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import { namingFile } from './durable-file.ts'
 import type { Digest } from './remote-file.ts'
 import type { Sink } from './resume-download.ts'
 
@@ -27,7 +28,7 @@ export const openFileSink = async (path: string): Promise<FileSink> => {
   return {
     received: () => size,
     append: async (bytes) => {
-      await file.appendFile(bytes)
+      await file.appendFile(bytes).catch(namingFile(path))
       size += bytes.length
     },
     reset: async () => {
@@ -35,7 +36,7 @@ export const openFileSink = async (path: string): Promise<FileSink> => {
       size = 0
     },
     sha256: () => digestOf(path, 'sha256'),
-    sync: () => file.sync(),
+    sync: () => file.sync().catch(namingFile(path)),
     close: () => file.close(),
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { anySignal } from '../../domain/any-signal.ts'
 import { throughProxy } from './proxy.ts'
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
@@ -5,6 +6,8 @@ import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 const MAX_REDIRECTS = 5
 const ANSWER_MS = 60_000
 const MAX_WAIT_MS = 60_000
+const MAX_REFUSAL_BYTES = 65_536
+const REFUSAL_MS = 5000
 
 export interface Request {
   readonly method?: 'GET' | 'HEAD'
@@ -66,8 +69,12 @@ export const follow = async (start: URL, requested: Request): Promise<FollowedRe
     if (isFirstHost || about === null) about = response.headers
     const { status } = response
     if (status === 408 || status === 429 || status >= 500) {
-      await response.body?.cancel()
-      throw new Interruption(`${url.host} answered ${status}`, { waitMs: waitAskedFor(response) })
+      const late = sleep(REFUSAL_MS, null, { ref: false })
+      const body = await Promise.race([jsonOf(response, MAX_REFUSAL_BYTES).catch(() => null), late])
+      throw new Interruption(`${url.host} answered ${status}`, {
+        waitMs: waitAskedFor(response),
+        refusal: { status, body },
+      })
     }
     const location = response.headers.get('location')
     if (status < 300 || status > 399 || location === null) return { response, about }

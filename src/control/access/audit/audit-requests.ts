@@ -17,9 +17,12 @@ const auditedOperation = (methods: readonly string[], schema: FastifySchema | un
 }
 
 /** Takes the object from the last parameter of the path, until a service says more: `rollout_id` identifies a rollout. */
-const objectOf = (params: unknown): { readonly kind: string; readonly id: string } | null => {
+const objectOf = (params: unknown): AuditedRequest['object'] => {
   const last = Object.entries((params ?? {}) as Readonly<Record<string, string>>).at(-1)
-  return last === undefined ? null : { kind: last[0].replace(/_id$/, ''), id: cut(last[1], 255) }
+  if (last === undefined) return null
+  const [name, id] = last
+  // The ids of devices in paths are their names, which could not be erased from the entry.
+  return { kind: name.replace(/_id$/, ''), id: name === 'device_id' ? null : cut(id, 255) }
 }
 
 const described = (action: string, request: FastifyRequest): AuditedRequest => ({

@@ -21,8 +21,8 @@ export interface AuditedRequest {
   readonly caller: () => Caller | null
   readonly address: string
   readonly requestId: string
-  /** The object that the path names. */
-  readonly object: { readonly kind: string; readonly id: string } | null
+  /** The object that the path names; a device without its id, which is a name. */
+  readonly object: { readonly kind: string; readonly id: string | null } | null
 }
 
 const EXPORTED_AT_ONCE = 500

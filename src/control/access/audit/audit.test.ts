@@ -376,6 +376,32 @@ test('entries are pruned by age, by the rule of their organization; the rest can
   ])
 })
 
+test('the name of a device is in no entry about it, because the entries outlast the device', async () => {
+  const { world, call, adminOf, entries } = await openWorld()
+  const { api_key: acme } = await adminOf('acme')
+  const device = { device_id: 'phone of ada', org_id: 'acme' }
+  const { id } = await call<Made>(acme, 'POST', '/devices/register', device)
+  const group = await call<Made>(acme, 'POST', '/device-groups', { org_id: 'acme', name: 'g' })
+  const members = `/device-groups/${group.id}/devices`
+  await call(acme, 'POST', members, { device_ids: ['phone of ada'] })
+  await call(acme, 'DELETE', members, { device_ids: ['phone of ada'] })
+  const viewer = await call<Made>(acme, 'POST', '/keys', { name: 'viewer', scopes: ['devices:read'] })
+  const erase = ['POST', '/api/v1/devices/phone%20of%20ada/erase'] as const
+  const refused = await world.request(...erase, { key: viewer.api_key, body: { confirm: 'phone of ada' } })
+  expect(refused.status).toBe(403)
+  await call(acme, 'POST', '/devices/phone%20of%20ada/erase', { confirm: 'phone of ada' })
+  const all = await entries(acme)
+  expect(all.slice(0, 2)).toMatchObject([
+    { action: 'eraseDevice', object_kind: 'device', object_id: id },
+    { action: 'eraseDevice', object_kind: 'device', object_id: null, result: 'refused' },
+  ])
+  expect(all.find(({ action }) => action === 'addGroupDevices')?.changes).toEqual([
+    { field: 'added', from: null, to: JSON.stringify([id]) },
+    { field: 'added_devices', from: null, to: '1' },
+  ])
+  expect(JSON.stringify(all)).not.toContain('phone of ada')
+})
+
 test('the id in a refused request cannot break the chain, whatever characters it contains', async () => {
   const { world, root, call, adminOf, verify } = await openWorld()
   const { api_key: acme } = await adminOf('acme')

@@ -11,6 +11,7 @@ import { isWellFormedKey } from '../../../domain/api-key.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { steadyClock } from '../../../platform/steady-clock.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import type { KeysStore } from './keys.store.ts'
 import type { StoredKey } from './stored-key.store.ts'
@@ -42,7 +43,7 @@ export const createAuthentication = (parts: {
     ttl: CACHED_MS,
     // Keeps expired keys, because a caller that recently had a valid key is not guessing keys.
     noDeleteOnStaleGet: true,
-    perf: { now: () => now().getTime() },
+    perf: { now: steadyClock(now) },
   })
   const uses = new Map<string, Date>()
   let forgotten = 0
@@ -119,10 +120,8 @@ export const createAuthentication = (parts: {
     newestCallerOf: async (id: string): Promise<Caller | null> =>
       callerById(await store.newestInPlaceOf(database.sql, id)),
 
-    /** Makes all processes look up the keys with these hashes again. */
-    forget(hashes: readonly string[]): void {
-      if (hashes.length > 0) database.hints.send('keys', hashes)
-    },
+    /** Makes all processes look up the keys with these hashes again, and check whether open event streams may continue. */
+    forget: (hashes: readonly string[]): void => database.hints.send('keys', hashes),
 
     /** Writes when keys were last used: at intervals, not on each request. */
     async flushUses(): Promise<void> {

@@ -2,11 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { emptyFolder } from '../../../../test/databases.ts'
+import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
+import { readConfig } from '../../../config.ts'
 import { composeKey } from '../../../domain/api-key.ts'
+import { createControlPlane } from '../../app.ts'
 
 const guarded = async (): Promise<{ world: World; admin: string }> => {
   const world = await startWorld({ config: { enrollment: 'token' } })
@@ -162,6 +165,19 @@ describe('keys', () => {
     expect(await status(unused)).toBe(200)
   })
 
+  it('are cached for seconds, also after the clock was set back', async () => {
+    const world = await startWorld()
+    const { key, deviceId } = await world.register('d')
+    const status = async () => (await world.request('GET', '/api/v1/status', { key })).status
+    expect(await status()).toBe(200)
+    await world.advance(-3600)
+    expect(await status()).toBe(200)
+    // As another process would, whose notification is lost.
+    await sql`update keys set revoked_at = ${world.now()} where name = ${deviceId}`.execute(world.database!.sql)
+    await world.advance(10)
+    expect(await status()).toBe(401)
+  })
+
   it('of devices follow the current enrollment mode', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey ?? ''
@@ -182,6 +198,16 @@ describe('the first admin key', () => {
     expect(world.service.firstAdminKey).toBeNull()
     const open = await startWorld()
     expect(open.service.firstAdminKey).toBeNull()
+  })
+
+  it('is created before the service reports that it is ready', async () => {
+    const env = { SERVICE_ENROLLMENT: 'token', SERVICE_LOG_LEVEL: 'error', SERVICE_DATA_DIR: await freshDataDir() }
+    const service = await createControlPlane(readConfig(env))
+    onTestFinished(() => service.close())
+    const ready = async () => (await service.app.inject('/ready')).statusCode
+    expect(await ready()).toBe(503)
+    expect(await service.createFirstAdminKey()).toMatch(/^sk_live_/)
+    expect(await ready()).toBe(200)
   })
 
   it('is created by the first start that can listen', async () => {

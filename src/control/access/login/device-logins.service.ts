@@ -114,8 +114,8 @@ export const createDeviceLoginsService = (parts: {
       return database.transaction(async (tx) => {
         const login = await store.decide(tx, hash, decision, approval, now())
         if (login !== null) {
-          const { clientName, address, approvedBy, personId, orgId } = login
-          const after = { decision, clientName, address, approvedBy, personId }
+          const { clientName, approvedBy, personId, orgId } = login
+          const after = { decision, approvedBy, personId }
           auditNote({ kind: 'login', id: approvedBy ?? personId ?? 'open', name: clientName, orgId, after })
         }
         return login

@@ -3,6 +3,7 @@ import { type Caller, type EnrollmentMode, holds, SCOPES } from '../../../domain
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { onCommit } from '../../../platform/db/transactions.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
@@ -68,6 +69,9 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     return enrollment === 'open' ? { ...own, orgId: null, grants: SCOPES, homeOrgId: null } : null
   }
 
+  /** Has all processes check their open event streams after the commit. */
+  const announceEnd = (): void => onCommit(async () => database.hints.send('keys'))
+
   const insert = async (
     tx: Executor,
     of: Pick<StoredSession, 'keyId' | 'personId' | 'authenticatedAt' | 'mfa' | 'browser'>,
@@ -77,7 +81,10 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     const at = now()
     const id = newId()
     const written = { ...of, id, hash: tokenHash(token), browser: of.browser.slice(0, 300), createdAt: at, usedAt: at }
-    if (former !== null) await store.deleteByHash(tx, tokenHash(former))
+    if (former !== null) {
+      await store.deleteByHash(tx, tokenHash(former))
+      announceEnd()
+    }
     await store.insert(tx, { ...written, expiresAt: at })
     const session = (await store.find(tx, id))!
     const expiresAt = expiryOf(session, at)
@@ -92,6 +99,7 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
 
   return {
     callerFor,
+    announceEnd,
 
     /**
      * Opens a session for the key of `caller`, or without a key if none is needed. Never reuses a token that the browser sent:

@@ -20,7 +20,7 @@ const MAX_VALID_TOKENS = 10_000
 /** Sessions of browsers (the dashboard). A cookie has a random token that stands for a key or a person, and ends with it. */
 export const createSessionsService = (parts: SessionParts) => {
   const { database, store, keys, now } = parts
-  const { callerFor, ...opening } = createSessionOpening(parts)
+  const { callerFor, announceEnd, ...opening } = createSessionOpening(parts)
 
   /** Hashes of tokens that were valid recently: requests with them do not count as guesses. */
   const validTokens = new LRUCache<string, true>({ maxSize: MAX_VALID_TOKENS, sizeCalculation: () => 1 })
@@ -29,7 +29,10 @@ export const createSessionsService = (parts: SessionParts) => {
     ...opening,
 
     /** Ends the sessions of a person except the one to keep. */
-    endOf: (tx: Executor, personId: string, keptId: string | null): Promise<void> => store.endOf(tx, personId, keptId),
+    async endOf(tx: Executor, personId: string, keptId: string | null): Promise<void> {
+      await store.endOf(tx, personId, keptId)
+      announceEnd()
+    },
 
     /** The session in which a person is signed in now; null for other callers. */
     async ofPerson(caller: Caller): Promise<(PersonalSession & { readonly person: SessionPerson }) | null> {
@@ -79,6 +82,7 @@ export const createSessionsService = (parts: SessionParts) => {
       const actor = await callerFor(session)
       await database.transaction(async (tx) => {
         await store.deleteByHash(tx, session.hash)
+        announceEnd()
         auditNote({ kind: 'session', id: session.id, before: { keyId: session.keyId }, ...(actor && { actor }) })
       })
     },
@@ -94,6 +98,7 @@ export const createSessionsService = (parts: SessionParts) => {
       await database.transaction(async (tx) => {
         const ended = isUuid(id) ? await store.delete(tx, id, caller.orgId) : null
         if (ended === null) throw notFound('Session', id)
+        announceEnd()
         const { orgId, personId } = ended
         auditNote({ kind: 'session', id, orgId, before: { id, personId } })
       })
@@ -102,6 +107,7 @@ export const createSessionsService = (parts: SessionParts) => {
     async revokeOwn(caller: Caller & { readonly personId: string }, id: string): Promise<void> {
       await database.transaction(async (tx) => {
         if (!isUuid(id) || !(await store.deleteOwn(tx, id, caller.personId))) throw notFound('Session', id)
+        announceEnd()
         auditNote({ kind: 'session', id, before: { id } })
       })
     },

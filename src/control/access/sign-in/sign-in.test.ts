@@ -81,6 +81,8 @@ it('the account is that of the named organization, otherwise the only one that t
   await world.advance(1)
   await join('ada@acme.example', 'viewer', 'gamma', 'yet another four words')
   expect((await browser.signIn('ada@acme.example')).body).toMatchObject({ org_id: 'acme' })
+  const third = await browser.signIn('ada@acme.example', { password: 'yet another four words' })
+  expect(third).toMatchObject({ status: 401 })
   await join('bob@acme.example', 'admin', 'acme')
   await join('bob@acme.example', 'admin', 'beta')
   expect((await browser.signIn('bob@acme.example')).status).toBe(401)

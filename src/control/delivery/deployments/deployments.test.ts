@@ -71,8 +71,7 @@ describe('preparing a deployment', () => {
 
   it('names no devices for a key without devices:read', async () => {
     const { world, key } = await startFleet(2)
-    await world.register('phone', { platform: 'ios' })
-    const body = { name: 'models', scopes: ['models:read'], org_id: 'acme' }
+    const body = { name: 'models', scopes: ['models:read'] }
     const made = (await world.request('POST', '/api/v1/keys', { key, body })).body as { api_key: string }
     const prepare = async (aim: object) =>
       (await world.request('POST', '/api/v1/deploy/prepare', { key: made.api_key, body: { ...AIM, ...aim } })).body

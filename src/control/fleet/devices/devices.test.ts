@@ -146,6 +146,11 @@ describe('listing devices', () => {
     await world.advance(11)
     expect(await active('acme')).toBe(50_000)
     await expect.poll(() => active('acme')).toBe(50_003)
+    await write(50_004, 50_004)
+    await world.advance(-3600)
+    expect(await active('acme')).toBe(50_003)
+    await world.advance(11)
+    await expect.poll(() => active('acme')).toBe(50_004)
   })
 
   it('refuses invalid queries, naming the parameter', async () => {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { steadyClock } from '../../../platform/steady-clock.ts'
 
 /** Counting fewer devices than this takes milliseconds, and is done each time. */
 const LARGE = 50_000
@@ -23,7 +24,8 @@ export const rememberCounts = <Question, Count>(parts: {
   readonly read: (count: Count) => number
   readonly now: () => Date
 }): ((question: Question) => Promise<Count>) => {
-  const { count, keyOf, read, now } = parts
+  const { count, keyOf, read } = parts
+  const clock = steadyClock(parts.now)
   const known = new LRUCache<string, { readonly count: Count; readonly at: number }>({ max: MAX_QUESTIONS })
   const counting = new Map<string, Promise<Count>>()
 
@@ -36,7 +38,7 @@ export const rememberCounts = <Question, Count>(parts: {
   const countAnew = (question: Question, key: string): Promise<Count> => {
     const running = counting.get(key)
     if (running !== undefined) return running
-    const at = now().getTime()
+    const at = clock()
     const made = count(question)
       .then((result) => remember(key, at, result))
       .finally(() => counting.delete(key))
@@ -48,8 +50,8 @@ export const rememberCounts = <Question, Count>(parts: {
     const key = keyOf(question)
     const found = known.get(key)
     // Counts of a small fleet are neither cached nor shared: each call sees what was registered before it.
-    if (found === undefined) return remember(key, now().getTime(), await count(question))
-    const age = now().getTime() - found.at
+    if (found === undefined) return remember(key, clock(), await count(question))
+    const age = clock() - found.at
     if (age < FRESH_MS) return found.count
     const newer = countAnew(question, key)
     if (age >= USABLE_MS) return newer

@@ -25,7 +25,10 @@ const MAX_ROWS = 1000
 
 const KEPT = [
   { what: 'finished aggregates', why: "They are sums over many devices; one device's part cannot be removed." },
-  { what: 'receipts of rounds and the privacy ledger', why: 'They document those sums, by ids without names.' },
+  {
+    what: 'receipts of rounds and the privacy ledger',
+    why: 'They document those sums; the internal id of the device replaces its name.',
+  },
   { what: 'references in the audit log', why: 'Its hash chain must stay intact; the names are erased.' },
   { what: 'a keyed hash of the device_id', why: 'The device must not enroll again on its own.' },
   { what: 'backups, logs, and what integrations received', why: 'Their own retention deletes them.' },

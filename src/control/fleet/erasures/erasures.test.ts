@@ -95,11 +95,34 @@ it('the round of an erased device cannot be replayed, which does not mean that i
     await must('POST', `/training/rounds/${round.id}/updates`, formOf(weights, { num_samples: 5 }), key)
   await world.service.runDueTasks()
   expect(await must('POST', `/training/rounds/${round.id}/receipt/replay`)).toMatchObject({ matches: true })
+  const before = (await must('GET', `/training/rounds/${round.id}/receipt`)) as { updates: Body[] }
+  expect(before.updates.map(({ device_id }) => device_id)).toEqual(['other', 'phone'])
   expect((await erase('phone')).status).toBe(200)
+  expect(await must('GET', `/training/rounds/${round.id}/receipt`)).toEqual({
+    ...before,
+    updates: [before.updates[0], { ...before.updates[1], device_id: devices[0]!.id }],
+  })
   expect(await ask('POST', `/training/rounds/${round.id}/receipt/replay`)).toMatchObject({
     status: 409,
     body: { message: 'A device whose update is in the receipt was erased; the round cannot be replayed.' },
   })
+})
+
+it('the reason why a round failed no longer names an erased device', async () => {
+  const { must, register, erase, world } = await setUp('embedded')
+  const devices = [await register('phone'), await register('phone 2')]
+  const round = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 2, org_id: 'default' })
+  for (const [at, { api_key: key }] of devices.entries()) {
+    const update = new Uint8Array(new Float32Array(3 + at).fill(1).buffer)
+    await must('POST', `/training/rounds/${round.id}/updates`, formOf(update, { num_samples: 5 }), key)
+  }
+  await world.service.runDueTasks()
+  const reason = async () => (await must('GET', `/training/rounds/${round.id}/status`)).failure_reason as string
+  const before = await reason()
+  expect(before).toContain("device 'phone'")
+  expect((await erase('phone')).status).toBe(200)
+  expect(await reason()).toBe(before.replaceAll("device 'phone'", `device '${devices[0]!.id}'`))
+  expect(await reason()).toContain("device 'phone 2'")
 })
 
 it.each(DATABASES)('of many concurrent erasures, amid heartbeats, one succeeds (%s)', async (database) => {

@@ -32,16 +32,18 @@ export const createGroupsService = (parts: {
     return group
   }
 
-  /** Changes the members of the group; `work` returns the devices that it added or removed. */
+  /** Changes the members of the group; `work` returns the devices that it added or removed, with their internal ids. */
   const changeMembers = (
     { id: groupId, orgId, name }: StoredGroup,
     field: 'added' | 'removed',
-    work: (tx: Database['sql']) => Promise<ReadonlySet<string>>,
-  ): Promise<ReadonlySet<string>> =>
+    work: (tx: Database['sql']) => Promise<ReadonlyMap<string, string>>,
+  ): Promise<ReadonlyMap<string, string>> =>
     database.transaction(async (tx) => {
       if (!(await store.lock(tx, groupId))) throw notFound('Device group', groupId)
       const changed = await work(tx)
-      auditNote({ kind: 'group', id: groupId, orgId, name, after: { [field]: [...changed] } })
+      // Names would stay in the log after a device is erased.
+      const after = { [field]: [...changed.values()], [`${field}Devices`]: changed.size }
+      auditNote({ kind: 'group', id: groupId, orgId, name, after })
       if (changed.size > 0) await events.publish(tx, 'group.changed', { groupId, orgId })
       return changed
     })
@@ -159,7 +161,7 @@ export const createGroupsService = (parts: {
 }
 
 /** Splits the ids into changed and skipped ones, each once, in the order of the request. */
-const split = (deviceIds: readonly string[], changed: ReadonlySet<string>) => {
+const split = (deviceIds: readonly string[], changed: ReadonlyMap<string, string>) => {
   const ids = [...new Set(deviceIds)]
   return { changed: ids.filter((id) => changed.has(id)), skipped: ids.filter((id) => !changed.has(id)) }
 }

@@ -29,15 +29,15 @@ interface MemberRow {
 export const createGroupMembersStore = () => ({
   /**
    * Adds those of these devices (by user-chosen id) that belong to the group's organization or, if the caller sees them, to
-   * none. Returns the new ones, and counts them. The caller must have locked the group.
+   * none. Returns the new ones with their internal ids, and counts them. The caller must have locked the group.
    */
   async add(
     tx: Executor,
     groupId: string,
     deviceIds: readonly string[],
     by: { readonly label: string | null; readonly at: Date; readonly seesUnbound: boolean },
-  ): Promise<Set<string>> {
-    const { rows } = await sql<{ device_id: string }>`
+  ): Promise<Map<string, string>> {
+    const { rows } = await sql<{ id: string; device_id: string }>`
       with wanted as (
         select distinct on (d.device_id) d.id, d.device_id from devices d join device_groups g on g.id = ${groupId}
         where d.device_id = any(${[...deviceIds]}::text[])
@@ -50,8 +50,8 @@ export const createGroupMembersStore = () => ({
       ), counted as (
         update device_groups set device_count = device_count + (select count(*) from added) where id = ${groupId}
       )
-      select wanted.device_id from wanted join added on added.device_id = wanted.id`.execute(tx)
-    return new Set(rows.map((row) => row.device_id))
+      select wanted.id, wanted.device_id from wanted join added on added.device_id = wanted.id`.execute(tx)
+    return new Map(rows.map((row) => [row.device_id, row.id]))
   },
 
   /** Returns the groups that contain a device, oldest first. */
@@ -62,18 +62,21 @@ export const createGroupMembersStore = () => ({
     return rows.map(({ group_id }) => group_id)
   },
 
-  /** Removes these devices (by user-chosen id); returns those that were members. The caller must have locked the group. */
-  async remove(tx: Executor, groupId: string, deviceIds: readonly string[]): Promise<Set<string>> {
-    const { rows } = await sql<{ device_id: string }>`
+  /**
+   * Removes these devices (by user-chosen id); returns those that were members, with their internal ids. The caller must have
+   * locked the group.
+   */
+  async remove(tx: Executor, groupId: string, deviceIds: readonly string[]): Promise<Map<string, string>> {
+    const { rows } = await sql<{ id: string; device_id: string }>`
       with removed as (
         delete from device_group_members m using devices d
         where m.group_id = ${groupId} and d.id = m.device_id and d.device_id = any(${[...deviceIds]}::text[])
-        returning d.device_id
+        returning d.id, d.device_id
       ), counted as (
         update device_groups set device_count = device_count - (select count(*) from removed) where id = ${groupId}
       )
-      select device_id from removed`.execute(tx)
-    return new Set(rows.map((row) => row.device_id))
+      select id, device_id from removed`.execute(tx)
+    return new Map(rows.map((row) => [row.device_id, row.id]))
   },
 
   /**

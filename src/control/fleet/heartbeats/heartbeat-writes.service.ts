@@ -90,7 +90,7 @@ export const createHeartbeatWrites = (parts: Parts) => {
   let writing: Promise<unknown> = Promise.resolve()
   /** The version of the topic `rounds` at which a write found nothing to announce; null if unknown. */
   let quietVersion: number | null = null
-  let announcedAt = 0
+  let announcedAt = Number.NEGATIVE_INFINITY
 
   const metricsOf = ({ metrics }: HeartbeatWrite): string | null => (metrics === null ? null : JSON.stringify(metrics))
 
@@ -102,7 +102,7 @@ export const createHeartbeatWrites = (parts: Parts) => {
       const metrics = metricsOf(heartbeat) ?? known.peek(key)?.metrics ?? null
       known.set(key, { device: response.recorded, metrics })
     }
-    quietVersion = response.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
+    quietVersion = response.isAnnounced || performance.now() - announcedAt < FLUSH_MS ? null : rounds
     return response
   }
 
@@ -163,7 +163,7 @@ export const createHeartbeatWrites = (parts: Parts) => {
 
     /** Called when an announcement is being written, which concurrent heartbeats may not see yet. */
     announced(): void {
-      announcedAt = Date.now()
+      announcedAt = performance.now()
       quietVersion = null
     },
 

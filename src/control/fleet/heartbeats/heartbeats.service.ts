@@ -153,10 +153,10 @@ export const createHeartbeatsService = (parts: {
      * response until a round awaits it or its assignments differ from those it knows, at most that long.
      */
     async heartbeat(caller: Caller, device: NamedDevice, report: Report, wait: Wait): Promise<HeartbeatResult> {
-      const began = Date.now()
+      const began = performance.now()
       const deadline = began + wait.ms
       const toResult = (recorded: Recorded, assignments: readonly Assignment[]): HeartbeatResult => {
-        const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
+        const heldSeconds = wait.ms > 0 ? (performance.now() - began) / 1000 : 0
         const urgency = isAwaited(recorded) ? 'now' : recorded.mayTrainSoon ? 'soon' : null
         const pace = { fleet: fleetSize(), urgency, heldSeconds, random } as const
         const { pendingRoundId, pendingEvaluationId } = recorded
@@ -175,7 +175,7 @@ export const createHeartbeatsService = (parts: {
       if (wait.ms <= 0 || held >= MAX_HELD) return toResult(recorded, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
-        const left = deadline - Date.now()
+        const left = deadline - performance.now()
         const isNews = isAwaited(recorded) || tagOfAll(assignments) !== known
         if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return toResult(recorded, assignments)
         held++
@@ -183,7 +183,7 @@ export const createHeartbeatsService = (parts: {
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')
         // Plans are in memory, and the end of a round concerns no waiting device: only a new round requires another write.
-        if (roundsVersion !== seenRounds || Date.now() >= deadline)
+        if (roundsVersion !== seenRounds || performance.now() >= deadline)
           recorded = await beatOnce(caller, device, report, wait.ms, 0)
         seenRounds = roundsVersion
         assignments = contributors.assignmentsOf(recorded.device)
@@ -212,8 +212,8 @@ const FLEET_KNOWN_MS = 30_000
 const knownFleetSize = (devices: Pick<DevicesService, 'census'>): (() => number) => {
   let fleet = { size: 0, lookAgainAt: 0 }
   return () => {
-    if (Date.now() >= fleet.lookAgainAt) {
-      fleet = { size: fleet.size, lookAgainAt: Date.now() + FLEET_KNOWN_MS }
+    if (performance.now() >= fleet.lookAgainAt) {
+      fleet = { size: fleet.size, lookAgainAt: performance.now() + FLEET_KNOWN_MS }
       devices.census({ orgId: null }).then(
         ({ active }) => {
           fleet = { ...fleet, size: active }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
 
 describe('a heartbeat', () => {
@@ -40,6 +40,20 @@ describe('a heartbeat', () => {
     expect(held.status).toBe(200)
     const { body } = await world.request('GET', '/api/v1/devices/phone/heartbeats', { key })
     expect((body as { counts: readonly number[] }).counts.at(-1)).toBe(1)
+  })
+
+  it('that waits is answered in time although the clock is set back', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const held = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=2', {
+      key,
+      body: { metrics: { battery: 1 } },
+    })
+    const read = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+    await expect.poll(read).toMatchObject({ metrics: { battery: 1 } })
+    onTestFinished(() => void vi.useRealTimers())
+    vi.useFakeTimers({ now: Date.now() - 3_600_000, toFake: ['Date'] })
+    expect((await held).status).toBe(200)
   })
 
   it('is counted in its quarter of an hour, for a day', async () => {

@@ -33,12 +33,18 @@ export const createBackupRuns = (parts: {
   const { config, database, blobs, files, store, log, now } = parts
   const report = createStoredFilesReport()
 
-  /** Removes folders that killed backups left behind, and returns the path of a folder for this one. */
-  const stagingFor = async (id: string): Promise<string> => {
+  const stagingOf = (id: string): string => join(config.dataDir, `${STAGING}${id}`)
+
+  /** Removes folders that killed backups left behind: they contain the whole database. Only logs errors. */
+  const sweepStaging = async (): Promise<void> => {
     for (const name of await readdir(config.dataDir)) {
-      if (name.startsWith(STAGING)) await rm(join(config.dataDir, name), { recursive: true, force: true })
+      if (!name.startsWith(STAGING)) continue
+      const backup = await store.find(database.sql, name.slice(STAGING.length))
+      if (backup?.status === 'running') continue
+      await rm(join(config.dataDir, name), { recursive: true, force: true }).catch((error: unknown) =>
+        log.warn({ err: error }, 'what a killed backup left behind cannot be deleted'),
+      )
     }
-    return join(config.dataDir, `${STAGING}${id}`)
   }
 
   const verify = async (target: BackupTarget, name: string, scratch: string, signal: AbortSignal): Promise<void> => {
@@ -50,9 +56,9 @@ export const createBackupRuns = (parts: {
   }
 
   /** Only logs errors: the new backup is complete, even if old ones cannot be deleted. */
-  const prune = async (target: BackupTarget): Promise<void> => {
+  const prune = async (target: BackupTarget, made: string): Promise<void> => {
     try {
-      await pruneBackups(target, config.backupKeep)
+      await pruneBackups(target, config.backupKeep, made)
       await target.sweep()
     } catch (error) {
       log.warn({ err: error, target: target.url }, 'old backups could not be deleted')
@@ -60,8 +66,9 @@ export const createBackupRuns = (parts: {
   }
 
   /** Makes the backup that the table shows as running, and records that it is complete. */
-  return async (backup: Backup, { url, isVerified, signal }: Work): Promise<void> => {
-    const staging = await stagingFor(backup.id)
+  const write = async (backup: Backup, { url, isVerified, signal }: Work): Promise<void> => {
+    await sweepStaging()
+    const staging = stagingOf(backup.id)
     try {
       const source = await createBackupSource({ config, database, blobs, files, report, signal })
       const target = openBackupTargetOutside(url, config)
@@ -77,9 +84,11 @@ export const createBackupRuns = (parts: {
         now(),
       )
       log.info({ backup: backup.name, target: backup.target, copiedBytes: done.copiedBytes }, 'a backup is complete')
-      if (url === config.backupUrl) await prune(target)
+      if (url === config.backupUrl) await prune(target, backup.name)
     } finally {
       await rm(staging, { recursive: true, force: true })
     }
   }
+
+  return { write, sweepStaging }
 }

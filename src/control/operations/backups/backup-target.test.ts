@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
@@ -10,7 +10,7 @@ import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { openBackupTarget, prepareTarget } from './backup-target.ts'
-import { listBackups, readManifest } from './manifest.ts'
+import { latestBackup, listBackups, pruneBackups, readManifest, writeManifest } from './manifest.ts'
 
 it.runIf(process.platform === 'linux')(
   'a target that contains backups is recognized without leaving a file open',
@@ -43,7 +43,7 @@ it('the data folder, and the folders in it that the service uses, are refused as
     world.dataDir,
     join(world.dataDir, 'database'),
     join(world.dataDir, '.backup-x', 'y'),
-    `${world.dataDir}/../${basename(world.dataDir)}/blobs/sub`,
+    `${world.dataDir}/../${basename(world.dataDir)}/blobs/sha256/sub`,
   ]) {
     const { status, body } = await world.request('POST', '/api/v1/backups', { key, body: { target } })
     expect([status, body]).toMatchObject([400, { message: expect.stringContaining('keeps its own files in') }])
@@ -53,7 +53,7 @@ it('the data folder, and the folders in it that the service uses, are refused as
 it('scheduled backups to such a folder are listed as failed, with the reason', async () => {
   const path = await emptyFolder()
   const storage = { ...readConfig({}).storage, path }
-  const world = await startWorld({ config: { storage, backupUrl: join(path, 'sub') } })
+  const world = await startWorld({ config: { storage, backupUrl: join(path, 'sha256') } })
   const { key } = await world.register('d')
   await world.advance(1)
   const { body } = await world.request('GET', '/api/v1/backups', { key })
@@ -80,10 +80,54 @@ it('a target elsewhere in the data folder is accepted, and no backup contains an
   expect([keys.map(({ path }) => path).filter((path) => path.includes('backups')), files]).toEqual([[], []])
 })
 
-it('backups in the data folder are warned of when the service starts', async () => {
+it('backups in the data folder or in the folder of stored files are warned of when the service starts', async () => {
+  const [dataDir, storage] = [await freshDataDir(), await emptyFolder()]
+  for (const folder of [dataDir, storage]) {
+    const service = await runService(dataDir, {
+      SERVICE_BACKUP_URL: join(folder, 'backups'),
+      SERVICE_STORAGE_URL: `file://${storage}`,
+    })
+    await expect.poll(service.output).toContain(`backups in the service's folder ${folder} are lost together with it`)
+    await service.kill()
+  }
+})
+
+it('what a killed backup left behind is deleted when the service starts', async () => {
   const dataDir = await freshDataDir()
-  const service = await runService(dataDir, { SERVICE_BACKUP_URL: join(dataDir, 'backups') })
-  await expect.poll(service.output).toContain('backups in the data folder are lost together with it')
+  const left = join(dataDir, '.backup-7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f')
+  await mkdir(left)
+  await writeFile(join(left, 'database.dump'), '')
+  await runService(dataDir)
+  expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual([])
+})
+
+const YEARS = 40 * 365 * 24 * 3600
+
+it('a backup made while the clock was ahead hides and outlives no later one', async () => {
+  const backupUrl = join(await emptyFolder(), 'backups')
+  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
+  const years = async () => (await listBackups(openBackupTarget(backupUrl))).map((name) => name.slice(0, 4))
+  await world.advance(1)
+  await world.advance(YEARS)
+  expect(await years()).toEqual(['2026', '2065'])
+  await expect(latestBackup(openBackupTarget(backupUrl))).rejects.toThrow('is dated in the future')
+  // Due at once, and the wrong date is the first to go.
+  await world.advance(60 - YEARS)
+  expect(await years()).toEqual(['2026', '2026'])
+  expect((await world.request('GET', '/metrics')).body).toContain('\ntributary_backup_age_seconds 0\n')
+})
+
+it('the backup just made is kept, although others have later dates', async () => {
+  const target = openBackupTarget(join(await emptyFolder(), 'backups'))
+  const made = { format: 1, version: '', keys: [], files: [], unreadable: [] } as const
+  const database = { kind: 'none', postgres: '18', rows: null, folders: [], files: [] } as const
+  for (const name of ['1970-a', '2026-a', '2066-a', '2066-b']) {
+    await writeManifest(target, { ...made, name, created_at: name, database })
+  }
+  await pruneBackups(target, 2, '2026-a')
+  expect(await listBackups(target)).toEqual(['1970-a', '2026-a'])
+  await pruneBackups(target, 1, '1970-a')
+  expect(await listBackups(target)).toEqual(['1970-a'])
 })
 
 it('an object store that is away or has no such bucket is named as the target', async () => {

@@ -17,6 +17,8 @@ export type { BackupTarget } from './target.ts'
 const CHUNK = 256 * 1024
 /** The beginning of the names of folders in the data folder that a backup uses, and deletes. */
 export const STAGING = '.backup-'
+/** What the service creates in a folder of stored files. */
+const BLOB_SUBFOLDERS = ['sha256', 'staging', 'partial', 'cache']
 
 /** The result of reading a folder without such a file. @throws bad_request if `root` is a file */
 const orMissing =
@@ -92,21 +94,38 @@ export const openBackupTarget = (url: string): BackupTarget => {
 }
 
 /** Whether the target is this folder, or in it. */
-export const isTargetIn = (target: BackupTarget, folder: string): boolean =>
+const isTargetIn = (target: BackupTarget, folder: string): boolean =>
   isAbsolute(target.url) && `${resolve(target.url)}${sep}`.startsWith(`${resolve(folder)}${sep}`)
 
+type Folders = Pick<Config, 'dataDir' | 'storage'>
+
+/** The folders in which files are stored: with S3, the local copies. */
+const blobFolders = ({ dataDir, storage }: Folders): readonly string[] => [
+  join(dataDir, 'blobs'),
+  ...(storage.kind === 'folder' && storage.path !== null ? [storage.path] : []),
+]
+
+/** The folder with which backups in this target are lost; null if it is on another file system or elsewhere. */
+export const lostTogetherWith = async (target: BackupTarget, folders: Folders): Promise<string | null> => {
+  for (const folder of [folders.dataDir, ...blobFolders(folders)]) {
+    if (isTargetIn(target, folder) && (await stat(target.url)).dev === (await stat(folder)).dev) return folder
+  }
+  return null
+}
+
 /** Opens a target other than the folders in which the service keeps its own files. @throws bad_request */
-export const openBackupTargetOutside = (
-  url: string,
-  { dataDir, storage }: Pick<Config, 'dataDir' | 'storage'>,
-): BackupTarget => {
+export const openBackupTargetOutside = (url: string, folders: Folders): BackupTarget => {
   const target = openBackupTarget(url)
-  const own = [join(dataDir, 'database'), join(dataDir, 'blobs')]
-  if (storage.kind === 'folder' && storage.path !== null) own.push(storage.path)
+  const { dataDir } = folders
+  const blobs = blobFolders(folders)
+  const inUse = [
+    join(dataDir, 'database'),
+    ...blobs.flatMap((folder) => BLOB_SUBFOLDERS.map((name) => join(folder, name))),
+  ]
   // The first backup would delete it.
   const isStaging = isTargetIn(target, dataDir) && relative(dataDir, target.url).startsWith(STAGING)
-  if (resolve(target.url) !== resolve(dataDir) && !isStaging && !own.some((folder) => isTargetIn(target, folder)))
-    return target
+  const isRoot = [dataDir, ...blobs].some((folder) => resolve(target.url) === resolve(folder))
+  if (!isRoot && !isStaging && !inUse.some((folder) => isTargetIn(target, folder))) return target
   throw badRequest(
     `target: the service keeps its own files in ${target.url}. Choose another folder, preferably on another disk.`,
   )

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
@@ -12,7 +11,7 @@ import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupRuns } from './backup-runs.service.ts'
 import {
   type BackupTarget,
-  isTargetIn,
+  lostTogetherWith,
   openBackupTarget,
   openBackupTargetOutside,
   prepareTarget,
@@ -48,17 +47,17 @@ interface Parts {
 /** Makes backups, on request and on schedule; one at a time, in one of the processes that share a database. */
 export const createBackups = (parts: Parts) => {
   const { config, database, store, log, now, newId } = parts
-  const write = createBackupRuns(parts)
+  const { write, sweepStaging } = createBackupRuns(parts)
   const stopping = new AbortController()
   let current: Promise<unknown> = Promise.resolve()
 
-  /** Warns if the target, which exists, is lost together with the data folder. */
+  /** Warns if the target, which exists, is lost together with what it is a backup of. */
   const warnIfInside = async (target: BackupTarget): Promise<void> => {
-    const { dataDir } = config
-    if (!isTargetIn(target, dataDir) || (await stat(target.url)).dev !== (await stat(dataDir)).dev) return
+    const folder = await lostTogetherWith(target, config)
+    if (folder === null) return
     log.warn(
       { target: target.url },
-      'backups in the data folder are lost together with it: choose a folder on another disk',
+      `backups in the service's folder ${folder} are lost together with it: choose a folder on another disk`,
     )
   }
 
@@ -124,7 +123,10 @@ export const createBackups = (parts: Parts) => {
     const wait = config.backupHours * HOUR_MS
     const [since, pause] =
       latest.status === 'completed' ? [latest.createdAt, wait] : [latest.endedAt!, Math.min(wait, RETRY_MS)]
-    return now().getTime() >= since.getTime() + pause
+    const elapsed = now().getTime() - since.getTime()
+    // Made while the clock was wrong. Clocks of several processes differ a little.
+    if (elapsed < -HOUR_MS) return true
+    return elapsed >= pause
   }
 
   return {
@@ -168,10 +170,11 @@ export const createBackups = (parts: Parts) => {
       }
     },
 
-    /** Makes the scheduled backup if it is due. */
+    /** Deletes what killed backups left behind, and makes the scheduled backup if it is due. */
     async tick(): Promise<void> {
       const { backupUrl: url } = config
       await store.failAbandoned(database.sql, now())
+      await sweepStaging()
       if (url === null || !isDue(await store.latest(database.sql, openBackupTarget(url).url))) return
       const { ended } = await start(url, { isScheduled: true, isVerified: false })
       await ended
@@ -183,7 +186,10 @@ export const createBackups = (parts: Parts) => {
     },
 
     /** For a process that is the only one: fails the backups that the table shows as running, which no process is making. */
-    forgetDeadHolders: () => store.failAbandoned(database.sql, now(), true),
+    async forgetDeadHolders(): Promise<void> {
+      await store.failAbandoned(database.sql, now(), true)
+      await sweepStaging()
+    },
 
     /** Aborts the current backup. */
     async close(): Promise<void> {

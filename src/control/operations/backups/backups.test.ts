@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -60,7 +60,6 @@ const PAUSE_MS = 150
 const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: boolean }): Promise<void> => {
   const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
-  await writeFile(join(world.dataDir, 'secrets.key'), 'k'.repeat(32), { mode: 0o600 })
   const { body: model } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
   const { id } = model as { id: string }
   let working = true
@@ -283,6 +282,9 @@ it('a file that is still arriving does not count as missing from the backup; the
   await rm(join(world.dataDir, 'blobs', 'sha256', sha256.slice(0, 2), sha256))
   await world.advance(1)
   expect(await backUp(world, key, { target })).toMatchObject({ status: 'completed', unreadable_files: 1 })
+  await world.advance(1)
+  const { reason } = await backUp(world, key, { target, verify: true })
+  expect(reason).toMatch(new RegExp(`^The stored file ${sha256} could not be read .*[^.]\\.$`))
 })
 
 const mountFull = async (): Promise<string | null> => {

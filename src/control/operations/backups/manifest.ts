@@ -43,6 +43,7 @@ export interface Manifest {
 }
 
 const FOLDER = 'backups'
+const CLOCKS_DIFFER_MS = 60 * 60 * 1000
 
 export const filePath = (sha256: string): string => `files/${sha256.slice(0, 2)}/${sha256}`
 const manifestPath = (name: string): string => `${FOLDER}/${name}.json`
@@ -84,19 +85,28 @@ export const listBackups = async (target: BackupTarget): Promise<readonly string
     .map((name) => name.slice(0, -'.json'.length))
     .sort()
 
-/** @throws not_found if there is none */
+/** @throws not_found if there is none, bad_request if it is unclear which is the latest, because a clock was wrong */
 export const latestBackup = async (target: BackupTarget): Promise<string> => {
-  const name = (await listBackups(target)).at(-1)
+  const names = await listBackups(target)
+  const name = names.at(-1)
   if (name === undefined) throw new ServiceError('not_found', `There is no complete backup in ${target.url}.`)
+  if (name > backupName(new Date(Date.now() + CLOCKS_DIFFER_MS), '')) {
+    throw badRequest(
+      `The backup ${name} is dated in the future: the clock of this machine is wrong, or was when the backup was made. ` +
+        `Choose one with --backup: ${names.slice(-10).join(', ')}.`,
+    )
+  }
   return name
 }
 
 /**
  * Deletes all but the `keep` newest backups, and files that no backup needs and that are older than a day. Deletes no file
  * while the manifest of a kept backup cannot be read, because it lists the files that that backup needs.
+ * @param made the newest backup; those with later dates were made before it, while a clock was wrong, and are deleted first
  */
-export const pruneBackups = async (target: BackupTarget, keep: number): Promise<void> => {
-  const names = await listBackups(target)
+export const pruneBackups = async (target: BackupTarget, keep: number, made: string): Promise<void> => {
+  const dated = await listBackups(target)
+  const names = [...dated.filter((name) => name > made), ...dated.filter((name) => name <= made)]
   for (const name of names.slice(0, -keep)) await target.remove(manifestPath(name))
   const needed = new Set<string>()
   for (const name of names.slice(-keep)) {

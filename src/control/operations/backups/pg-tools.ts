@@ -4,8 +4,14 @@ import { ServiceError } from '../../../domain/errors.ts'
 /** Returns the URL without its password, and the environment with it: every user of the machine can read arguments. */
 const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEnv } => {
   const url = new URL(databaseUrl)
-  const password = decodeURIComponent(url.password)
+  const password = url.searchParams.get('password') || decodeURIComponent(url.password)
   url.password = ''
+  // As text: searchParams would write spaces as +, which libpq does not read.
+  url.search = url.search
+    .slice(1)
+    .split('&')
+    .filter((parameter) => !/^(ssl)?password=/.test(parameter))
+    .join('&')
   return { url: url.href, env: { ...process.env, ...(password !== '' && { PGPASSWORD: password }) } }
 }
 
@@ -19,7 +25,11 @@ const run = async (program: string, argv: readonly string[], env: NodeJS.Process
     child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? done(null) : fail(error)))
   })
   if (child.pid === undefined) return null
-  if (code !== 0) throw new ServiceError('internal_error', `${program} failed: ${words.trim() || `exit code ${code}`}`)
+  if (code !== 0)
+    throw new ServiceError(
+      'internal_error',
+      `${program} failed: ${words.trim().replaceAll(/\s*\n\s*/g, ' ') || `exit code ${code}`}`,
+    )
   return true
 }
 

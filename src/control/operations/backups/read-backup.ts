@@ -132,7 +132,7 @@ export const verifyBackup = async (
     }),
   )
   for (const { sha256, reason } of manifest.unreadable) {
-    faults.push(`The stored file ${sha256} could not be read when the backup was made: ${reason}.`)
+    faults.push(`The stored file ${sha256} could not be read when the backup was made: ${reason.replace(/\.$/, '')}.`)
   }
   return faults
 }

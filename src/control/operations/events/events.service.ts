@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Caller } from '../../../domain/access.ts'
 import { type EventTopic, topicsFor } from '../../../domain/event-topics.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -19,24 +20,61 @@ interface Client {
 
 const MAX_PER_KEY = 8
 const MAX_PER_PROCESS = 1000
-/** Also how often a stream checks that its key and session are still valid (docs/decisions/0058). */
 const PING_MS = 15_000
+/** A revocation is announced; if the notification is lost, the stream ends after this time (docs/decisions/0175). */
+const CHECK_MS = 5000
+/** Not more often, however many keys are revoked: the next events wait for the check. */
+const MIN_CHECK_MS = 1000
 /** Clients reconnect after this time, which spreads streams over the processes. */
 const LIFETIME_MS = 15 * 60_000
 const REPLAYED_AT_ONCE = 500
 
-/** Event streams, each for one caller. */
-export const createEvents = (parts: {
+interface EventParts {
   readonly database: Database
   readonly store: OutboxStore
   readonly tail: EventTail
   /** Whether the caller's key and session are still valid. */
   readonly isStillIn: (caller: Caller) => Promise<boolean>
-  readonly now: () => Date
-}) => {
-  const { database, store, tail, isStillIn, now } = parts
+}
+
+/** Watches what the caller may receive. */
+const watch = ({ database, tail, isStillIn }: EventParts, caller: Caller, topics: readonly EventTopic[]) => {
+  let filter: EventFilter | null = { orgId: caller.orgId, federationIds: [], topics }
+  let seen = -1
+  let checkedAt = Number.NEGATIVE_INFINITY
+  const waitMs = (ms: number): number => Math.max(0, checkedAt + ms - performance.now())
+  return {
+    /** Null once its key or session has ended. Call it before reading events. */
+    async filter(): Promise<EventFilter | null> {
+      const isNews = seen !== tail.news.versionOf('revocation')
+      if (filter === null || (!isNews && waitMs(CHECK_MS) > 0)) return filter
+      if (waitMs(MIN_CHECK_MS) > 0) await setTimeout(waitMs(MIN_CHECK_MS))
+      seen = tail.news.versionOf('revocation')
+      checkedAt = performance.now()
+      const isOver = !(await isStillIn(caller))
+      filter = isOver ? null : { ...filter, federationIds: await federationsOf(database.sql, caller.orgId) }
+      return filter
+    },
+    untilNextCheckMs: () => waitMs(CHECK_MS),
+  }
+}
+
+type Access = ReturnType<typeof watch>
+
+/** A slow client takes long to receive events, and its access may end meanwhile. */
+async function* permitted(events: readonly StoredEvent[], access: Access): AsyncGenerator<Frame> {
+  for (const event of events) {
+    if (access.untilNextCheckMs() === 0 && (await access.filter()) === null) return
+    yield { kind: 'event', event }
+  }
+}
+
+/** Event streams, each for one caller. */
+export const createEvents = (parts: EventParts) => {
+  const { database, store, tail } = parts
   const streamsOf = new Map<string, number>()
   let streams = 0
+  database.hints.listen('keys', () => tail.news.notify('revocation'))
 
   /** Counts a new stream. False if the key or the process has as many as it may, or the service stops. */
   const enter = (key: string): boolean => {
@@ -61,10 +99,12 @@ export const createEvents = (parts: {
   }
 
   /** Yields the missed events, up to where the live stream continues. */
-  async function* replay(from: Position, to: Position, filter: EventFilter): AsyncGenerator<Frame> {
+  async function* replay(from: Position, to: Position, access: Access): AsyncGenerator<Frame> {
     for (let at = from; ; ) {
+      const filter = await access.filter()
+      if (filter === null) return
       const events = await store.between(database.sql, { from: at, to }, filter, REPLAYED_AT_ONCE)
-      for (const event of events) yield { kind: 'event', event }
+      yield* permitted(events, access)
       if (events.length < REPLAYED_AT_ONCE) return
       at = events.at(-1)!
     }
@@ -73,35 +113,26 @@ export const createEvents = (parts: {
   /** Yields live events until the stream's time is over; a client that reads too slowly reconnects with its last id. */
   async function* live(
     from: number,
-    wanted: EventFilter,
-    {
-      seen: last,
-      gone,
-      caller,
-    }: { readonly seen: Position | null; readonly gone: AbortSignal; readonly caller: Caller },
+    access: Access,
+    { seen: last, gone }: { readonly seen: Position | null; readonly gone: AbortSignal },
   ): AsyncGenerator<Frame> {
-    let filter = wanted
-    let checkedAt = now().getTime()
     const endsAt = performance.now() + LIFETIME_MS
     let place = from
     let quietSince = performance.now()
     while (!gone.aborted && !tail.news.isClosed() && performance.now() < endsAt) {
-      if (now().getTime() - checkedAt >= PING_MS) {
-        if (!(await isStillIn(caller))) return
-        filter = { ...wanted, federationIds: await federationsOf(database.sql, caller.orgId) }
-        checkedAt = now().getTime()
-      }
       const seen = tail.news.version()
+      const filter = await access.filter()
+      if (filter === null) return
       const found = tail.since(place)
       if (found === null) return
       place = found.next
       // A process that reads later than another gets events again that the client has received from there.
       const events = found.events.filter((event) => isFor(event, filter) && (last === null || isLater(event, last)))
-      for (const event of events) yield { kind: 'event', event }
+      yield* permitted(events, access)
       if (events.length > 0) quietSince = performance.now()
       const left = quietSince + PING_MS - performance.now()
       if (left > 0) {
-        await tail.news.changedSince(seen, left, gone)
+        await tail.news.changedSince(seen, Math.min(left, access.untilNextCheckMs()), gone)
         continue
       }
       yield { kind: 'ping' }
@@ -111,14 +142,14 @@ export const createEvents = (parts: {
 
   async function* follow(
     place: Place,
-    filter: EventFilter,
-    { lastEventId, gone, leave, caller }: Client & { readonly leave: () => void; readonly caller: Caller },
+    access: Access,
+    { lastEventId, gone, leave }: Client & { readonly leave: () => void },
   ): AsyncGenerator<Frame> {
     try {
       const from = lastEventId === undefined ? null : await positionOf(lastEventId)
-      if (from !== null && place.position !== null) yield* replay(from, place.position, filter)
+      if (from !== null && place.position !== null) yield* replay(from, place.position, access)
       else yield { kind: lastEventId === undefined ? 'ready' : 'resync', id: place.position?.id ?? null }
-      yield* live(place.next, filter, { seen: from, gone, caller })
+      yield* live(place.next, access, { seen: from, gone })
     } finally {
       leave()
     }
@@ -139,7 +170,6 @@ export const createEvents = (parts: {
       const key = caller.rateKeyId ?? caller.keyId
       if (!enter(key)) return null
       try {
-        const federationIds = await federationsOf(database.sql, caller.orgId)
         const place = await tail.follow()
         let isFollowing = true
         const leave = (): void => {
@@ -151,7 +181,7 @@ export const createEvents = (parts: {
         // If a client disconnects before it was sent anything, the stream is never read to its end.
         client.gone.addEventListener('abort', leave)
         if (client.gone.aborted) leave()
-        return follow(place, { orgId: caller.orgId, federationIds, topics }, { ...client, leave, caller })
+        return follow(place, watch(parts, caller, topics), { ...client, leave })
       } catch (error) {
         exit(key)
         throw error

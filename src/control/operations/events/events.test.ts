@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
+import { openBrowser, startPeople } from '../../access/sign-in/people.fixture.ts'
 import { createControlPlane } from '../../app.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
 import { openStream, type ReceivedStream } from './events.fixture.ts'
@@ -191,7 +192,7 @@ describe('the event stream', () => {
     await expect.poll(async () => (await openStream(world.baseUrl, { key })).status).toBe(200)
   })
 
-  it('ends when its key was revoked or its session ended, before it sends anything more', async () => {
+  it('ends at once when its key was revoked or its session ended, before it sends anything more', async () => {
     const world = await startWorld({ config: { enrollment: 'token' } })
     const admin = world.service.firstAdminKey!
     const make = async (name: string) => {
@@ -220,7 +221,6 @@ describe('the event stream', () => {
       body: '{}',
     })
     expect(status).toBe(204)
-    await world.advance(15)
     await world.request('POST', '/api/v1/devices/register', { key: lasting.api_key, body: { device_id: 'new' } })
     await world.advance(1)
     expect(await Promise.all(streams.map((stream) => stream.next()))).toMatchObject([
@@ -228,6 +228,42 @@ describe('the event stream', () => {
       null,
       { event: 'device.registered' },
     ])
+  })
+
+  it('ends at once when its person was removed, or their session was ended by another', async () => {
+    const { world, byKey, join } = await startPeople()
+    const follow = async (email: string) => {
+      const browser = openBrowser(world)
+      expect((await browser.signIn(email)).status).toBe(201)
+      const cookie = browser.cookie('session')!.join('=')
+      return openStream(world.baseUrl, { headers: { origin: world.baseUrl, cookie } })
+    }
+    const [removed, staying] = [await join('removed@example.org'), await join('staying@example.org')]
+    const streams = [
+      await follow('removed@example.org'),
+      await follow('staying@example.org'),
+      await openStream(world.baseUrl, { key: world.service.firstAdminKey! }),
+    ]
+    for (const stream of streams) expect((await stream.next())?.event).toBe('ready')
+    const { body } = await byKey('GET', '/sessions')
+    const { sessions } = body as { sessions: { id: string; person_id: string }[] }
+    await byKey('DELETE', `/sessions/${sessions.find(({ person_id }) => person_id === staying)!.id}`)
+    await byKey('DELETE', `/team/${removed}`)
+    await byKey('POST', '/device-groups', { org_id: 'acme', name: 'g' })
+    expect(await Promise.all(streams.map((stream) => stream.next()))).toMatchObject([
+      null,
+      null,
+      { event: 'group.changed' },
+    ])
+  })
+
+  it('ends although the notification of the revocation was lost and the clock stands still', async () => {
+    const world = await startWorld()
+    const { key, deviceId } = await world.register('a')
+    const stream = await openStream(world.baseUrl, { key, query: '?topics=round' })
+    expect((await stream.next())?.event).toBe('ready')
+    await sql`update keys set revoked_at = ${world.now()} where name = ${deviceId}`.execute(world.database!.sql)
+    expect(await stream.next()).toBeNull()
   })
 
   it('ends when the service stops', async () => {

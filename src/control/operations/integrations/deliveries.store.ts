@@ -73,7 +73,10 @@ export const createDeliveriesStore = () => ({
     return { pending: row?.pending ?? 0, oldest: row?.oldest ?? null, deadLetters: row?.dead_letters ?? 0 }
   },
 
-  /** Leases integrations that are due and have something to send: metrics, events, or work (`withWork`). */
+  /**
+   * Leases integrations that are due and have something to send: metrics, events, or work (`withWork`). Those due later than
+   * any delivery schedules are due now: the clock was set back.
+   */
   async claim(
     db: Executor,
     { now, limit, withWork }: { now: Date; limit: number; withWork: readonly string[] },
@@ -81,7 +84,9 @@ export const createDeliveriesStore = () => ({
     const { rows } = await sql<IntegrationRecord & { lease: string }>`
       update integrations set lease_until = now() + interval '30 seconds' where id in (
         select i.id from integrations i
-        where not i.paused and i.next_at <= ${now} and (i.lease_until is null or i.lease_until <= now())
+        where not i.paused and (i.next_at <= ${now}
+            or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '1 minute' else interval '1 hour' end)
+          and (i.lease_until is null or i.lease_until <= now())
           and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
             or i.kind = 'logs' and exists (select 1 from events_outbox e where ${DELIVERABLE_EVENTS}))
         order by i.next_at limit ${limit} for update skip locked)

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import { expect, it } from 'vitest'
 import { startWorld } from '../../../../test/world.ts'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
@@ -21,6 +22,9 @@ it.each([
   'http://[::169.254.169.254]/',
   'http://[64:ff9b::a9fe:a9fe]/',
   'http://[2002:a9fe:a9fe::1]/',
+  'http://[::ffff:0:127.0.0.1]/',
+  'http://192.0.0.192/opc/v1/instance/',
+  'http://168.63.129.16/',
   'http://[fe80::1]/',
   'http://[fd00:ec2::254]/',
   'http://0/',
@@ -47,14 +51,26 @@ it.each([
   'http://[::1]/',
   'http://[::ffff:192.168.0.1]/',
   'http://[fd12::1]/',
+  'http://[fec0::1]/',
+  'http://198.18.0.1/',
   'http://localhost:9/',
   'tcp://localhost:9',
   'udp://localhost:9',
 ])('%s is private, whether named or written as a number', async (url) => {
   expect(await to(url, false)).toMatchObject({
     ok: false,
-    response: expect.stringContaining('a private address. SERVICE_INTEGRATIONS_PRIVATE=allow'),
+    response: expect.stringContaining(
+      'is a private address or one of this machine. SERVICE_INTEGRATIONS_PRIVATE=allow',
+    ),
   })
+})
+
+it('every address of this machine is refused where private ones are', () => {
+  const own = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+  for (const { address } of own.filter(({ scopeid = 0 }) => scopeid === 0)) {
+    expect(() => requireAllowedHost(address, false)).toThrow(`${address} is a private address or one of this machine`)
+    expect(() => requireAllowedHost(address, true)).not.toThrow()
+  }
 })
 
 it('public addresses are allowed', () => {

@@ -22,6 +22,7 @@ import type { Backlog, DeliveriesStore } from './deliveries.store.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 import type { IntegrationWork } from './integration-work.report.ts'
 import type { IntegrationsStore, StoredIntegration } from './integrations.store.ts'
+import { isBulkAddress } from './log-messages.ts'
 import { reasonOf } from './send.ts'
 
 export type { DeadLetter } from './deliveries.store.ts'
@@ -119,6 +120,9 @@ export const createIntegrations = (parts: {
       requireSendable(endpoint)
       const format = readFormat(requested)
       const given = readIntegrationConfig(type, requested.config)
+      if (type === 'elasticsearch' && given.index !== undefined && isBulkAddress(endpoint)) {
+        throw badRequest('config.index: an endpoint that ends with /_bulk is used as it is. Leave one of them out.')
+      }
       const secret =
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null
       const orgId = homeOf(caller)

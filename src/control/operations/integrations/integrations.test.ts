@@ -1,10 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
 import { freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
+import { createSecrets } from '../../../platform/secrets.ts'
+import { logMessages } from './log-messages.ts'
+import { metricMessages } from './metric-messages.ts'
 import { startReceiver } from './receiver.fixture.ts'
 
 const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
@@ -136,6 +140,26 @@ it('a receiver that sends Retry-After gets no request until then', async () => {
   expect(receiver.received).toHaveLength(2)
 })
 
+it('deliveries continue after the clock was set back', async () => {
+  const { world, create, show, happen } = await start()
+  const [healthy, busy] = [await startReceiver(), await startReceiver()]
+  busy.respond = (_request, response) => void response.writeHead(429, { 'retry-after': '3000' }).end()
+  const { id } = await create({ type: 'webhook', endpoint: healthy.url, topics: ['group'] })
+  const { id: busyId } = await create({ type: 'webhook', endpoint: busy.url, topics: ['group'] })
+  const figures = await startReceiver()
+  await create({ type: 'opentelemetry', endpoint: figures.url })
+  await happen('a')
+  await deliverUntil(world, async () => (await show(id)).pending === 0 && (await show(busyId)).failures === 1)
+  expect(figures.received.length).toBeGreaterThan(0)
+  busy.respond = (_request, response) => void response.writeHead(204).end()
+  await happen('b')
+  figures.received.length = 0
+  await world.advance(-24 * 60 * 60)
+  const isDelivered = async (which: string) => (await show(which)).pending === 0
+  await deliverUntil(world, async () => (await isDelivered(id)) && (await isDelivered(busyId)))
+  expect(figures.received.length).toBeGreaterThan(0)
+})
+
 it('a receiver that hangs does not delay the others', async () => {
   const { world, create, show, happen } = await start()
   const [hanging, healthy] = [await startReceiver(), await startReceiver()]
@@ -234,6 +258,48 @@ it.each([
   if (type === 'splunk') expect(sample.headers.authorization).toBe('Splunk t')
 })
 
+it.each([
+  ['', {}, '/tributary/_bulk'],
+  ['/es/', { index: 'log' }, '/es/log/_bulk'],
+  ['/es/log/_bulk?pipeline=p', {}, '/es/log/_bulk?pipeline=p'],
+])('Elasticsearch at %j with %j is sent to %s', async (path, config, sent) => {
+  const { ask, create } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ type: 'elasticsearch', endpoint: `${receiver.url}${path}`, config })
+  await ask('POST', `${AT}/${id}/test`)
+  expect(receiver.received[0]!.path).toBe(sent)
+})
+
+it('StatsD and syslog have default ports', () => {
+  const of = { id: 'i', format: null, config: {} }
+  const now = new Date(0)
+  const sample = { name: 'n', help: '', labels: {}, value: 1 }
+  const event = { id: '1', type: 't', org_id: null, subject: { kind: 'group', id: null }, payload: {}, time: '' }
+  const urls = [
+    metricMessages({ ...of, type: 'statsd', endpoint: 'udp://h' }, [sample], now),
+    metricMessages({ ...of, type: 'statsd', endpoint: 'UDP://h:1' }, [sample], now),
+    logMessages({ ...of, type: 'syslog', endpoint: 'tcp://h' }, [event], now),
+    logMessages({ ...of, type: 'syslog', endpoint: 'udp://[fd12::1]' }, [event], now),
+  ]
+  expect(urls.flat().map(({ url }) => url)).toEqual(['udp://h:8125', 'udp://h:1', 'tcp://h:514', 'udp://[fd12::1]:514'])
+})
+
+it('an integration of an earlier version whose headers are refused today is listed, paused, and sent without them', async () => {
+  const { world, ask, create } = await start()
+  const receiver = await startReceiver()
+  const headers = { 'Transfer-Encoding': 'chunked', 'x-team': 'edge' }
+  const { id } = await create({ type: 'webhook', endpoint: receiver.url })
+  const config = await createSecrets(world.dataDir).seal(JSON.stringify({ headers }), id)
+  await sql`update integrations set config = ${config} where id = ${id}`.execute(world.database!.sql)
+  const shown = { id, config: { headers: '(secret)' } }
+  expect(await ask('GET', AT)).toMatchObject({ integrations: [shown] })
+  expect(await ask('POST', `${AT}/${id}/pause`)).toMatchObject({ ...shown, status: 'paused' })
+  expect(await ask('POST', `${AT}/${id}/test`)).toMatchObject({ ok: true })
+  const [sample] = receiver.received
+  expect(sample!.headers).toMatchObject({ 'x-team': 'edge', 'content-length': String(sample!.body.length) })
+  expect(sample!.headers).not.toHaveProperty('transfer-encoding')
+})
+
 it('metrics go to StatsD and to OTLP, of the own organization only', async () => {
   const { world, create } = await start()
   const socket = createSocket('udp4')
@@ -315,6 +381,26 @@ it('an invalid integration is refused, naming the field', async () => {
     [{ type: 'statsd', endpoint: 'udp://h:1', topics: ['audit'] }, 'topics: only log integrations have them'],
     [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', config: { x: '1' } }, 'config.x is not a setting of otlp'],
     [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', config: { headers: { 'a b': '' } } }, "config.headers: 'a b'"],
+    ...['Transfer-Encoding', 'content-length', 'Connection', 'upgrade', 'Expect', 'TE', 'trailer'].map(
+      (name): [object, string] => [
+        { type: 'webhook', endpoint: 'http://h', config: { headers: { [name]: 'x' } } },
+        `config.headers: '${name}' is set by the service itself`,
+      ],
+    ),
+    [
+      { type: 'webhook', endpoint: 'http://h', config: { headers: { x: 'é中' } } },
+      'config.headers.x contains a character that HTTP headers cannot carry',
+    ],
+    [
+      { type: 'otlp', endpoint: 'http://h', config: { bearer_token: '“t”' } },
+      'config.bearer_token contains a character',
+    ],
+    [{ type: 'splunk', endpoint: 'http://h', config: { token: 't\u0007' } }, 'config.token contains a character'],
+    [{ type: 'syslog', endpoint: 'udp://h:99999' }, 'such as udp://receiver.example:514.'],
+    [
+      { type: 'elasticsearch', endpoint: 'http://h/es/log/_bulk', config: { index: 'log' } },
+      'config.index: an endpoint that ends with /_bulk is used as it is',
+    ],
   ]
   for (const [body, message] of refused) {
     expect([body, await world.request('POST', AT, { key, body })]).toMatchObject([

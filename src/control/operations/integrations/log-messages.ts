@@ -1,5 +1,11 @@
 import { createHmac } from 'node:crypto'
-import type { IntegrationConfig, IntegrationType, LogFormat } from '../../../domain/integration.ts'
+import {
+  type IntegrationConfig,
+  type IntegrationType,
+  isReservedHeader,
+  type LogFormat,
+  rulesOf,
+} from '../../../domain/integration.ts'
 import { refusalInBulk } from './bulk-responses.ts'
 import { type Message, refusesBody } from './send.ts'
 
@@ -30,7 +36,9 @@ const textOf = (config: IntegrationConfig, field: string): string | undefined =>
 export const signIn = (config: IntegrationConfig): Record<string, string> => {
   const username = textOf(config, 'username')
   const bearer = textOf(config, 'bearer_token')
-  const headers = typeof config.headers === 'object' ? { ...config.headers } : {}
+  // Earlier versions accepted reserved ones.
+  const allowed = Object.entries(config.headers ?? {}).filter(([name]) => !isReservedHeader(name))
+  const headers: Record<string, string> = Object.fromEntries(allowed)
   if (bearer !== undefined) return { authorization: `Bearer ${bearer}`, ...headers }
   if (username === undefined) return headers
   const basic = Buffer.from(`${username}:${textOf(config, 'password') ?? ''}`).toString('base64')
@@ -43,6 +51,22 @@ export const withPath = (endpoint: string, path: string): string => {
   if (url.pathname === '/' || url.pathname === '') url.pathname = path
   return url.href
 }
+
+/** Returns the address, with the port of its type if it has none. */
+export const withPort = ({ type, endpoint }: Receiver): string => {
+  const url = new URL(endpoint)
+  if (url.port === '') url.port = String(rulesOf(type).port)
+  return url.href
+}
+
+/** Elasticsearch may be behind a prefix; an address that ends with /_bulk is complete. */
+const bulkUrl = (endpoint: string, index: string): string => {
+  const url = new URL(endpoint)
+  if (!isBulkAddress(endpoint)) url.pathname = `${url.pathname.replace(/\/$/, '')}/${encodeURIComponent(index)}/_bulk`
+  return url.href
+}
+
+export const isBulkAddress = (endpoint: string): boolean => new URL(endpoint).pathname.endsWith('/_bulk')
 
 const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } })
 
@@ -110,12 +134,13 @@ const webhookHeaders = (secret: string | undefined, id: string, body: string, no
 }
 
 /** Octet counting (RFC 6587, section 3.4.1) over TCP; a datagram for each message over UDP. */
-const syslogMessages = (endpoint: string, events: readonly LogEvent[]): readonly Message[] => {
+const syslogMessages = (receiver: Receiver, events: readonly LogEvent[]): readonly Message[] => {
+  const url = withPort(receiver)
   const lines = events.map((event) => Buffer.from(syslogLine(event)))
-  const bodies = endpoint.startsWith('udp:')
+  const bodies = url.startsWith('udp:')
     ? lines.map((line) => line.subarray(0, 8192))
     : [Buffer.concat(lines.flatMap((line) => [Buffer.from(`${line.length} `), line]))]
-  return bodies.map((body) => ({ url: endpoint, headers: {}, body }))
+  return bodies.map((body) => ({ url, headers: {}, body }))
 }
 
 /**
@@ -133,7 +158,7 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
   const post = (url: string, headers: Record<string, string>, body = text, as = contentType): readonly Message[] => [
     { url, headers: { 'content-type': as, ...headers }, body: Buffer.from(body) },
   ]
-  if (type === 'syslog') return syslogMessages(endpoint, events)
+  if (type === 'syslog') return syslogMessages(receiver, events)
   if (type === 'otlp') return post(withPath(endpoint, '/v1/logs'), signIn(config))
   if (type === 'splunk') {
     const token = textOf(config, 'token') ?? ''
@@ -146,7 +171,7 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
       JSON.stringify({ create: { _id: documentId(receiver, event) } }),
       JSON.stringify(event),
     ])
-    const url = withPath(endpoint, `/${encodeURIComponent(textOf(config, 'index') ?? 'tributary')}/_bulk`)
+    const url = bulkUrl(endpoint, textOf(config, 'index') ?? 'tributary')
     return post(url, headers, `${lines.join('\n')}\n`, 'application/x-ndjson').map((message) => ({
       ...message,
       refusalIn: refusalInBulk(refusesBody),

@@ -1,5 +1,5 @@
 import type { IntegrationConfig } from '../../../domain/integration.ts'
-import { type Receiver, signIn, withPath } from './log-messages.ts'
+import { type Receiver, signIn, withPath, withPort } from './log-messages.ts'
 import type { Message } from './send.ts'
 
 export interface MetricSample {
@@ -73,7 +73,7 @@ const tagsOf = (labels: MetricSample['labels']): string[] =>
 const DATAGRAM_BYTES = 1400
 
 /** StatsD's gauges with DogStatsD's tags, as many lines per datagram as fit. */
-const statsd = (endpoint: string, config: IntegrationConfig, samples: readonly MetricSample[]): Message[] => {
+const statsd = (url: string, config: IntegrationConfig, samples: readonly MetricSample[]): Message[] => {
   const prefix = typeof config.prefix === 'string' ? config.prefix : ''
   const datagrams: string[] = ['']
   for (const { name, labels, value } of samples) {
@@ -83,13 +83,13 @@ const statsd = (endpoint: string, config: IntegrationConfig, samples: readonly M
     if (last !== '' && last.length + line.length >= DATAGRAM_BYTES) datagrams.push(line)
     else datagrams[datagrams.length - 1] = last === '' ? line : `${last}\n${line}`
   }
-  return datagrams.map((text) => ({ url: endpoint, headers: {}, body: Buffer.from(text) }))
+  return datagrams.map((text) => ({ url, headers: {}, body: Buffer.from(text) }))
 }
 
 /** Returns the messages that bring these metrics to a receiver. */
 export const metricMessages = (receiver: Receiver, samples: readonly MetricSample[], now: Date): readonly Message[] => {
   const { type, endpoint, config } = receiver
-  if (type === 'statsd') return statsd(endpoint, config, samples)
+  if (type === 'statsd') return statsd(withPort(receiver), config, samples)
   if (type === 'opentelemetry') return [json(withPath(endpoint, '/v1/metrics'), signIn(config), otlp(samples, now))]
   if (type === 'datadog') {
     const timestamp = Math.floor(now.getTime() / 1000)

@@ -148,7 +148,7 @@ const sendTcp = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
     const { hostname, port } = new URL(message.url)
     requireAllowedHost(hostname, allowPrivate)
     const host = hostname.replace(/^\[|\]$/g, '')
-    const socket = connect({ host, port: Number(port || 514), lookup: guardedLookup(allowPrivate), signal })
+    const socket = connect({ host, port: Number(port), lookup: guardedLookup(allowPrivate), signal })
     socket.once('error', reject)
     // The receiver sends no response: it has received everything when it has closed its side too.
     socket.once('connect', () => socket.end(message.body))
@@ -170,7 +170,7 @@ const sendUdp = async (message: Message, allowPrivate: boolean): Promise<Outcome
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject)
-      socket.send(message.body, Number(port || 514), address, (error) => (error === null ? resolve() : reject(error)))
+      socket.send(message.body, Number(port), address, (error) => (error === null ? resolve() : reject(error)))
     })
   } finally {
     socket.close()

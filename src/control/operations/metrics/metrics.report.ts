@@ -128,8 +128,8 @@ export const STATE_METRICS: readonly StateMetric[] = [
     labels: [],
     isShared: true,
     rows: (now) => sql<Row>`
-      select extract(epoch from ${now}::timestamptz - max(created_at))::float8 as value
-      from backups where status = 'completed' having count(*) > 0`,
+      select abs(extract(epoch from ${now}::timestamptz - created_at))::float8 as value
+      from backups where status = 'completed' order by ordinal desc limit 1`,
   },
   {
     name: 'tributary_backup_failures',

@@ -95,7 +95,7 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
 })
 
 const ReceiptUpdate = Part('ReceiptUpdate', 'An update that a round aggregated', {
-  device_id: Type.String(),
+  device_id: Type.String({ description: "The device's user-chosen id; its internal id once it is erased" }),
   org_id: Type.Optional(
     Nullable(Type.String({ description: 'Present if devices of several organizations have this device_id' })),
   ),

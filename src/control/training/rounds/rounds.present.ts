@@ -25,6 +25,7 @@ export const present = (round: ShownRound) => ({
   failure_reason: round.failureReason,
   started_at: round.startedAt?.toISOString() ?? null,
   completed_at: round.completedAt?.toISOString() ?? null,
+  ended_at: round.endedAt?.toISOString() ?? null,
   timeout_at: round.timeoutAt.toISOString(),
   created_at: round.createdAt.toISOString(),
   ...(round.plan.options === undefined && round.jobId === null ? {} : presentTraining(round)),

@@ -88,6 +88,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
   failure_reason: Nullable(Type.String()),
   started_at: Nullable(Timestamp),
   completed_at: Nullable(Timestamp),
+  ended_at: Nullable(Type.String({ format: 'date-time', description: 'When it completed or failed' })),
   timeout_at: Nullable(Timestamp),
   created_at: Timestamp,
   strategy: Type.Optional(StrategyName),

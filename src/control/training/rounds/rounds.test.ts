@@ -71,6 +71,7 @@ describe('starting a round', () => {
       failure_reason: null,
       started_at: at,
       completed_at: null,
+      ended_at: null,
       timeout_at: '2026-01-01T00:05:00.000Z',
       created_at: at,
     })
@@ -402,6 +403,7 @@ describe('the end of a round', () => {
         completed_devices: 3,
         failed_devices: 0,
         completed_at: at,
+        ended_at: at,
         failure_reason: null,
       })
       const model = await world.request('GET', `/api/v1/models/${done.aggregated_model_id}`, { key: devices[0]!.key })
@@ -466,6 +468,7 @@ describe('the end of a round', () => {
       failure_reason: 'Timed out after 60 s: 1 of at least 2 updates had arrived.',
       aggregated_model_path: null,
       completed_at: null,
+      ended_at: world.now().toISOString(),
       failed_devices: 1,
     })
     expect((await start(world, a!.key)).status).toBe(201)

@@ -192,8 +192,8 @@ export const createUpdatesService = (parts: Parts) => {
         })
       let update = await accept()
       // Between two rounds of an asynchronous job, an update waits for the next one, which is about to begin.
-      const until = Date.now() + BETWEEN_ROUNDS_MS
-      while (update === null && admitted.plan.asynchronous && Date.now() < until && !changes.isClosed()) {
+      const until = performance.now() + BETWEEN_ROUNDS_MS
+      while (update === null && admitted.plan.asynchronous && performance.now() < until && !changes.isClosed()) {
         const seen = changes.version()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         await changes.changedSince(seen, LOOK_AGAIN_MS, NEVER)

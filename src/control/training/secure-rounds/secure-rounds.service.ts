@@ -137,13 +137,13 @@ export const createSecureRoundsService = <R extends Round>(parts: {
       roundId: string,
       wait: { readonly ms: number; readonly known: string | undefined; readonly gone: AbortSignal },
     ): Promise<SecureView> {
-      const until = Date.now() + wait.ms
+      const until = performance.now() + wait.ms
       for (;;) {
         const seen = changes.version()
         const known = await find(caller, roundId)
         if (isOpen(known.status) && now().getTime() >= known.deadlineAt.getTime()) await settle(roundId)
         const found = await view(caller, roundId)
-        const left = until - Date.now()
+        const left = until - performance.now()
         if (found.round.status !== wait.known || left <= 0 || wait.gone.aborted || changes.isClosed()) return found
         // Another process may advance the round without signaling this one.
         await changes.changedSince(seen, Math.min(left, LOOK_AGAIN_MS), wait.gone)

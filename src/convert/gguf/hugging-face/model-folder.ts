@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { detectFormat, titleOf } from '../../../tensors/detect.ts'
 import { readWeights } from '../../../tensors/read-weights.ts'
 import type { ByteSource, Tensor } from '../../../tensors/weight-file.ts'
 
@@ -56,8 +57,13 @@ export const readTensors = (path: string): readonly FileTensor[] => {
         return bytes
       },
     }
-    const { format, tensors } = readWeights(source)
-    if (format !== 'safetensors') throw badRequest(`It is not a safetensors file but ${format}.`)
+    const format = detectFormat(source)
+    if (format !== 'safetensors')
+      throw badRequest(
+        `It is not a safetensors file but ${titleOf(format)}. ` +
+          'gguf is converted from Hugging Face folders and LoRA adapters only.',
+      )
+    const { tensors } = readWeights(source)
     return tensors.map((tensor) => ({ ...tensor, path }))
   } catch (error) {
     if (error instanceof ServiceError) throw badRequest(`'${path}': ${error.message}`)

@@ -14,7 +14,7 @@ export interface Embedder {
 }
 
 /** Requests queue in the process that computes. */
-const SLOTS = 4
+const USUAL_SLOTS = 4
 
 export const openEmbedder = async (settings: Settings, header: GgufHeader): Promise<Embedder> => {
   const model = await loadModel(settings.path, await loadAddon(settings.gpuModule), { header, adapters: settings.lora })
@@ -45,7 +45,7 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
     facts: {
       parameters: model.parameters,
       contextTokens,
-      slots: SLOTS,
+      slots: settings.slots ?? USUAL_SLOTS,
       memoryBytes: model.weightBytes + context.memoryBytes,
       toolSyntax: null,
     },

@@ -34,10 +34,14 @@ const open = async (command: Extract<Command, { type: 'open' }>): Promise<void> 
   }
 }
 
+/** After a restart, the file may contain another kind of model. */
+const changed = (kind: string): InferenceError =>
+  new InferenceError('invalid_model', `The model's file was replaced, and is no longer ${kind}. Restart the server.`)
+
 const output = (id: number, work: (open: Runner) => EngineEvent | null): void => {
-  if (runner === null) return
   let event: EngineEvent | null
   try {
+    if (runner === null) throw changed('a language model')
     event = work(runner)
   } catch (error) {
     event = { id, type: 'failed', failure: failureOf(error) }
@@ -67,10 +71,10 @@ const notHere = new InferenceError('unsupported', 'llama.cpp does not transcribe
 /** Requests that have not been canceled. */
 const embedding = new Set<number>()
 const embed = async ({ id, inputs }: Extract<Command, { type: 'embed' }>): Promise<void> => {
-  if (embedder === null) return
   embedding.add(id)
   let event: EngineEvent
   try {
+    if (embedder === null) throw changed('an embedding model')
     event = { id, type: 'embedded', embeddings: await embedder.embed(inputs, () => !embedding.has(id)) }
   } catch (error) {
     event = { id, type: 'failed', failure: failureOf(error) }

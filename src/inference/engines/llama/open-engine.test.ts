@@ -1,4 +1,7 @@
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { emptyFolder } from '../../../../test/databases.ts'
 import { InferenceError } from '../../errors.ts'
 import { compileSchema } from '../../structured-output/compile-schema.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
@@ -228,6 +231,19 @@ test('a process that is killed is replaced, and waiting requests fail with the r
   expect(await responseOf(victim, ask('What is the capital of France?'))).toBe('The capital of France is Paris.')
   expect(victim.figures().restarts_total).toBe(1)
   expect(lines).toEqual(['the engine of starter ended by SIGKILL and is being restarted'])
+})
+
+test('a model that was replaced by an embedding model fails instead of waiting for ever', async () => {
+  const path = join(await emptyFolder(), 'replaced.gguf')
+  await cp('models/starter.gguf', path)
+  const victim = await open({ path })
+  await cp('test/fixtures/models/tiny-embed/tiny-embed.gguf', path)
+  process.kill(victim.figures().process_id!, 'SIGKILL')
+  await expect.poll(() => victim.figures().restarts_total).toBe(1)
+  await expect(responseOf(victim, ask('Hi'))).rejects.toMatchObject({
+    code: 'invalid_model',
+    message: "The model's file was replaced, and is no longer a language model. Restart the server.",
+  })
 })
 
 test('a file that is not a model is refused without crashing a process', async () => {

@@ -1,10 +1,11 @@
+import { join } from 'node:path'
 import { createRandom } from '../../../domain/random-numbers.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
 import { createTextStream } from '../text/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
-import { countIn } from './model-json.ts'
+import { countIn, isObject, readText } from './model-json.ts'
 import type { Tokenizer } from './transformers.ts'
 
 const likeliest = (scores: Float32Array): number => {
@@ -19,6 +20,10 @@ const likeliest = (scores: Float32Array): number => {
  */
 export const sample = (scores: Float32Array, temperature: number, topP: number, random: () => number): number => {
   const best = likeliest(scores)
+  if (!Number.isFinite(scores[best])) {
+    const advice = 'Use another precision or quantization of the model.'
+    throw new InferenceError('engine_failed', `The model computed numbers that are not finite. ${advice}`)
+  }
   if (temperature === 0) return best
   const weights = scores.map((score) => Math.exp((score - scores[best]!) / temperature))
   const total = weights.reduce((sum, weight) => sum + weight, 0)
@@ -42,13 +47,15 @@ export interface ChatModel {
 
 const USUAL_CONTEXT = 2048
 
-/** Models with several templates name the one for chats 'default'. */
-const templateOf = ({ chat_template: template }: Tokenizer): string | null => {
-  if (typeof template === 'string') return template
-  if (!Array.isArray(template)) return null
-  const named: readonly { readonly name?: unknown; readonly template?: unknown }[] = template
-  const chosen = named.find(({ name }) => name === 'default') ?? named[0]
-  return typeof chosen?.template === 'string' ? chosen.template : null
+/**
+ * Returns the template for chats, which is named 'default' if there are several: transformers.js turns their list into an
+ * object. It does not read chat_template.jinja, which takes precedence in Python's transformers.
+ */
+const templateOf = async (folder: string, { chat_template: given }: Tokenizer): Promise<string | null> => {
+  const file = await readText(join(folder, 'chat_template.jinja'))
+  if (file !== null) return file
+  const template = isObject(given) ? (given.default ?? Object.values(given)[0]) : given
+  return typeof template === 'string' ? template : null
 }
 
 const endsOf = (...configs: readonly (Readonly<Record<string, unknown>> | null)[]): ReadonlySet<number> => {
@@ -72,7 +79,7 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
   const contextTokens = countIn(model.config, 'max_position_embeddings') ?? USUAL_CONTEXT
   const ends = endsOf(network.generation_config, model.config)
   const writePrompt = createPromptWriter({
-    chatTemplate: templateOf(tokenizer),
+    chatTemplate: await templateOf(model.folder, tokenizer),
     bosToken: tokenizer.bos_token ?? '',
     eosToken: tokenizer.eos_token ?? '',
     controlWords: tokenizer.all_special_tokens ?? [],

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { InferenceError } from '../../errors.ts'
 import type { Embeddings } from '../engine.ts'
+import { unitVector } from '../unit-vector.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, invalidModel, readObject } from './model-json.ts'
-import { normalized, pool, readPooling } from './pooling.ts'
+import { pool, readPooling } from './pooling.ts'
 import type { Tensor } from './transformers.ts'
 
 export interface Embedder {
@@ -23,6 +24,11 @@ const positionsOf = (config: Readonly<Record<string, unknown>>): number => {
   return /roberta|camembert|mpnet/.test(String(config.model_type)) ? positions - 2 : positions
 }
 
+const numbersOf = (name: string, tensor: Tensor): Float32Array => {
+  if (/^float(16|32|64)$/.test(tensor.type)) return tensor.to('float32').data as Float32Array
+  throw invalidModel(`The model's output ${name} is ${tensor.type}; it must be float16, float32, or float64.`)
+}
+
 export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
   const { transformers, model } = loading
   const pooling = await readPooling(model.folder)
@@ -37,11 +43,11 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
 
   const vectorOf = (outputs: Readonly<Record<string, Tensor | undefined>>): Float32Array => {
     const whole = outputs.sentence_embedding
-    if (whole !== undefined) return normalized(Float32Array.from(whole.data as Float32Array))
+    if (whole !== undefined) return unitVector(numbersOf('sentence_embedding', whole))
     const states = outputs.last_hidden_state ?? outputs.token_embeddings
     if (states === undefined)
       throw invalidModel(`The model outputs ${Object.keys(outputs).join(', ')}, but no embeddings.`)
-    return normalized(pool(states.data as Float32Array, states.dims.at(-1)!, pooling))
+    return unitVector(pool(numbersOf('last_hidden_state', states), states.dims.at(-1)!, pooling))
   }
 
   return {

@@ -6,15 +6,20 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const invalidModel = (message: string): InferenceError =>
   new InferenceError('invalid_model', message, { param: 'model' })
 
-/** Reads JSON from a model's file; null if the file does not exist. @throws InferenceError invalid_model */
-export const readJson = async (path: string): Promise<unknown> => {
-  let text: string
+/** Reads a model's file; null if it does not exist. */
+export const readText = async (path: string): Promise<string | null> => {
   try {
-    text = await readFile(path, 'utf8')
+    return await readFile(path, 'utf8')
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
     throw error
   }
+}
+
+/** Reads JSON from a model's file; null if the file does not exist. @throws InferenceError invalid_model */
+export const readJson = async (path: string): Promise<unknown> => {
+  const text = await readText(path)
+  if (text === null) return null
   try {
     return JSON.parse(text)
   } catch {

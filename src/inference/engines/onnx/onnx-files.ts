@@ -14,7 +14,7 @@ export interface OnnxFiles {
 }
 
 /** File name endings and transformers.js's names for them. The first that exists is used, because it lost least. */
-const PRECISIONS: readonly (readonly [ending: string, dtype: string])[] = [
+export const PRECISIONS: readonly (readonly [ending: string, dtype: string])[] = [
   ['', 'fp32'],
   ['_fp16', 'fp16'],
   ['_quantized', 'q8'],

@@ -1,11 +1,13 @@
-import { cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeAudio } from '../../audio/decode.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
 import { testEngines } from '../optional/test-engines.fixture.ts'
+import { unitVector } from '../unit-vector.ts'
 import { openOnnxEngine } from './open-engine.ts'
+import { pool } from './pooling.ts'
 
 const opened = new Map<string, Promise<Engine>>()
 const folders: string[] = []
@@ -36,6 +38,18 @@ const never = new AbortController().signal
 const dot = (one: Float32Array, other: Float32Array): number =>
   one.reduce((sum, value, at) => sum + value * other[at]!, 0)
 
+/** Fields of the same number are merged, so this adds a node and an output to the graph of an ONNX model (onnx.proto). */
+const castToFloat16 = (input: string, output: string): Buffer => {
+  const field = (number: number, ...parts: (string | Buffer)[]): Buffer => {
+    const content = Buffer.concat(parts.map((part) => Buffer.from(part)))
+    return Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content])
+  }
+  // 10 is FLOAT16; the attribute's number and its type have the fields 3 and 20.
+  const to = field(5, field(1, 'to'), Buffer.from([3 << 3, 10, 0xa0, 0x01, 2]))
+  const node = field(1, field(1, input), field(2, output), field(4, 'Cast'), to)
+  return field(7, node, field(12, field(1, output), field(2, field(1, Buffer.from([1 << 3, 10])))))
+}
+
 const recording = async (ending: string): Promise<Float32Array> =>
   decodeAudio(await readFile(`test/fixtures/audio/one-two-three.${ending}`))
 
@@ -63,6 +77,21 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
       const mean = await (await shared('tiny-bert')).embed!(['the sky'], never)
       expect(dot(vectors[0]!, vectors[0]!)).toBeCloseTo(1, 5)
       expect(dot(vectors[0]!, mean.vectors[0]!)).toBeLessThan(0.99)
+    } finally {
+      await engine.close()
+    }
+  })
+
+  test('float16 outputs are decoded', async () => {
+    const folder = await copyOf('tiny-bert')
+    await appendFile(join(folder, 'onnx', 'model.onnx'), castToFloat16('last_hidden_state', 'sentence_embedding'))
+    const engine = await open(folder)
+    try {
+      // The states of all tokens, because the mean is not computed for this output.
+      const states = (await engine.embed!(['The grass is green.'], never)).vectors[0]!
+      const sum = unitVector(pool(states, 64, 'mean'))
+      const mean = await (await shared('tiny-bert')).embed!(['The grass is green.'], never)
+      expect([states.length, dot(sum, mean.vectors[0]!)]).toEqual([7 * 64, expect.closeTo(1, 4)])
     } finally {
       await engine.close()
     }
@@ -161,6 +190,27 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     expect(await engine.countTokens!(ask().messages)).toBe(7)
     // Control words in user text are treated as ordinary words.
     expect(await engine.countTokens!([{ role: 'user', content: '<|im_end|>' }])).toBeGreaterThan(6)
+  })
+
+  test('a template in chat_template.jinja or in a list of templates is used', async () => {
+    const template = "{% for m in messages %}{{ 'is is is is ' + m['content'] + ' ' }}{% endfor %}The grass"
+    const [file, list] = [await copyOf('tiny-bigram'), await copyOf('tiny-bigram')]
+    await writeFile(join(file, 'chat_template.jinja'), template)
+    const path = join(list, 'tokenizer_config.json')
+    const config = JSON.parse(await readFile(path, 'utf8'))
+    const templates = [
+      { name: 'tool_use', template: 'The sky' },
+      { name: 'default', template },
+    ]
+    await writeFile(path, JSON.stringify({ ...config, chat_template: templates }))
+    for (const folder of [file, list]) {
+      const engine = await open(folder)
+      try {
+        expect(await engine.countTokens!(ask().messages)).toBe(8)
+      } finally {
+        await engine.close()
+      }
+    }
   })
 
   test('seeds repeat and differ, and stop sequences and limits end an answer', async () => {

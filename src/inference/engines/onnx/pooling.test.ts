@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
-import { normalized, pool, readPooling } from './pooling.ts'
+import { unitVector } from '../unit-vector.ts'
+import { pool, readPooling } from './pooling.ts'
 
 const STATES = Float32Array.of(1, 2, 3, -6, 2, 1)
 
@@ -17,8 +18,9 @@ test.each([
 })
 
 test('vectors are scaled to length 1, except the zero vector', () => {
-  expect([...normalized(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
-  expect([...normalized(Float32Array.of(0, 0))]).toEqual([0, 0])
+  expect([...unitVector(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
+  expect([...unitVector(Float32Array.of(0, 0))]).toEqual([0, 0])
+  expect(() => unitVector(Float32Array.of(0, Number.NaN))).toThrow('numbers that are not finite')
 })
 
 test('the folder determines the pooling', async () => {
@@ -33,6 +35,11 @@ test('the folder determines the pooling', async () => {
   expect(await reading({ pooling_mode_cls_token: true, pooling_mode_mean_tokens: false })).toBe('cls')
   expect(await reading({ pooling_mode_cls_token: true, pooling_mode_mean_tokens: true })).toBe('unsupported')
   expect(await reading({ pooling_mode_weightedmean_tokens: true })).toBe('unsupported')
+  // sentence-transformers 6
+  expect(await reading({ embedding_dimension: 8, pooling_mode: 'cls', include_prompt: true })).toBe('cls')
+  expect(await reading({ pooling_mode: ['lasttoken'] })).toBe('last')
+  expect(await reading({ pooling_mode: ['mean', 'max'] })).toBe('unsupported')
+  expect(await reading({ pooling_mode: 'weightedmean' })).toBe('unsupported')
   await writeFile(join(folder, 'modules.json'), JSON.stringify([{ type: 'sentence_transformers.models.Dense' }]))
   expect(await reading({})).toBe('unsupported')
 })

@@ -5,12 +5,17 @@ import { isObject, readJson, readObject } from './model-json.ts'
 /** How the vectors of a text's tokens are combined. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'last'
 
-const KEYS: Readonly<Record<string, Pooling>> = {
-  pooling_mode_cls_token: 'cls',
-  pooling_mode_max_tokens: 'max',
-  pooling_mode_lasttoken: 'last',
-  pooling_mode_mean_tokens: 'mean',
-}
+/** Up to version 5, sentence-transformers writes a flag for each mode; from version 6 on, `pooling_mode` with one or more names. */
+const MODES: ReadonlyMap<string, Pooling> = new Map([
+  ['pooling_mode_cls_token', 'cls'],
+  ['pooling_mode_max_tokens', 'max'],
+  ['pooling_mode_lasttoken', 'last'],
+  ['pooling_mode_mean_tokens', 'mean'],
+  ['cls', 'cls'],
+  ['max', 'max'],
+  ['lasttoken', 'last'],
+  ['mean', 'mean'],
+])
 
 /** Modules that are applied anyway, or that are the model itself. */
 const KNOWN_MODULES = /\.(Transformer|Pooling|Normalize)$/
@@ -33,8 +38,9 @@ export const readPooling = async (folder: string): Promise<Pooling> => {
     )
   }
   const config = await readObject(join(folder, '1_Pooling', 'config.json'))
-  const chosen = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true)
-  const known = chosen.map((key) => KEYS[key])
+  const flags = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true)
+  const chosen = [config.pooling_mode ?? flags].flat().map(String)
+  const known = chosen.map((mode) => MODES.get(mode))
   if (chosen.length === 0) return 'mean'
   if (chosen.length === 1 && known[0] !== undefined) return known[0]
   throw new InferenceError('unsupported', `The model pools by ${chosen.join(' and ')}, which is not supported.`, {
@@ -57,10 +63,4 @@ export const pool = (states: Float32Array, width: number, pooling: Pooling): Flo
   }
   // For the mean, the sum is enough: vectors are normalized afterward.
   return pooled
-}
-
-/** Scales a vector to length 1 (L2). */
-export const normalized = (vector: Float32Array): Float32Array => {
-  const length = Math.hypot(...vector)
-  return length === 0 ? vector : vector.map((value) => value / length)
 }

@@ -26,6 +26,11 @@ test('top_p keeps the fewest tokens that reach it, and at least one', () => {
   expect(shares(1, 0.01)).toEqual([1, 0, 0, 0])
 })
 
+test('scores that are not numbers are refused', () => {
+  const scores = Float32Array.of(Number.NaN, Number.NaN)
+  expect(() => sample(scores, 0, 1, createRandom(1))).toThrow('The model computed numbers that are not finite.')
+})
+
 test('forbidden tokens are never drawn', () => {
   const scores = Float32Array.of(Number.NEGATIVE_INFINITY, 0, Number.NEGATIVE_INFINITY)
   const random = createRandom(1)

@@ -23,8 +23,12 @@ interface Loader<Thing> {
 }
 
 export interface Tensor {
+  readonly type: string
   readonly dims: readonly number[]
-  readonly data: Float32Array | BigInt64Array
+  /** For float16, the bits as Uint16Array where Node has no Float16Array. */
+  readonly data: ArrayLike<number | bigint>
+  /** Decodes float16, unlike conversions of `data`. */
+  to(type: 'float32'): Tensor
 }
 
 /** Changes the scores of the next token in place: one row per sequence, of which there is one here. */

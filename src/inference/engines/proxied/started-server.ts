@@ -52,7 +52,7 @@ const startOnce = async (
   const server = { baseUrl: `http://${HOST}:${port}/v1`, stallMs: PROBE_TIMEOUT_MS }
   const argv = [...argumentsFor(options.path), '--host', HOST, '--port', String(port)]
   const program = keepProgram(path, argv, options)
-  const deadline = Date.now() + readyWithinMs
+  const deadline = performance.now() + readyWithinMs
   let ended: string | null = null
   void program.ended.then((reason) => {
     ended = reason
@@ -65,7 +65,7 @@ const startOnce = async (
     )
     if (ended !== null) throw failed(`ended during startup (${ended})`)
     if (answers) return { baseUrl: server.baseUrl, program }
-    if (Date.now() >= deadline) {
+    if (performance.now() >= deadline) {
       await program.stop()
       throw failed(`was started but did not answer within ${readyWithinMs / 1000} s`)
     }
@@ -90,14 +90,14 @@ export const startServer = async (program: ServerProgram, options: StartOptions)
 
   const start = async (): Promise<RunningServer> => {
     const running = await startOnce(program, path, options, stop.signal)
-    const since = Date.now()
+    const since = performance.now()
     void running.program.ended.then((reason) => {
       if (stop.signal.aborted) return
       options.log(`${program.name} ended (${reason}); it is being restarted.`)
       restarts++
       current = null
       // The next request reports a failure.
-      if (Date.now() - since >= HEALTHY_MS) server().catch(() => undefined)
+      if (performance.now() - since >= HEALTHY_MS) server().catch(() => undefined)
     })
     return running
   }

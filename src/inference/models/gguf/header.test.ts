@@ -195,6 +195,19 @@ it.each<readonly [string, (file: ReturnType<typeof tinyLlama>) => void]>([
   expect(await refusal(changed(change))).toContain(message)
 })
 
+it('refuses rerankers and unknown pooling types, on which llama.cpp aborts', async () => {
+  const bytes = readFileSync(join(root, 'test/fixtures/models/tiny-embed/tiny-embed.gguf'))
+  const key = 'bert.pooling_type'
+  const withPooling = (type: number): Promise<string> => {
+    bytes.writeUInt32LE(type, bytes.indexOf(key) + key.length + 4)
+    return refusal(bytes)
+  }
+  expect([await withPooling(4), await withPooling(9)]).toEqual([
+    "is a reranker (4 for 'bert.pooling_type'), which does not run here: it computes no embeddings.",
+    "says 9 for 'bert.pooling_type'; it must be 0 to 4.",
+  ])
+})
+
 it.each([
   ['begins with', Buffer.from('PK\u0003\u0004 and so on, for long enough to be a header of something')],
   ['is GGUF version 1', makeGguf({ ...tinyLlama(), version: 1 })],

@@ -80,7 +80,7 @@ const readHeader = (reader: HeaderReader, fileBytes: number): GgufHeader => {
     vocabulary,
     chatTemplate: metadata.text('tokenizer.chat_template') ?? null,
     recurrent,
-    embeds: EMBEDDING_ARCHITECTURES.has(architecture) || isPooled(metadata.count(`${architecture}.pooling_type`)),
+    embeds: readEmbeds(path, metadata, architecture),
     files,
   }
 }
@@ -101,8 +101,20 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
   )
 }
 
-/** LLAMA_POOLING_TYPE_NONE is 0; 4 is for models that rank texts. */
-const isPooled = (type: number | undefined): boolean => type !== undefined && type >= 1 && type <= 3
+/** llama.h: LLAMA_POOLING_TYPE_RANK. Lower types are none, mean, CLS, and last. llama.cpp aborts on higher ones. */
+const RANK = 4
+
+const readEmbeds = (path: string, metadata: ReturnType<typeof metadataOf>, architecture: string): boolean => {
+  const key = `${architecture}.pooling_type`
+  const type = metadata.count(key, 0, RANK) ?? 0
+  const isEmbedding = EMBEDDING_ARCHITECTURES.has(architecture)
+  if (isEmbedding && type === RANK)
+    throw invalidModel(
+      path,
+      `is a reranker (${RANK} for '${key}'), which does not run here: it computes no embeddings.`,
+    )
+  return isEmbedding || (type > 0 && type < RANK)
+}
 
 const readFileCount = (path: string, { metadata }: GgufContainer): number => {
   const count = Number(metadata.get('split.count')?.value ?? 1)

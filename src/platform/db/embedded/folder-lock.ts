@@ -70,9 +70,16 @@ const listenInside = async (path: string, inUse: () => StartError): Promise<Serv
 /**
  * Makes this process the only one that opens the databases in `folder`; PGlite does not lock, and two processes would
  * destroy each other's rows. The kernel releases the lock when the process dies in any way.
- * @throws StartError naming the folder and the process that holds it.
+ * @throws StartError naming the folder and the process that holds it, or why the folder cannot be used.
  */
-export const lockFolder = async (folder: string): Promise<FolderLock> => {
+export const lockFolder = (folder: string): Promise<FolderLock> =>
+  lock(folder).catch((error: unknown) => {
+    if (error instanceof StartError) throw error
+    const fix = 'Make it writable for this user, or set SERVICE_DATA_DIR to another folder.'
+    throw new StartError(`The data folder ${folder} cannot be used: ${(error as Error).message}. ${fix}`, error)
+  })
+
+const lock = async (folder: string): Promise<FolderLock> => {
   const ownerFile = join(folder, 'database.owner')
   const inUse = (): StartError => {
     let owner = 'another process'
@@ -103,6 +110,8 @@ export const lockFolder = async (folder: string): Promise<FolderLock> => {
         if (name === undefined || error instanceof StartError || isTaken(error)) throw error
       }
     }
+    // A killed process of another user may have left one that only that user may write.
+    rmSync(ownerFile, { force: true })
     writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`)
   } catch (error) {
     await release()

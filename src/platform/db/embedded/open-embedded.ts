@@ -5,6 +5,7 @@ import { ignoreBrokenConnections, parseValue } from '../pool.ts'
 import { StartError } from '../start-error.ts'
 import { type DatabaseThread, startDatabaseThread, type ThreadEvents } from './database-thread.ts'
 import { lockFolder } from './folder-lock.ts'
+import { ownerAdvice } from './folder-owner.ts'
 import { createDatabaseFolder, EMBEDDED_MAJOR } from './template.ts'
 
 export interface EmbeddedDatabase {
@@ -15,20 +16,21 @@ export interface EmbeddedDatabase {
 
 /** Opens `dataDir`/database, creating it if necessary. Only one process can; others get a StartError. */
 export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promise<EmbeddedDatabase> => {
-  const unusable = (error: unknown): StartError =>
-    error instanceof StartError
-      ? error
-      : new StartError(
-          `The data folder ${dataDir} cannot be used: ${error}. Set SERVICE_DATA_DIR to another folder.`,
-          error,
-        )
-  const lock = await mkdir(dataDir, { recursive: true })
-    .then(() => lockFolder(dataDir))
-    .catch((error: unknown) => {
-      throw unusable(error)
-    })
+  const folder = join(dataDir, 'database')
+  const unusable = async (error: unknown): Promise<StartError> => {
+    const fix = 'Set SERVICE_DATA_DIR to another folder.'
+    if (!(error instanceof StartError)) {
+      return new StartError(`The data folder ${dataDir} cannot be used: ${error}. ${fix}`, error)
+    }
+    const file = /"([^"]+)": Permission denied/.exec(error.message)?.[1]
+    const advice = file === undefined ? null : await ownerAdvice(join(folder, file), dataDir)
+    return advice === null ? error : new StartError(`${error.message}. ${advice}.`, error)
+  }
+  await mkdir(dataDir, { recursive: true }).catch(async (error: unknown) => {
+    throw await unusable(error)
+  })
+  const lock = await lockFolder(dataDir)
   try {
-    const folder = join(dataDir, 'database')
     const major = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined))?.trim()
     if (major === undefined) await createDatabaseFolder(folder)
     else if (major !== EMBEDDED_MAJOR) throw otherMajor(folder, major)
@@ -59,7 +61,7 @@ export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promi
     }
   } catch (error) {
     await lock.release()
-    throw unusable(error)
+    throw await unusable(error)
   }
 }
 

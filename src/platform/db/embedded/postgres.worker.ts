@@ -26,13 +26,13 @@ const stop = (why: string): never => {
 const open = async (): Promise<void> => {
   const db = new DurablePGlite(folder, () => syncs++)
   await db.open(stop)
-  const maintenance = createMaintenance(db, Date.now())
+  const maintenance = createMaintenance(db, performance.now())
   let maintenanceDue = false
 
   const maintain = async (force: boolean): Promise<void> => {
     maintenanceDue = false
     try {
-      const done = await maintenance.run(Date.now(), force)
+      const done = await maintenance.run(performance.now(), force)
       checkpoints += done.checkpoints
       vacuums += done.vacuums
     } catch (error) {

@@ -38,6 +38,7 @@ import { deviceErasures } from './0039-device-erasures.ts'
 import { roundsByCreation } from './0040-rounds-by-creation.ts'
 import { pinnedVersions } from './0041-pinned-versions.ts'
 import { federatedFigures } from './0042-federated-figures.ts'
+import { keyFingerprints } from './0043-key-fingerprints.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -81,4 +82,5 @@ export const MIGRATIONS = [
   roundsByCreation,
   pinnedVersions,
   federatedFigures,
+  keyFingerprints,
 ] as const

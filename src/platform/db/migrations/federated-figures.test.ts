@@ -23,7 +23,13 @@ const federate = async (db: Executor): Promise<string> => {
 }
 
 /** A round as an earlier release stored it, with its model, the version published from it, and its job. */
-const fill = async (db: Executor, number: number, federation: string | null, reason: string | null): Promise<void> => {
+const fill = async (
+  db: Executor,
+  number: number,
+  federation: string | null,
+  reason: string | null,
+  { accuracy, loss }: { accuracy: number | null; loss: number | null } = { accuracy: 0.9, loss: 0.4 },
+): Promise<void> => {
   const [round, model] = [randomUUID(), randomUUID()]
   await sql`insert into rounds (id, round_number, status, target_devices, min_devices, timeout_seconds, grace_seconds, plan,
       taking_part, loss, accuracy, failure_reason, federation_id, created_at)
@@ -31,7 +37,7 @@ const fill = async (db: Executor, number: number, federation: string | null, rea
     db,
   )
   await sql`insert into models (id, framework, framework_version, description, is_baseline, accuracy, loss, round_id, created_at)
-    values (${model}, 'pytorch', '', ${number}, false, 0.9, 0.4, ${round}, ${AT})`.execute(db)
+    values (${model}, 'pytorch', '', ${number}, false, ${accuracy}, ${loss}, ${round}, ${AT})`.execute(db)
   await sql`insert into blobs (sha256, size, touched_at) values ('ab', 1, ${AT}) on conflict do nothing`.execute(db)
   await sql`insert into model_versions (model_id, version, format, file_name, sha256, size, description, warnings, uploaded_at,
       round_id, round_number, metrics)
@@ -51,7 +57,8 @@ eachDatabase('what earlier releases showed to all members of a federation', (ope
     await fill(db.sql, 1, null, why)
     await fill(db.sql, 2, federation, `The round timed out. ${why}.`)
     await fill(db.sql, 3, federation, 'The round was canceled.')
-    await fill(db.sql, 4, federation, null)
+    await fill(db.sql, 4, federation, null, { accuracy: null, loss: 0.4 })
+    await fill(db.sql, 5, federation, '1 of 1 device failed: patient 4711 (1)', { accuracy: 0.9, loss: null })
     expect(await migrate(db, MIGRATIONS)).toEqual([federatedFigures.name])
     const { rows } = await sql`
       select m.loss, m.accuracy, v.metrics, r.loss as of_round, r.failure_reason as reason from rounds r
@@ -65,6 +72,7 @@ eachDatabase('what earlier releases showed to all members of a federation', (ope
       { ...withheld, reason: shown },
       { ...withheld, reason: 'The round was canceled.' },
       { ...withheld, reason: null },
+      { ...withheld, reason: '1 of 1 device failed: The device reported a failure' },
     ])
     const { rows: jobs } = await sql<{ reason: string | null }>`
       select reason from training_jobs order by ordinal`.execute(db.sql)
@@ -73,6 +81,7 @@ eachDatabase('what earlier releases showed to all members of a federation', (ope
       `The last: ${shown}`,
       'The last: The round was canceled.',
       null,
+      'The last: 1 of 1 device failed: The device reported a failure',
     ])
   })
 })

@@ -1,4 +1,5 @@
 import { InferenceError } from '../../../errors.ts'
+import { unitVector } from '../../unit-vector.ts'
 import type { LlamaModel } from './load-model.ts'
 
 /** Computes embeddings one at a time. */
@@ -16,11 +17,6 @@ const WORD_PIECES = 3
 
 /** A whole text is one batch, and memory grows with the batch size. */
 const USUAL_CONTEXT = 2048
-
-const normalized = (vector: Float32Array): Float32Array => {
-  const length = Math.hypot(...vector)
-  return length === 0 ? vector : vector.map((value) => value / length)
-}
 
 /** @throws InferenceError out_of_memory */
 export const openEmbeddingContext = async (
@@ -59,7 +55,7 @@ export const openEmbeddingContext = async (
       await context.decodeBatch()
       const vector = Float32Array.from(context.getEmbedding(tokens.length))
       context.disposeSequence(0)
-      return normalized(vector)
+      return unitVector(vector)
     },
   }
 }

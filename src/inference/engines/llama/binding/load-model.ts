@@ -81,6 +81,8 @@ export interface LlamaModel {
 const MEANS_SOMETHING = 1 | 8
 const NO_TOKEN = 0xffffffff
 const ALL_LAYERS = 999
+/** llama.h: LLAMA_POOLING_TYPE_MEAN. */
+const MEAN = 1
 
 /** Searches the vocabulary for tokens with one of the attributes, except for single letters. */
 const wordsOf = (handle: AddonModel, vocabulary: number, attributes: number): string[] => {
@@ -131,12 +133,26 @@ const reasonIn = (words: string): string => {
   return reason === '' ? '' : `: ${reason.trim().slice(0, 300)}`
 }
 
+/**
+ * Without a pooling type, llama.cpp would return the vector of the last token. The mean is what sentence-transformers and the
+ * ONNX engine use. An override is a key, a value, and 0 for an integer.
+ */
+const poolingOf = ({ embeds, architecture, metadata }: GgufHeader): readonly (readonly [string, number, number])[] => {
+  const key = `${architecture}.pooling_type`
+  return embeds && !metadata.get(key)?.value ? [[key, MEAN, 0]] : []
+}
+
 /** Loads the model with all layers on the graphics card, if there is one and they fit; otherwise with all on the CPU. */
-const openModel = async (addon: Addon, path: string): Promise<AddonModel> => {
+const openModel = async (addon: Addon, path: string, header: GgufHeader): Promise<AddonModel> => {
   takeErrors()
   const layers = addon.getGpuType() ? [ALL_LAYERS, 0] : [0]
   for (const gpuLayers of layers) {
-    const handle = new addon.AddonModel(path, { addonExports: addon, gpuLayers, useMmap: addon.getSupportsMmap() })
+    const handle = new addon.AddonModel(path, {
+      addonExports: addon,
+      gpuLayers,
+      useMmap: addon.getSupportsMmap(),
+      overridesList: poolingOf(header),
+    })
     if (await handle.init()) return handle
     await handle.dispose()
   }
@@ -169,7 +185,7 @@ export const loadModel = async (path: string, addon: Addon, known: Known = {}): 
   // llama.cpp aborts on some broken files instead of reporting an error.
   const header = known.header ?? (await readGgufHeader(path))
   for (const adapter of adapters) checkAdapter(adapter, header)
-  const handle = await openModel(addon, path)
+  const handle = await openModel(addon, path, header)
   const loras: object[] = []
   for (const adapter of adapters) loras.push(await loadLora(addon, handle, adapter))
   const memory = handle.getMemoryBreakdown()

@@ -1,0 +1,103 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, readdirSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder, freshDataDir } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
+import { runBuilt } from '../../../test/e2e/built-svc.ts'
+
+const isRoot = process.geteuid?.() === 0
+const NOBODY = 65534
+
+const giveAway = (folder: string): void => {
+  chownSync(folder, NOBODY, NOBODY)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) giveAway(path)
+    else chownSync(path, NOBODY, NOBODY)
+  }
+}
+
+/** Runs the service's program with this limit of open files. */
+const withOpenFiles = async (limit: number, argv: readonly string[], dataDir: string) => {
+  const script = `ulimit -n ${limit}; exec "$0" --liftoff-only "$@"`
+  const child = spawn('sh', ['-c', script, process.execPath, await builtFile('main.js'), ...argv], {
+    env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', SERVICE_LOG_LEVEL: 'error' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [stderr, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')])
+  return { code, stderr }
+}
+
+it.runIf(isRoot)('root neither backs up nor restores into the data folder of another user (needs root)', async () => {
+  const dataDir = await freshDataDir()
+  const target = join(await emptyFolder(), 'backups')
+  expect(await runBuilt(['backup', target, '--data-dir', dataDir])).toMatchObject({ exitCode: 0 })
+  giveAway(dataDir)
+  const backup = await runBuilt(['backup', target, '--data-dir', dataDir])
+  expect([backup.exitCode, backup.stderr]).toEqual([
+    1,
+    expect.stringMatching(/ is used by .* sudo -u \S+ svc backup …\n$/),
+  ])
+  expect((await stat(join(dataDir, 'database', 'pg_logical', 'replorigin_checkpoint'))).uid).toBe(NOBODY)
+
+  const empty = await emptyFolder()
+  giveAway(empty)
+  const restore = await runBuilt(['restore', target, '--data-dir', empty])
+  expect([restore.exitCode, restore.stderr, await readdir(empty)]).toEqual([
+    1,
+    expect.stringMatching(/ is used by .* sudo -u \S+ svc restore …\n$/),
+    [],
+  ])
+  const other = join(await emptyFolder(), 'data')
+  expect((await runBuilt(['restore', target, '--data-dir', other])).stdout).toMatch(
+    new RegExp(`Start the service with: svc up --data-dir ${other}\n$`),
+  )
+})
+
+it.runIf(isRoot)('a service that cannot open a file of root names it and the command (needs root)', async () => {
+  const dataDir = await freshDataDir()
+  giveAway(dataDir)
+  const file = join(dataDir, 'database', 'global', 'pg_control')
+  await chown(file, 0, 0)
+  await chmod(file, 0o600)
+  const program = await builtFile('main.js')
+  chmodSync(join(dataDir, '..'), 0o755)
+  const started = promisify(execFile)(process.execPath, ['--liftoff-only', program], {
+    env: { SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0' },
+    uid: NOBODY,
+    gid: NOBODY,
+  })
+  await expect(started).rejects.toMatchObject({
+    stderr: expect.stringMatching(new RegExp(`${file} belongs to root, .*: chown -R \\S+ ${dataDir}\\.\n$`)),
+  })
+})
+
+it.runIf(process.platform === 'linux')('too few open files are one message, with the limit', async () => {
+  const [made, missing] = [await freshDataDir(), join(await emptyFolder(), 'data')]
+  for (const [argv, dataDir] of [
+    [[], made],
+    [[], missing],
+    [['backup', '--target', join(await emptyFolder(), 'backups')], made],
+  ] as const) {
+    expect(await withOpenFiles(40, argv, dataDir)).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^This process may open only 40 files, .*ulimit -n.*\n$/),
+    })
+  }
+})
+
+it('a data folder that cannot be created is named by svc restore', async () => {
+  const target = join(await emptyFolder(), 'backups')
+  await runBuilt(['backup', target, '--data-dir', await freshDataDir()])
+  await mkdir(join(target, 'sub'))
+  expect(await runBuilt(['restore', target, '--data-dir', '/proc/nope/data'])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^svc: The data folder \/proc\/nope\/data cannot be used: .* cannot be created/),
+  })
+})

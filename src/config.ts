@@ -28,6 +28,8 @@ export interface Config {
   readonly databaseUrl: string | null
   /** Where weight files are stored. */
   readonly storage: StorageLocation
+  /** Fingerprints of keys in the data folder that were lost and may be replaced. */
+  readonly replaceKeys: readonly string[]
   /** The limit for local copies of files stored in S3. Files in use may exceed it. */
   readonly cacheBytes: number
   readonly downloads: (typeof DOWNLOADS)[number]
@@ -96,6 +98,12 @@ const FOREIGN = new Set([
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+const fingerprintsOf = (value: string | undefined): readonly string[] => {
+  const fingerprints = value?.split(',').map((one) => one.trim()) ?? []
+  if (fingerprints.every((one) => /^[0-9a-f]{16}$/.test(one))) return fingerprints
+  throw new ConfigError(`SERVICE_REPLACE_KEYS must list the fingerprints that the service has shown, got '${value}'.`)
+}
+
 /**
  * The settings in `environment`, with their defaults.
  * @throws ConfigError naming the variable and what is wrong with it; unknown SERVICE_ names are refused too.
@@ -147,6 +155,7 @@ export const readConfig = (environment: Environment): Config => {
     dataDir: resolve(text('SERVICE_DATA_DIR') ?? join(home, 'data')),
     databaseUrl: databaseUrlOf(text('SERVICE_DATABASE_URL')),
     storage,
+    replaceKeys: fingerprintsOf(text('SERVICE_REPLACE_KEYS')),
     cacheBytes: number('SERVICE_CACHE_BYTES', { min: 0, max: 1024 * 1024 * GIB }, 10 * GIB),
     downloads,
     enrollment,

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
@@ -36,6 +36,10 @@ it('checks the key files that exist, and creates none', async () => {
   await mkdir(path)
   await expect(checkKeys(dataDir)).rejects.toThrow(`${path} cannot be read (EISDIR).`)
   await expect(createSigner(dataDir).sign('text')).rejects.toThrow(`${path} cannot be read (EISDIR).`)
+  await rm(path, { recursive: true })
+  await symlink(join(dataDir, 'nothing'), path)
+  await expect(checkKeys(dataDir)).rejects.toThrow(`${path} is a link to a file that does not exist.`)
+  await expect(createSigner(dataDir).sign('text')).rejects.toThrow(`${path} is a link to a file that does not exist.`)
 })
 
 it('uses a key as soon as it is repaired', async () => {

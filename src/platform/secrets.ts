@@ -11,7 +11,7 @@ import {
   verify,
 } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, lstat, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const ALGORITHM = 'aes-256-gcm'
@@ -28,11 +28,20 @@ export interface Secrets {
 
 const FIX = 'Restore it from a backup, or create it as docs/installation.md describes.'
 
-const readKeyFile = (path: string): Promise<Buffer | null> =>
-  readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw new Error(`${path} cannot be read (${error.code}). Make it a file that the service's user may read.`)
-  })
+/** Null if there is no such file. */
+const readKeyFile = async (path: string): Promise<Buffer | null> => {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT')
+      throw new Error(`${path} cannot be read (${code}). Make it a file that the service's user may read.`)
+    const entry = await lstat(path).catch(() => null)
+    if (entry?.isSymbolicLink())
+      throw new Error(`${path} is a link to a file that does not exist. Mount or restore that file.`)
+    return null
+  }
+}
 
 /** Returns a key file in the data folder, outside the database; the first process that needs it creates it. */
 const ensureKeyFile = async (path: string, make: () => Buffer): Promise<Buffer> => {
@@ -61,12 +70,43 @@ const signingKeyOf = (path: string, found: Buffer): KeyObject => {
   }
 }
 
+const makeSigningKey = (): Buffer =>
+  Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+
+/** How the key files are made, and the bytes of their keys. */
+const KEYS = {
+  'secrets.key': { make: () => randomBytes(KEY_BYTES), bytesOf: encryptionKeyOf },
+  'audit.key': {
+    make: makeSigningKey,
+    bytesOf: (path: string, found: Buffer) => signingKeyOf(path, found).export({ type: 'pkcs8', format: 'der' }),
+  },
+} as const
+
+export type KeyFile = keyof typeof KEYS
+
+/** The files in the data folder, outside the database, that contain keys. */
+export const KEY_FILES = Object.keys(KEYS) as readonly KeyFile[]
+
 /** Checks the key files that exist; the others are created when they are needed. @throws Error naming the file and the fix */
 export const checkKeys = async (dataDir: string): Promise<void> => {
-  const [secretsKey, auditKey] = [secretsKeyIn(dataDir), auditKeyIn(dataDir)]
-  const [secrets, audit] = [await readKeyFile(secretsKey), await readKeyFile(auditKey)]
-  if (secrets !== null) encryptionKeyOf(secretsKey, secrets)
-  if (audit !== null) signingKeyOf(auditKey, audit)
+  for (const [name, { bytesOf }] of Object.entries(KEYS)) {
+    const path = join(dataDir, name)
+    const found = await readKeyFile(path)
+    if (found !== null) bytesOf(path, found)
+  }
+}
+
+/** Identifies the key in a file, and reveals nothing about it. Null if the file is missing and not to be created. */
+export const fingerprintOf = async (
+  dataDir: string,
+  name: KeyFile,
+  { create }: { readonly create: boolean },
+): Promise<string | null> => {
+  const path = join(dataDir, name)
+  const { make, bytesOf } = KEYS[name]
+  const found = create ? await ensureKeyFile(path, make) : await readKeyFile(path)
+  if (found === null) return null
+  return createHmac('sha256', bytesOf(path, found)).update('fingerprint').digest('hex').slice(0, 16)
 }
 
 /** AES-256-GCM (NIST SP 800-38D) with a fresh nonce for every text. */
@@ -117,9 +157,6 @@ export interface Signer {
   /** A stable pseudonym for `text` that reveals nothing about it without the key. */
   pseudonym(text: string): Promise<string>
 }
-
-const makeSigningKey = (): Buffer =>
-  Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
 
 export const createSigner = (dataDir: string): Signer => {
   const path = auditKeyIn(dataDir)

@@ -14,7 +14,7 @@ import { refuseExpectations, respondToMalformed } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { type Contract, serveDocumentation, type Tag } from './openapi.ts'
 import { limitRates, type RateLimits } from './rate-limit.ts'
-import { type ReadinessChecks, serveReadiness } from './readiness.ts'
+import { type Phase, type ReadinessChecks, serveReadiness } from './readiness.ts'
 import { createLogger, type LogOptions } from './request-log.ts'
 import { compileSerializer } from './serialization.ts'
 import { createTraffic, requestId, STALL_LIMITS, type StallLimits } from './traffic.ts'
@@ -54,8 +54,8 @@ export interface ServerOptions {
   /** The built web app; none by default. */
   readonly webFolder?: string | null
   readonly readiness: ReadinessChecks
-  /** True while the service is about to stop but still responds. */
-  readonly isStopping?: () => boolean
+  /** Always `ready` by default. */
+  readonly phaseOf?: () => Phase
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly shutdownDeadlineMs?: number
@@ -138,7 +138,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   const { version, tags = [], contract } = options
   serveDocumentation(app, { version, tags, contract, access: options.closed ? 'any-key' : 'public' })
   respondWithPage = await serveWebApp(app, options.webFolder ?? null)
-  serveReadiness(app, options.readiness, options.isStopping ?? (() => false))
+  serveReadiness(app, options.readiness, options.phaseOf ?? (() => 'ready'))
   serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')
   return app
 }

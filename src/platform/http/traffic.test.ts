@@ -168,7 +168,9 @@ test('/metrics counts requests by route pattern, never by path, and includes met
 
 test('/ready is 200 while every check passes, otherwise 503 naming the failed check without details', async () => {
   let broken = false
+  let phase: 'starting' | 'ready' | 'stopping' = 'ready'
   const { app } = await start({
+    phaseOf: () => phase,
     readiness: {
       database: async () => {
         if (broken) throw new Error('password authentication failed')
@@ -181,6 +183,10 @@ test('/ready is 200 while every check passes, otherwise 503 naming the failed ch
     200,
     { status: 'ready', checks: { database: 'ok', storage: 'ok' } },
   ])
+  for (phase of ['starting', 'stopping'] as const) {
+    const { statusCode, body } = await app.inject('/ready')
+    expect([statusCode, JSON.parse(body).status]).toEqual([503, phase])
+  }
   broken = true
   const failed = await app.inject('/ready')
   expect([failed.statusCode, failed.json()]).toEqual([

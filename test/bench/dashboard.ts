@@ -127,7 +127,7 @@ const pointDelays = async (browser: Browser, port: number): Promise<readonly num
   const delays: number[] = []
   for (let round = 1; round <= WARM_UP_ROUNDS + ROUNDS; round++) {
     const [roundId = ''] = await Promise.all(fleet.map(pendingRound))
-    const seen = whenSeen(page, `[role=img][aria-label*=" at round ${round}, "]`)
+    const seen = whenSeen(page, `[role=img][aria-label*=" at job round ${round}, "]`)
     const parts = fleet.map(({ device, name: deviceId }, index) =>
       takePart(device, roundId, (weights, plan, signal) =>
         trainLocally(weights, data[index]!, plan, { deviceId, signal }),

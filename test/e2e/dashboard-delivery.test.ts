@@ -92,6 +92,11 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       [paths.groups!, ['canaries', 'In the lab']],
       [paths.group!, ['d0', 'd1', 'd2']],
       [paths.pairing!, ['Create a code']],
+      [paths.outside!, ['hf:org/thing']],
+      [
+        paths.canary!,
+        [/ Its policy promotes it or rolls it back within 30 min/, 'none: its policy promotes it or rolls it back'],
+      ],
     ]
     for (const [path, texts] of shows) {
       await tab.visit(path)
@@ -99,6 +104,11 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       await expectAccessible(page)
       await expectNoSidewaysScroll(page)
     }
+    await tab.visit(paths.outside!)
+    await main.getByText('hf:org/thing', { exact: true }).waitFor()
+    expect(await main.getByRole('link', { name: 'hf:org/thing' }).count()).toBe(0)
+    await tab.visit('/delivery')
+    await main.getByText('decided by its policy').waitFor()
     expect(tab.wrong()).toEqual([])
   })
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { openFederation } from '../../src/control/federations/federation.fixture.ts'
 import { initialModel } from '../../src/sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../src/sdk/trainers/weights-codec.ts'
 import { formOf, startWorld } from '../world.ts'
@@ -129,6 +130,38 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     await page.getByRole('region', { name: 'Pearson’s chi-square test' }).waitFor()
     await page.getByRole('button', { name: 'Show Description of battery' }).click()
     await page.getByRole('table', { name: 'Groups' }).waitFor()
+    expect(tab.wrong()).toEqual([])
+  })
+
+  it('let a member only read a shared model, and ask nothing about a federation that only invites its organization', async () => {
+    const { world, admin, send, keyOf, found } = await openFederation({ webFolder })
+    const owner = await keyOf('acme')
+    const id = await found(['beta'])
+    const other = await found([], 'other')
+    expect(await send(admin, 'POST', `/federations/${other}/invite`, { org_ids: ['beta'] })).toMatchObject({
+      status: 200,
+    })
+    const model = await send(owner, 'POST', '/models', { name: 'scanner' })
+    await world.request('POST', `/api/v1/models/${model.body.id}/versions/upload`, {
+      key: owner,
+      body: formOf(WEIGHTS, { version_label: '1.0.0' }, 'model.safetensors'),
+    })
+    await send(owner, 'POST', `/federations/${id}/models`, { model_id: model.body.id })
+    const tab = await openDashboard(world.baseUrl)
+    const { page } = tab
+    const budget = page.waitForResponse(`**/api/v1/federations/${id}/privacy`)
+    await page.getByLabel('API key').fill(await keyOf('beta'))
+    await page.keyboard.press('Enter')
+    await budget
+    await page.getByText('Nothing needs attention').waitFor()
+    await tab.visit(`/models/${model.body.id}`)
+    for (const name of ['Deploy', 'Alias of 1.0.0', 'Deploy 1.0.0']) {
+      const button = page.getByRole('button', { name, exact: true })
+      expect(await button.getAttribute('title')).toBe(
+        'This model belongs to acme, which shares it: beta can read and download it only.',
+      )
+      expect(await button.isDisabled()).toBe(true)
+    }
     expect(tab.wrong()).toEqual([])
   })
 })

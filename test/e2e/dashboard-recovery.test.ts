@@ -194,6 +194,41 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await page.unroute('**/rollouts/dry-run')
     await dialog.getByText(/Reaches 1 device/).waitFor()
     await dialog.getByRole('alert').waitFor({ state: 'detached' })
+
+    // Without a valid plan there is nothing to preview, and a refused one is explained once.
+    await dialog.getByLabel('First').fill('200')
+    await dialog.getByText(/Reaches/).waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Start rollout', exact: true }).waitFor()
+    await dialog.getByLabel('First').fill('50')
+    await dialog.getByLabel('Up to').fill('40')
+    await dialog.getByRole('alert').getByText('must not be below').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Start rollout' }).isDisabled()).toBe(true)
+  })
+
+  it('keeps its error in view while it tries again', async () => {
+    const world = await startWorld({ webFolder })
+    await world.register('d0')
+    const { page } = await openDashboard(world.baseUrl, '/models')
+    await page.route('**/api/v1/fleet/devices?*', fail)
+    await page.getByRole('link', { name: 'Devices', exact: true }).click()
+    const alert = page.getByRole('alert')
+    await alert.getByText('this page retries automatically').waitFor()
+    await page.unroute('**/api/v1/fleet/devices?*')
+    let answer = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    await page.route('**/api/v1/fleet/devices?*', async (route) => {
+      await held
+      await route.continue()
+    })
+    const request = page.waitForRequest('**/api/v1/fleet/devices?*')
+    await alert.getByRole('button', { name: 'Try again' }).click()
+    await request
+    expect(await alert.count()).toBe(1)
+    answer()
+    await page.getByRole('link', { name: 'd0' }).waitFor()
+    expect(await alert.count()).toBe(0)
   })
 
   it('a rollout that waits for approval cannot be started, nor approved by its requester', async () => {

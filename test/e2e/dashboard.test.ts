@@ -72,8 +72,8 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await page.getByRole('row').nth(3).waitFor()
     expect(await tab.heading()).toBe('first try')
     const { history } = job
-    const told = await page.getByRole('img', { name: /^Loss by round/ }).getAttribute('aria-label')
-    expect(told).toContain(`first try: ${history[2]!.loss!.toFixed(4)} at round 3, lowest `)
+    const told = await page.getByRole('img', { name: /^Loss by job round/ }).getAttribute('aria-label')
+    expect(told).toContain(`first try: ${history[2]!.loss!.toFixed(4)} at job round 3, lowest `)
     await check()
 
     await page.getByRole('link', { name: 'Round 3' }).click()
@@ -97,16 +97,19 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     for (const round of [1, 2]) {
       await comeOnce(fleet)
       await world.service.runDueTasks()
-      await tab.page.getByRole('img', { name: new RegExp(`^Loss by round\\..* at round ${round}, lowest`) }).waitFor()
+      const point = new RegExp(`^Loss by job round\\..* at job round ${round}, lowest .* at job round ${round}`)
+      await tab.page.getByRole('img', { name: point }).waitFor()
     }
-    const inked = await tab.page
-      .locator('figure canvas')
-      .first()
-      .evaluate((canvas: HTMLCanvasElement) => {
-        const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
-        return data.some((value) => value !== 0)
-      })
-    expect(inked).toBe(true)
+    const drawn = () =>
+      tab.page
+        .locator('figure canvas')
+        .first()
+        .evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL())
+    const grown = await drawn()
+    await tab.page.reload()
+    await tab.page.getByRole('img', { name: /^Loss by job round\..* at job round 2, lowest/ }).waitFor()
+    // The ring around the best point has moved too.
+    await expect.poll(drawn).toBe(grown)
     expect(tab.wrong()).toEqual([])
   })
 

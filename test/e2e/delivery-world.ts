@@ -89,6 +89,14 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   await report(running.rollout_id, (index) =>
     index % 3 === 0 ? 'active' : index % 3 === 1 ? 'downloading' : undefined,
   )
+  const outside = await ask('POST', '/deploy/execute', {
+    model_name: 'hf:org/thing',
+    model_version: '1',
+    group: 'canaries',
+  })
+  const third = (await startJob(world, key, { ...fields, rounds: 1 })).body as Started
+  await play(world, third.id, fleet)
+  const { rollouts } = (await ask('GET', `/models/my-model/rollouts`)) as unknown as { rollouts: readonly Started[] }
   return {
     world,
     fleet,
@@ -110,6 +118,8 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
       groups: '/delivery/groups',
       group: `/delivery/groups/${group.id}`,
       pairing: '/delivery/pairing',
+      outside: `/delivery/deployments/${outside.deployment_id}`,
+      canary: `/delivery/rollouts/${modelId}/${rollouts[0]!.rollout_id}`,
     },
   }
 }

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
@@ -232,7 +232,10 @@ it.runIf(process.platform === 'linux')('names what it cannot write', async () =>
     await chmod(readOnly, 0o700)
     return stderr
   }
-  if (process.getuid?.() === 0) spawnSync('chown', ['-R', '65534:65534', folder])
+  if (process.getuid?.() === 0) {
+    spawnSync('chown', ['-R', '65534:65534', folder])
+    await chmod(dirname(folder), 0o711)
+  }
   expect(await stderrOf(dataDir)).toMatch(
     /^The data folder .* cannot be used: EACCES: permission denied, .*\. Make it writable for this user, or set SERVICE_DATA_DIR to another folder\.\n$/,
   )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { align, best, smooth } from './curve-data.ts'
+import { align, aroundOne, best, smooth } from './curve-data.ts'
 
 describe('curves', () => {
   it('of several jobs share an axis of rounds', () => {
@@ -31,5 +31,9 @@ describe('curves', () => {
     expect(best(points, 'lowest')).toEqual({ x: 3, y: 1 })
     expect(best(points, 'highest')).toEqual({ x: 1, y: 2 })
     expect(best([[1, null]], 'lowest')).toBeNull()
+  })
+
+  it('extend on both sides of a single point', () => {
+    expect([aroundOne([5], 1), aroundOne([5, 6], 1), aroundOne([], 1)]).toEqual([[4, 6], null, null])
   })
 })

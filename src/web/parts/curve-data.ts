@@ -56,3 +56,7 @@ export const best = (
   }
   return found
 }
+
+/** Returns the range around the only x; null if there are several, or none. */
+export const aroundOne = (xs: readonly number[], distance: number): [from: number, to: number] | null =>
+  xs.length === 1 ? [xs[0]! - distance, xs[0]! + distance] : null

@@ -3,11 +3,14 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { clock, exact, measure } from '../text/format.ts'
 import styles from './curve.module.css'
-import { align, bandEdges, best, type Series, smooth } from './curve-data.ts'
+import { align, aroundOne, bandEdges, best, type Series, smooth } from './curve-data.ts'
 
 const COLORS = 6
 const HEIGHT = 240
 const SMOOTHED_FROM = 12
+const HALF_HOUR_S = 1800
+/** Distances of ticks. */
+const WHOLE = Array.from({ length: 7 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
 interface CurveProps {
   readonly title: string
@@ -17,6 +20,8 @@ interface CurveProps {
   /** Which point to mark; none if undefined. */
   readonly better?: 'lowest' | 'highest' | undefined
   readonly format?: (value: number | null) => string
+  /** y counts things, so that the axis has only whole numbers. */
+  readonly whole?: boolean
   /** Weight of previous values, 0 to 1; 0 disables smoothing. */
   readonly smoothing?: number
 }
@@ -27,17 +32,19 @@ const colorOf = (index: number): string => token(`--curve-${(index % COLORS) + 1
 /** Formats a value of the x axis. */
 const place = (x: string, value: number): string => (x === 'time' ? exact(new Date(value * 1000)) : `${x} ${value}`)
 
-type Options = Pick<CurveProps, 'x' | 'series' | 'better'> & {
+type Options = Pick<CurveProps, 'x' | 'series' | 'better' | 'whole'> & {
+  /** Their points change while the chart stays. */
+  readonly latestSeries: () => readonly Series[]
   readonly format: (value: number | null) => string
   readonly smoothed: boolean
   readonly onHover: (index: number | null) => void
 }
 
 /** Draws a ring around each series' best point. */
-const drawBest = (plot: uPlot, { series, better }: Pick<Options, 'series' | 'better'>): void => {
+const drawBest = (plot: uPlot, { latestSeries, better }: Pick<Options, 'latestSeries' | 'better'>): void => {
   const { ctx } = plot
   if (better === undefined) return
-  for (const [index, { points }] of series.entries()) {
+  for (const [index, { points }] of latestSeries().entries()) {
     const found = best(points, better)
     if (found === null) continue
     ctx.beginPath()
@@ -47,6 +54,9 @@ const drawBest = (plot: uPlot, { series, better }: Pick<Options, 'series' | 'bet
     ctx.stroke()
   }
 }
+
+/** Few enough points to draw each. */
+const hasFew = (series: readonly Series[]): boolean => series.every(({ points }) => points.length <= 60)
 
 const lineOf = (name: string, index: number, { faint, points }: { faint: boolean; points: boolean }): uPlot.Series => ({
   label: name,
@@ -58,7 +68,8 @@ const lineOf = (name: string, index: number, { faint, points }: { faint: boolean
 })
 
 const optionsFor = (width: number, options: Options): uPlot.Options => {
-  const { x, series, format, smoothed, onHover } = options
+  const { x, series, format, whole, smoothed, onHover } = options
+  const few = hasFew(series)
   const axis: uPlot.Axis = {
     stroke: token('--text-quiet'),
     font: `11px ${token('--font')}`,
@@ -68,13 +79,17 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
   const edges = bandEdges(series)
   const before = 1 + series.length * (smoothed ? 2 : 1)
   const banded = series.flatMap(({ band }, index) => (band === undefined ? [] : [index]))
-  const few = series.every(({ points }) => points.length <= 60)
   return {
     width,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
-    scales: { x: { time: x === 'time' } },
+    scales: {
+      x: {
+        time: x === 'time',
+        range: (plot, from, to) => aroundOne(Array.from(plot.data[0]), x === 'time' ? HALF_HOUR_S : 1) ?? [from, to],
+      },
+    },
     axes: [
       {
         ...axis,
@@ -82,11 +97,14 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
         labelSize: 18,
         labelFont: `11px ${token('--font')}`,
         size: 34,
-        ...(x === 'time'
-          ? { values: (_plot, times) => clock(times) }
-          : { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] }),
+        ...(x === 'time' ? { values: (_plot, times) => clock(times) } : { incrs: WHOLE }),
       },
-      { ...axis, size: 58, values: (_plot, values) => values.map((value) => format(value)) },
+      {
+        ...axis,
+        size: 58,
+        ...(whole && { incrs: WHOLE }),
+        values: (_plot, values) => values.map((value) => format(value)),
+      },
     ],
     series: [
       {},
@@ -128,7 +146,7 @@ const Key = ({ index, name, value }: { readonly index: number; readonly name: st
 )
 
 /** A line chart over rounds, with the best points marked; hovering shows all values. */
-export const Curve = ({ title, x, series, better, format = measure, smoothing = 0 }: CurveProps) => {
+export const Curve = ({ title, x, series, better, format = measure, whole = false, smoothing = 0 }: CurveProps) => {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const [hovered, setHovered] = useState<number | null>(null)
@@ -145,12 +163,27 @@ export const Curve = ({ title, x, series, better, format = measure, smoothing = 
     ] as uPlot.AlignedData
   }, [series, smoothed, smoothing])
   const names = series.map(({ name, band }) => `${name} ${band !== undefined}`).join('\n')
+  const few = hasFew(series)
+  const latestSeries = useRef(series)
+
+  useEffect(() => {
+    latestSeries.current = series
+  }, [series])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: redrawn when lines or colors change; new points are set below
   useEffect(() => {
     const element = box.current
     if (element === null) return
-    const options = { x, series, better, format, smoothed, onHover: setHovered }
+    const options = {
+      x,
+      series,
+      latestSeries: () => latestSeries.current,
+      better,
+      format,
+      whole,
+      smoothed,
+      onHover: setHovered,
+    }
     const drawn = new uPlot(optionsFor(element.clientWidth, options), data, element)
     plot.current = drawn
     const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }))
@@ -159,7 +192,7 @@ export const Curve = ({ title, x, series, better, format = measure, smoothing = 
       observer.disconnect()
       drawn.destroy()
     }
-  }, [names, dark, smoothed, x, better])
+  }, [names, few, dark, smoothed, x, better])
 
   useEffect(() => plot.current?.setData(data), [data])
 

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useEffect, useRef } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { ApiError } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
@@ -156,8 +156,22 @@ export const Problem = ({ error, retry }: { readonly error: Error; readonly retr
 
 export interface Loadable<Data> {
   readonly data: Data | undefined
+  /** True if the data is of an earlier request, until that of this one arrives. */
+  readonly isPlaceholderData?: boolean
   readonly error: Error | null
   readonly refetch: () => unknown
+}
+
+/** A query that is fetched again after a failure has no error meanwhile: returns its last one until data arrives. */
+export const useLastError = ({
+  data,
+  isPlaceholderData = false,
+  error,
+}: Omit<Loadable<unknown>, 'refetch'>): Error | null => {
+  const [last, setLast] = useState<Error | null>(null)
+  const next = data === undefined || isPlaceholderData ? (error ?? last) : null
+  if (next !== last) setLast(next)
+  return next
 }
 
 /** Shows a query's data, or its error or loading state. Data stays in view if a refetch fails. */
@@ -168,8 +182,9 @@ export const Loaded = <Data,>({
   readonly query: Loadable<Data>
   readonly children: (data: Data) => ReactNode
 }) => {
+  const error = useLastError(query)
+  if (error !== null) return <Problem error={error} retry={query.refetch} />
   if (query.data !== undefined) return children(query.data)
-  if (query.error !== null) return <Problem error={query.error} retry={query.refetch} />
   return <div className={styles.loading} role="status" aria-label="Loading" />
 }
 

@@ -3,7 +3,7 @@ import { useRef } from 'react'
 import { unwrap } from '../../client/client.ts'
 import { api, Unreachable } from '../api/client.ts'
 import { closeSession, useSession } from '../api/session.ts'
-import { Button, Loaded, Problem } from '../parts/layout.tsx'
+import { Button, Loaded, Problem, useLastError } from '../parts/layout.tsx'
 import { forgetInvitation } from './sign-in-address.ts'
 import { SignInForm } from './sign-in-form.tsx'
 
@@ -23,6 +23,7 @@ export const Invitation = ({
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   })
+  const error = useLastError(invitation)
   const leave = (email: string | null): void => {
     forgetInvitation()
     onDone(email)
@@ -36,8 +37,8 @@ export const Invitation = ({
     if (signedIn !== null) await closeSession()
     leave(email)
   }
-  if (invitation.error !== null) {
-    const canRetry = invitation.error instanceof Unreachable
+  if (error !== null) {
+    const canRetry = error instanceof Unreachable
     return (
       <SignInForm
         title="Invitation"
@@ -45,7 +46,7 @@ export const Invitation = ({
         act={async () => (canRetry ? invitation.refetch() : leave(null))}
         after={canRetry && <Button onClick={() => leave(null)}>Not now</Button>}
       >
-        <Problem error={invitation.error} />
+        <Problem error={error} />
       </SignInForm>
     )
   }

@@ -47,9 +47,9 @@ export const useKeyboard = (onGo: (key: string) => boolean, onHelp: () => void):
       if (isBehindDialog()) return
       const { key, ctrlKey, metaKey, altKey, target } = event
       if (key === 'Escape' && isField(target)) (target as HTMLElement).blur()
-      const waiting = Date.now() < waitingUntil
+      const waiting = performance.now() < waitingUntil
       const action = actionOf({ key, modified: ctrlKey || metaKey || altKey, typing: isField(target) }, waiting)
-      waitingUntil = action?.kind === 'wait' ? Date.now() + WAIT_MS : 0
+      waitingUntil = action?.kind === 'wait' ? performance.now() + WAIT_MS : 0
       const isDone =
         (action?.kind === 'search' && focusSearch()) ||
         (action?.kind === 'go' && onGo(action.key)) ||

@@ -76,7 +76,7 @@ const columns = (modelId: string): readonly Column<Decision>[] => {
       cell: ({ canary_rollout_id, promotion_rollout_id }) => (
         <Actions>
           {rolloutLink(canary_rollout_id, 'canary')}
-          {rolloutLink(promotion_rollout_id, 'promotion')}
+          {promotion_rollout_id !== canary_rollout_id && rolloutLink(promotion_rollout_id, 'promotion')}
         </Actions>
       ),
     },

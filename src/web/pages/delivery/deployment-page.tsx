@@ -43,9 +43,14 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
           entries={[
             [
               'Model',
-              <Link key="model" href={modelHref(deployment.model_id ?? deployment.model_name)}>
-                {deployment.model_name}
-              </Link>,
+              // A name outside the catalog has no page.
+              deployment.model_id === null ? (
+                deployment.model_name
+              ) : (
+                <Link key="model" href={modelHref(deployment.model_id)}>
+                  {deployment.model_name}
+                </Link>
+              ),
             ],
             ['Version', deployment.model_version],
             ['Strategy', words(deployment.strategy)],

@@ -3,7 +3,7 @@ import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Aside, Empty, Facts, Loaded, PageHeader, Panel, useLastError } from '../../parts/layout.tsx'
 import { duration, percent, plural, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
 import type { Policy } from './delivery-records.ts'
@@ -42,8 +42,9 @@ const isMissing = (error: Error | null): boolean => error instanceof ApiError &&
 export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   const params = { path: { model_id: modelId } }
   const query = useApi('/api/v1/models/{model_id}/policy', params)
-  const policy = isMissing(query.error) ? undefined : query.data
-  const model = useApi('/api/v1/models/{model_id}', params, { enabled: isMissing(query.error) })
+  const error = useLastError(query)
+  const policy = isMissing(error) ? undefined : query.data
+  const model = useApi('/api/v1/models/{model_id}', params, { enabled: isMissing(error) })
   if (isMissing(model.error)) {
     return (
       <>
@@ -61,7 +62,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
             needs="models:write"
             tone="primary"
             // The form starts with the policy's settings, and compares the policy when it is saved.
-            disabled={policy === undefined && !isMissing(query.error)}
+            disabled={policy === undefined && !isMissing(error)}
             dialog={(close) => <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
           >
             {policy === undefined ? 'Set a policy' : 'Change'}
@@ -87,7 +88,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
           )}
         </Aside>
       </PageHeader>
-      {isMissing(query.error) ? (
+      {isMissing(error) ? (
         <Panel title="Policy">
           <Empty title="This model has no policy">
             Its training results are not delivered automatically. Set a policy to deliver them.

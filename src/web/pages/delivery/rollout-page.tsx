@@ -15,10 +15,11 @@ import { PlanBadge } from './plan-badge.tsx'
 import { RolloutActions } from './rollout-actions.tsx'
 import { Health } from './rollout-health.tsx'
 import { Headline, StageTrack } from './rollout-stages.tsx'
-import { stagesOf } from './stages.ts'
+import { isCanary, stagesOf } from './stages.ts'
 
 const MAX_DEVICES = 500
 const MAX_EVENTS = 1000
+const MINUTE_MS = 60_000
 
 const REASONS: readonly Column<Rollout['failures'][number]>[] = [
   { name: 'Reason', cell: ({ reason }) => reason ?? <Quiet>none given</Quiet> },
@@ -47,7 +48,12 @@ const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
             'Devices',
             rollout.group_id === null ? 'every device' : <GroupLink key="group" groupId={rollout.group_id} />,
           ],
-          ['Steps', `${rollout.increment_step}% every ${duration(rollout.step_interval_minutes * 60_000)}`],
+          [
+            'Steps',
+            isCanary(rollout)
+              ? 'none: its policy promotes it or rolls it back'
+              : `${rollout.increment_step}% every ${duration(rollout.step_interval_minutes * 60_000)}`,
+          ],
           ['Up to', `${rollout.target_percentage}%`],
           ['Started', <Ago key="started" time={rollout.started_at} />],
           rollout.ended_at !== null && ['Ended', <Ago key="ended" time={rollout.ended_at} />],
@@ -63,6 +69,18 @@ const useDevices = (path: { readonly model_id: string; readonly rollout_id: stri
   return useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}/devices', params, REPORTS)
 }
 
+/** When a policy decides on this canary at the latest; null if it does not, or while unknown. */
+const useVerdictTime = (rollout: Rollout): Date | null => {
+  const path = { model_id: rollout.model_id }
+  const enabled = rollout.status === 'active' && isCanary(rollout)
+  const policy = useApi('/api/v1/models/{model_id}/policy', { path }, { enabled })
+  const query = { limit: 100 }
+  const found = useApi('/api/v1/models/{model_id}/policy/decisions', { path, query }, { enabled })
+  const decision = found.data?.decisions.find(({ canary_rollout_id: id }) => id === rollout.rollout_id)
+  if (!enabled || policy.data === undefined || decision?.status !== 'observing') return null
+  return new Date(Date.parse(decision.created_at) + policy.data.observe_minutes * MINUTE_MS)
+}
+
 const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reached: number }) => {
   const path = { model_id: rollout.model_id, rollout_id: rollout.rollout_id }
   const history = useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}/history', {
@@ -70,6 +88,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
     query: { limit: MAX_EVENTS },
   })
   const devices = useDevices(path)
+  const decidedBy = useVerdictTime(rollout)
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
   const reports = Object.values(rollout.reports).reduce((sum, of) => sum + of, 0)
@@ -82,7 +101,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
       )}
       <Panel title="Stages">
         <p className={styles.headline}>
-          <Headline rollout={rollout} next={stages.find(({ state }) => state === 'next')} />
+          <Headline rollout={rollout} next={stages.find(({ state }) => state === 'next')} decidedBy={decidedBy} />
         </p>
         <StageTrack stages={stages} />
       </Panel>

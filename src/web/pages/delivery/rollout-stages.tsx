@@ -3,7 +3,7 @@ import { Ago, useNow } from '../../parts/cells.tsx'
 import { duration, percent, plural, relative } from '../../text/format.ts'
 import styles from './delivery.module.css'
 import type { Rollout } from './delivery-records.ts'
-import { type Stage, visibleStages } from './stages.ts'
+import { isCanary, type Stage, visibleStages } from './stages.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 60 * 60 * 1000
@@ -29,7 +29,16 @@ const failureShare = ({ health: { failed, reports } }: Rollout): string =>
   reports === 0 ? 'no reports yet' : `${percent(failed / reports)} now, ${plural(reports, 'report')}`
 
 /** One sentence: the current state, the next step and its time, and what would stop it. */
-export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonly next: Stage | undefined }) => {
+export const Headline = ({
+  rollout,
+  next,
+  decidedBy,
+}: {
+  readonly rollout: Rollout
+  readonly next: Stage | undefined
+  /** When its policy decides on it at the latest, if that is known. */
+  readonly decidedBy: Date | null
+}) => {
   const now = useNow(1000)
   const { status, percentage, target_percentage, health, reason, next_step_at } = rollout
   const limit = percent(health.max_failure_share, 0)
@@ -47,6 +56,15 @@ export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonl
     return (
       <>
         <strong>{`Rolled back at ${percentage}%.`}</strong> {reason ?? 'Its devices return to their previous version.'}
+      </>
+    )
+  }
+  if (isCanary(rollout)) {
+    const left = decidedBy === null ? '' : ` within ${duration(decidedBy.getTime() - now.getTime())}`
+    return (
+      <>
+        <strong>{`Now ${percentage}%.`}</strong>{' '}
+        {`Its policy promotes it or rolls it back${left}, and at once if more than ${limit} of the devices fail (${failureShare(rollout)}).`}
       </>
     )
   }

@@ -9,6 +9,7 @@ import type { Column } from '../../parts/table.tsx'
 import { usePageState } from '../../url/use-page-state.ts'
 import type { ListedRollout } from './delivery-records.ts'
 import { PlanBadge, planTone } from './plan-badge.tsx'
+import { isCanary } from './stages.ts'
 
 const DEFAULTS = { status: '', page: 1 }
 
@@ -34,7 +35,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
         <Meter
           label="Share of devices"
           value={percentage}
-          max={Math.max(1, target_percentage)}
+          max={100}
           text={`${percentage}%${percentage === target_percentage ? '' : `, target ${target_percentage}%`}`}
           tone={planTone(status)}
         />
@@ -44,8 +45,11 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
   {
     name: 'Next step',
     number: true,
-    cell: ({ next_step_at, status }) =>
-      next_step_at === null ? status === 'paused' && <Quiet>waiting for you</Quiet> : <Ago time={next_step_at} />,
+    cell: (rollout) => {
+      if (rollout.status === 'active' && isCanary(rollout)) return <Quiet>decided by its policy</Quiet>
+      if (rollout.status === 'paused') return <Quiet>waiting for you</Quiet>
+      return <Ago time={rollout.next_step_at} />
+    },
   },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
   { name: 'Started', number: true, cell: ({ started_at }) => <Ago time={started_at} /> },

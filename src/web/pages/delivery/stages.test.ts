@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Rollout, RolloutEvent } from './delivery-records.ts'
-import { stagesOf, visibleStages } from './stages.ts'
+import { isCanary, stagesOf, visibleStages } from './stages.ts'
 
 const at = (minutes: number): string => new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString()
 
@@ -85,5 +85,12 @@ describe('the stages of a rollout', () => {
     expect(shown.some((stage) => stage?.state === 'current')).toBe(true)
     expect(shown.some((stage) => stage?.state === 'next')).toBe(true)
     expect(shown.filter((stage) => stage === null).length).toBeGreaterThan(0)
+  })
+
+  it('are none of a canary, which its policy decides on', () => {
+    expect([60, 10 * 365 * 24 * 60].map((minutes) => isCanary({ step_interval_minutes: minutes }))).toEqual([
+      false,
+      true,
+    ])
   })
 })

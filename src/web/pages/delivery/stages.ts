@@ -1,4 +1,5 @@
-import type { Rollout, RolloutEvent } from './delivery-records.ts'
+import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
+import type { ListedRollout, Rollout, RolloutEvent } from './delivery-records.ts'
 
 export type StageState = 'past' | 'current' | 'next' | 'later'
 
@@ -37,6 +38,10 @@ const ahead = (rollout: Rollout): Stage[] => {
   }
   return stages
 }
+
+/** True for a policy's canary: it takes no steps, and the policy decides on it. */
+export const isCanary = ({ step_interval_minutes }: Pick<ListedRollout, 'step_interval_minutes'>): boolean =>
+  step_interval_minutes * 60 >= NO_STEPS_SECONDS
 
 /** All stages of a rollout, from its history and its schedule. */
 export const stagesOf = (rollout: Rollout, events: readonly RolloutEvent[]): readonly Stage[] => {

@@ -14,7 +14,7 @@ const ByTime = ({ from, slot_seconds, counts }: History) => {
       { name: 'heartbeats', points: counts.map((received, slot) => [start + slot * slot_seconds, received] as const) },
     ]
   }, [from, slot_seconds, counts])
-  return <Curve title="Heartbeats" x="time" series={series} format={count} />
+  return <Curve title="Heartbeats" x="time" series={series} format={count} whole />
 }
 
 /** A device's heartbeats over time; 0 means that there were none. */

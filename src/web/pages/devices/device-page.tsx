@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import { ApiError } from '../../../client/client.ts'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
-import { Columns, Empty, Facts, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
+import { Columns, Empty, Facts, Loaded, PageHeader, Panel, Quiet, useLastError } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { measure } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
@@ -112,7 +112,8 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
     path: { device_id: deviceId },
     query: { org_id: org },
   })
-  const isAmbiguous = query.error instanceof ApiError && query.error.status === 409
+  const error = useLastError(query)
+  const isAmbiguous = error instanceof ApiError && error.status === 409
   return (
     <>
       <PageHeader title={deviceId} up={{ href: '/devices', label: 'Devices' }}>

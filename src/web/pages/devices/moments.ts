@@ -46,7 +46,7 @@ export const momentsOf = (
       if (part === undefined) return []
       const [tone, text] = part
       const why = tone === 'bad' || tone === 'warn' ? because(selection?.reason ?? null) : ''
-      const time = round.completed_at ?? round.started_at ?? round.created_at
+      const time = round.ended_at ?? round.started_at ?? round.created_at
       return [{ key: round.id, tone, text: `${text} round ${round.round_number}${why}`, time }]
     }),
   ]

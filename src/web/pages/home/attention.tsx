@@ -22,7 +22,8 @@ const isRecent = (time: string | null): boolean => time !== null && Date.now() -
 /** Returns the federations that have spent their privacy budget, so that they cannot start private rounds. */
 const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   const query = useApi(...FEDERATIONS, { enabled })
-  const federations = query.data?.federations ?? []
+  // Only members may read the budget. A key without an organization is no member, and may.
+  const federations = (query.data?.federations ?? []).filter(({ membership }) => membership?.status !== 'invited')
   const budgets = useApiAll(
     '/api/v1/federations/{federation_id}/privacy',
     federations.map(({ id }) => ({ path: { federation_id: id } })),
@@ -80,7 +81,7 @@ export const Attention = ({ training, models }: Seen) => {
         time: job.ended_at,
       })),
     ...(rounds.data?.rounds ?? [])
-      .filter((round) => round.status === 'failed' && isRecent(round.completed_at ?? round.created_at))
+      .filter((round) => round.status === 'failed' && isRecent(round.ended_at ?? round.created_at))
       .slice(0, 8)
       .map((round) => ({
         key: round.id,
@@ -88,7 +89,7 @@ export const Attention = ({ training, models }: Seen) => {
         state: 'failed',
         name: `Round ${round.round_number}`,
         reason: round.failure_reason ?? '',
-        time: round.completed_at ?? round.created_at,
+        time: round.ended_at ?? round.created_at,
       })),
   ]
   return (

@@ -23,7 +23,7 @@ export const Recent = ({ training, models: seesModels }: Seen) => {
           {round.loss != null && `, loss ${measure(round.loss)}`}
         </>
       ),
-      time: round.completed_at ?? round.started_at ?? round.created_at,
+      time: round.ended_at ?? round.started_at ?? round.created_at,
     })),
     ...(jobs.data?.jobs ?? []).map((job) => ({
       key: job.id,

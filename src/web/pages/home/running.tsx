@@ -71,7 +71,7 @@ export const Running = ({ training, models }: Seen) => {
                   <Meter
                     label="Share of devices"
                     value={rollout.percentage}
-                    max={rollout.target_percentage}
+                    max={100}
                     text={`${rollout.percentage}% of devices`}
                   />
                 </li>

@@ -7,7 +7,7 @@ import { useGroupOptions } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
-import { Problem, Warnings } from '../../parts/layout.tsx'
+import { Problem, useLastError, Warnings } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
 import type { ModelDetail } from './model-records.ts'
 
@@ -42,7 +42,9 @@ export const DeploymentForm = ({
   const groups = useGroupOptions()
   const aim = { model_name: model.id, model_version: version, ...(group !== '' && { group }) }
   const prepared = usePrepared(aim)
+  const error = useLastError(prepared)
   const targets = prepared.data?.target_count ?? 0
+  const share = percentage >= 1 && percentage <= 100 ? Math.ceil((targets * percentage) / 100) : 0
   const execute = async (): Promise<void> => {
     const body = { ...aim, strategy, rollout_percentage: percentage }
     const { deployment_id } = await write(api.POST('/api/v1/deploy/execute', { body }))
@@ -50,7 +52,7 @@ export const DeploymentForm = ({
   }
   return (
     <SendForm
-      verb={targets === 0 ? 'Deploy' : `Deploy to ${plural(Math.ceil((targets * percentage) / 100) || 0, 'device')}`}
+      verb={share === 0 ? 'Deploy' : `Deploy to ${plural(share, 'device')}`}
       disabled={targets === 0}
       act={execute}
       onClose={onClose}
@@ -69,8 +71,8 @@ export const DeploymentForm = ({
             onChange={setPercentage}
           />
         </FieldRow>
-        {prepared.error && <Problem error={prepared.error} retry={prepared.refetch} />}
-        {prepared.data && (
+        {error && <Problem error={error} retry={prepared.refetch} />}
+        {error === null && prepared.data && (
           <Outcome>
             <p>
               <strong>{`Targets ${plural(targets, 'device')}`}</strong>

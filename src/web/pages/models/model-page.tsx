@@ -8,11 +8,12 @@ import { AliasHistory } from './alias-history.tsx'
 import { CompareVersions } from './compare-versions.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
 import { Lineage } from './lineage.tsx'
-import { type ModelDetail, nameOf } from './model-records.ts'
+import { type ModelDetail, nameOf, useSharedNote } from './model-records.ts'
 import { Versions } from './versions.tsx'
 
 const About = ({ model }: { readonly model: ModelDetail }) => {
   const policies = useApi('/api/v1/policies', {})
+  const isShared = useSharedNote(model) !== null
   const policy = policies.data?.policies.find(({ model_id }) => model_id === model.id)
   return (
     <Panel title="Model">
@@ -20,6 +21,7 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
         entries={[
           ['Framework', [model.framework, model.framework_version].filter(Boolean).join(' ')],
           ['Description', model.description || 'none'],
+          isShared && ['Shared by', model.org_id],
           ['Added', <Ago key="added" time={model.created_at} />],
           model.round_id !== null && [
             'Created by',
@@ -27,7 +29,7 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
               a training round
             </Link>,
           ],
-          [
+          !isShared && [
             'Policy',
             <Link key="policy" href={policyHref(model.id, model.name)}>
               {policy === undefined ? 'none (set one)' : policy.enabled ? 'delivers automatically' : 'disabled'}
@@ -45,12 +47,19 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
   const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   const [deploying, setDeploying] = useState<string | null>(null)
   const model = query.data
+  const sharedNote = useSharedNote(model)
   return (
     <>
       <PageHeader title={model ? nameOf(model) : modelId} up={{ href: '/models', label: 'Models' }}>
         <Aside>
           {model && model.versions.length > 0 && (
-            <Button needs="models:write" tone="primary" onClick={() => setDeploying('latest')}>
+            <Button
+              needs="models:write"
+              tone="primary"
+              disabled={sharedNote !== null}
+              title={sharedNote ?? undefined}
+              onClick={() => setDeploying('latest')}
+            >
               Deploy
             </Button>
           )}
@@ -71,7 +80,7 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
             ) : (
               <>
                 <Versions model={loaded} onDeploy={setDeploying} />
-                <Lineage model={loaded} />
+                {sharedNote === null && <Lineage model={loaded} />}
                 <CompareVersions model={loaded} />
               </>
             )}

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { ApiError } from '../../../client/client.ts'
 import { HEALTH } from '../../../domain/rollout.ts'
 import { useDryRun, useGroupOptions } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
-import { Problem, Warnings } from '../../parts/layout.tsx'
+import { Problem, useLastError, Warnings } from '../../parts/layout.tsx'
 import { duration, percent, plural } from '../../text/format.ts'
 import type { ModelDetail } from './model-records.ts'
 import styles from './models.module.css'
@@ -32,7 +33,8 @@ const isComplete = (requested: Requested): boolean =>
   requested.step_interval_minutes > 0
 
 const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) => {
-  if (query.error !== null) return <Problem error={query.error} retry={query.refetch} />
+  const error = useLastError(query)
+  if (error !== null) return <Problem error={error} retry={query.refetch} />
   if (query.data === undefined) return null
   const { steps, target_devices, minutes_to_target, warnings } = query.data
   const shown = steps.length <= SHOWN_STEPS ? steps : [...steps.slice(0, SHOWN_STEPS - 1), steps.at(-1)!]
@@ -82,17 +84,20 @@ export const RolloutForm = ({
     auto_rollback: automatic,
     ...(group !== '' && { group }),
   }
-  const preview = useDryRun(model.id, requested, isComplete(requested))
+  const isValid = isComplete(requested)
+  const preview = useDryRun(model.id, requested, isValid)
   const start = async (): Promise<void> => {
     const { rollout_id } = await write(
       api.POST('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id: model.id } }, body: requested }),
     )
     navigate(`/delivery/rollouts/${model.id}/${rollout_id}`)
   }
-  const begin = preview.data?.steps[0]?.devices
+  const begin = isValid ? preview.data?.steps[0]?.devices : undefined
   return (
     <SendForm
       verb={begin === undefined ? 'Start rollout' : `Start with ${plural(begin, 'device')}`}
+      // The preview shows why.
+      disabled={isValid && preview.error instanceof ApiError}
       act={start}
       onClose={onClose}
     >
@@ -133,7 +138,7 @@ export const RolloutForm = ({
           checked={automatic}
           onChange={setAutomatic}
         />
-        <Preview query={preview} />
+        {isValid && <Preview query={preview} />}
       </Fields>
     </SendForm>
   )

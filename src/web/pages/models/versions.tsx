@@ -3,7 +3,7 @@ import { Actions, Ago, Id } from '../../parts/cells.tsx'
 import { Button, Panel, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { bytes, plural } from '../../text/format.ts'
-import { type ModelDetail, newestFirst, type Version } from './model-records.ts'
+import { type ModelDetail, newestFirst, useSharedNote, type Version } from './model-records.ts'
 import styles from './models.module.css'
 import { MoveAlias } from './move-alias.tsx'
 
@@ -43,6 +43,7 @@ const Formats = ({ model, version }: { readonly model: ModelDetail; readonly ver
 
 const columns = (
   model: ModelDetail,
+  sharedNote: string | null,
   onAlias: (version: Version) => void,
   onDeploy: (version: string) => void,
 ): readonly Column<Version>[] => [
@@ -68,11 +69,19 @@ const columns = (
         <a href={downloadOf(model, version)} download aria-label={`Download ${version.version_label}`}>
           Download
         </a>
-        <Button needs="models:write" aria-label={`Alias of ${version.version_label}`} onClick={() => onAlias(version)}>
+        <Button
+          needs="models:write"
+          disabled={sharedNote !== null}
+          title={sharedNote ?? undefined}
+          aria-label={`Alias of ${version.version_label}`}
+          onClick={() => onAlias(version)}
+        >
           Alias
         </Button>
         <Button
           needs="models:write"
+          disabled={sharedNote !== null}
+          title={sharedNote ?? undefined}
           aria-label={`Deploy ${version.version_label}`}
           onClick={() => onDeploy(version.version_label)}
         >
@@ -95,7 +104,7 @@ export const Versions = ({
     <Panel title="Versions" aside={plural(model.versions.length, 'version')} flush>
       <Table
         label="Versions"
-        columns={columns(model, setNaming, onDeploy)}
+        columns={columns(model, useSharedNote(model), setNaming, onDeploy)}
         rows={newestFirst(model)}
         rowKey={({ version }) => String(version)}
       />

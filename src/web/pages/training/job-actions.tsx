@@ -55,7 +55,7 @@ const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 
           {job.rounds_completed === 0
             ? 'The job starts over with its first round'
             : `The job continues from the model of its last completed round, after ${plural(job.rounds_completed, 'round')}`}
-          {Number.isNaN(rounds) ? '.' : `, until ${plural(job.rounds_completed + rounds, 'round')} are completed.`}
+          {!(rounds >= 1) ? '.' : `, until ${plural(job.rounds_completed + rounds, 'round')} are completed.`}
         </p>
         <p>{STATE[job.optimizer_state]}</p>
         {job.privacy !== null && (

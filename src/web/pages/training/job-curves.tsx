@@ -3,10 +3,12 @@ import { useApi, useApiAll } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import type { Series } from '../../parts/curve-data.ts'
 import { Columns, Empty, Panel } from '../../parts/layout.tsx'
+import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { chartsOf } from './metric-charts.ts'
+import { jobRoundsOf, MAX_ROUNDS } from './round-figures.ts'
 import styles from './training.module.css'
-import type { Job, JobDetail, Round } from './training-records.ts'
+import type { Job, JobDetail, JobRound, Round } from './training-records.ts'
 
 const DEFAULTS = { with: [] as readonly string[], smooth: false }
 const SMOOTHING = 0.7
@@ -14,13 +16,13 @@ const MAX_OTHERS = 5
 
 const nameOf = (job: Pick<Job, 'id' | 'name'>): string => job.name ?? job.id.slice(0, 8)
 
-/** Numbers rounds within their job, so that jobs of different times can be overlaid. */
-const seriesOf = (name: string, rounds: readonly Round[], readFrom: (round: Round) => number | null): Series => ({
+/** By the rounds' places in their job, so that jobs of different times can be overlaid. */
+const seriesOf = (name: string, rounds: readonly JobRound[], readFrom: (round: Round) => number | null): Series => ({
   name,
-  points: [...rounds]
+  points: rounds
     .filter(({ status }) => status === 'completed')
-    .sort((a, b) => a.round_number - b.round_number)
-    .map((round, index) => [index + 1, readFrom(round)] as const),
+    .map((round) => [round.jobRound, readFrom(round)] as const)
+    .reverse(),
 })
 
 const Compare = ({
@@ -58,12 +60,12 @@ const Compare = ({
 }
 
 /** Loss, accuracy, and all other metrics by round, for this job and jobs to compare it with. */
-export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
+export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly JobRound[] }) => {
   const [state, change] = usePageState(DEFAULTS)
   const others = useApiAll(
     '/api/v1/training/jobs/{job_id}/rounds',
-    state.with.map((job_id) => ({ path: { job_id }, query: { limit: 1000 } })),
-  ).map((response) => response?.rounds ?? [])
+    state.with.map((job_id) => ({ path: { job_id }, query: { limit: MAX_ROUNDS } })),
+  ).map((response) => jobRoundsOf(response ?? { rounds: [], total: 0 }))
   const list = useApi('/api/v1/training/jobs', {
     query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
   })
@@ -82,14 +84,31 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
     [key],
   )
   const smoothing = state.smooth ? SMOOTHING : 0
+  // The best of the rounds that are listed may not be the job's.
+  const isPartial = [rounds, ...others].some((each) => (each.at(-1)?.jobRound ?? 1) > 1)
   const hasAny = (series: readonly Series[]) => series.some(({ points }) => points.some(([, y]) => y !== null))
   return (
     <>
       <Columns>
         {charts.map(({ title, name, better, format, series }) => (
-          <Panel key={title} title={title} aside={better === 'lowest' ? 'lower is better' : 'higher is better'}>
+          <Panel
+            key={title}
+            title={title}
+            aside={
+              isPartial
+                ? `the latest ${count(MAX_ROUNDS)} rounds`
+                : `${better === 'lowest' ? 'lower' : 'higher'} is better`
+            }
+          >
             {hasAny(series) ? (
-              <Curve title={name} x="round" series={series} better={better} format={format} smoothing={smoothing} />
+              <Curve
+                title={name}
+                x="job round"
+                series={series}
+                better={isPartial ? undefined : better}
+                format={format}
+                smoothing={smoothing}
+              />
             ) : (
               <Empty
                 title={job.privacy === null ? 'No round has reported a loss yet' : 'Private rounds report no metrics'}

@@ -5,15 +5,13 @@ import { Ago, Badge, Id, toneOf, useNow } from '../../parts/cells.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { duration, elapsed, measure, plural, words } from '../../text/format.ts'
+import { count, duration, elapsed, measure, plural, words } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import { JobActions } from './job-actions.tsx'
 import { JobCurves } from './job-curves.tsx'
-import { ROUND_COLUMNS } from './round-columns.tsx'
-import { timeInRounds } from './round-figures.ts'
-import type { JobDetail, Round } from './training-records.ts'
-
-const MAX_ROUNDS = 1000
+import { JOB_ROUND_COLUMNS } from './round-columns.tsx'
+import { jobRoundsOf, MAX_ROUNDS, timeInRounds } from './round-figures.ts'
+import type { JobDetail, JobRound } from './training-records.ts'
 
 const StartModel = ({ modelId, version }: { readonly modelId: string; readonly version: number | null }) => {
   const { data: model } = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
@@ -22,7 +20,14 @@ const StartModel = ({ modelId, version }: { readonly modelId: string; readonly v
   return <Link href={modelHref(model.id, model.name)}>{`${model.name} ${label}`.trim()}</Link>
 }
 
-const Overview = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
+interface JobWithRounds {
+  readonly job: JobDetail
+  /** The latest ones, newest first. */
+  readonly rounds: readonly JobRound[]
+  readonly total: number
+}
+
+const Overview = ({ job, rounds, total }: JobWithRounds) => {
   const now = useNow(1000)
   const spent = job.privacy_spent
   return (
@@ -42,7 +47,7 @@ const Overview = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: r
           ],
           ['Strategy', job.strategy],
           ['Devices per round', `target ${job.target_devices}, minimum ${job.min_devices}`],
-          ['Time in rounds', duration(timeInRounds(rounds, now))],
+          total === rounds.length && ['Time in rounds', duration(timeInRounds(rounds, now))],
           ['Elapsed', duration(elapsed(job.started_at, job.ended_at, now))],
           ['Started', <Ago key="started" time={job.started_at} />],
           job.resumed_at !== null && ['Resumed', <Ago key="resumed" time={job.resumed_at} />],
@@ -63,12 +68,12 @@ const Overview = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: r
   )
 }
 
-const Rounds = ({ rounds }: { readonly rounds: readonly Round[] }) => (
+const Rounds = ({ rounds, total }: Omit<JobWithRounds, 'job'>) => (
   <TablePanel
     title="Rounds"
     label="Rounds of this job"
-    aside={plural(rounds.length, 'round')}
-    columns={ROUND_COLUMNS}
+    aside={total > rounds.length ? `the latest ${count(rounds.length)} of ${count(total)}` : plural(total, 'round')}
+    columns={JOB_ROUND_COLUMNS}
     rows={rounds}
     rowKey="id"
     empty={<Empty title="No round has started yet">The first one starts when enough devices are active.</Empty>}
@@ -82,8 +87,8 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
     path: { job_id: jobId },
     query: { limit: MAX_ROUNDS },
   })
-  const found = rounds.data?.rounds
-  const newestFirst = useMemo(() => [...(found ?? [])].sort((a, b) => b.round_number - a.round_number), [found])
+  const newestFirst = useMemo(() => jobRoundsOf(rounds.data ?? { rounds: [], total: 0 }), [rounds.data])
+  const total = rounds.data?.total ?? 0
   const job = query.data
   return (
     <>
@@ -106,8 +111,8 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
               </Panel>
             )}
             <JobCurves job={loaded} rounds={newestFirst} />
-            <Overview job={loaded} rounds={newestFirst} />
-            <Rounds rounds={newestFirst} />
+            <Overview job={loaded} rounds={newestFirst} total={total} />
+            <Rounds rounds={newestFirst} total={total} />
           </>
         )}
       </Loaded>

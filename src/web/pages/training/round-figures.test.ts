@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { figuresOf, timeInRounds } from './round-figures.ts'
+import { figuresOf, jobRoundsOf, timeInRounds } from './round-figures.ts'
+import type { Round } from './training-records.ts'
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toISOString()
 
@@ -29,12 +30,22 @@ it('is null for what has not happened yet', () => {
   })
 })
 
-it('sums the time in rounds, without that between them', () => {
+it('sums the time in completed, failed, and current rounds, without that between them', () => {
   const rounds = [
-    { started_at: at(50), completed_at: null },
-    { started_at: at(10), completed_at: at(14) },
-    { started_at: null, completed_at: null },
+    { started_at: at(50), completed_at: null, ended_at: null },
+    { started_at: at(20), completed_at: null, ended_at: at(22) },
+    { started_at: at(10), completed_at: at(14), ended_at: at(14) },
+    { started_at: null, completed_at: null, ended_at: null },
   ]
-  expect(timeInRounds(rounds, new Date(at(55)))).toBe(9000)
+  expect(timeInRounds(rounds, new Date(at(55)))).toBe(11_000)
   expect(timeInRounds([], new Date(at(55)))).toBeNull()
+})
+
+it('numbers the rounds of a job, of which only the latest are listed', () => {
+  const rounds = [{ round_number: 15 }, { round_number: 20 }, { round_number: 17 }] as Round[]
+  expect(jobRoundsOf({ rounds, total: 1500 })).toEqual([
+    { round_number: 20, jobRound: 1500 },
+    { round_number: 17, jobRound: 1499 },
+    { round_number: 15, jobRound: 1498 },
+  ])
 })

@@ -1,5 +1,8 @@
 import { elapsed } from '../../text/format.ts'
-import type { Participant, Round, Update } from './training-records.ts'
+import type { JobRound, Participant, Round, Update } from './training-records.ts'
+
+/** A job's page and curves show at most its latest rounds. */
+export const MAX_ROUNDS = 1000
 
 /** Durations of a round's phases in milliseconds, and bytes sent; null while unknown. */
 export interface RoundFigures {
@@ -21,12 +24,15 @@ const times = (texts: readonly (string | null)[]): readonly number[] =>
 const between = (from: number, to: number): number | null =>
   Number.isFinite(from) && Number.isFinite(to) ? Math.max(0, to - from) : null
 
+/** Numbers the latest rounds of a job, newest first. `total` includes those that are not listed. */
+export const jobRoundsOf = (response: { readonly rounds: readonly Round[]; readonly total: number }): JobRound[] =>
+  [...response.rounds]
+    .sort((a, b) => b.round_number - a.round_number)
+    .map((round, index) => ({ ...round, jobRound: response.total - index }))
+
 /** How long a job's rounds took together, in milliseconds, without the time it waited between them; null before the first. */
-export const timeInRounds = (
-  rounds: readonly Pick<Round, 'started_at' | 'completed_at'>[],
-  now: Date,
-): number | null => {
-  const each = rounds.flatMap(({ started_at, completed_at }) => elapsed(started_at, completed_at, now) ?? [])
+export const timeInRounds = (rounds: readonly Pick<Round, 'started_at' | 'ended_at'>[], now: Date): number | null => {
+  const each = rounds.flatMap(({ started_at, ended_at }) => elapsed(started_at, ended_at, now) ?? [])
   return each.length === 0 ? null : each.reduce((sum, ms) => sum + ms, 0)
 }
 

@@ -57,8 +57,7 @@ const Summary = ({ round }: { readonly round: Round }) => {
           ['Failed devices', count(round.failed_devices)],
           ['Training loss', measure(round.loss)],
           ['Training accuracy', percent(round.accuracy)],
-          // The API does not say when a round failed.
-          ['Duration', round.status === 'failed' ? '–' : duration(elapsed(round.started_at, round.completed_at, now))],
+          ['Duration', duration(elapsed(round.started_at, round.ended_at, now))],
         ]}
       />
       <Panel title="Round">
@@ -67,9 +66,9 @@ const Summary = ({ round }: { readonly round: Round }) => {
             ['Strategy', round.strategy ?? DEFAULT_STRATEGY],
             ['Minimum updates', count(round.min_devices)],
             ['Started', <Ago key="started" time={round.started_at} />],
-            round.status !== 'failed' && [
-              round.completed_at === null ? 'Times out' : 'Ended',
-              <Ago key="end" time={round.completed_at ?? round.timeout_at} />,
+            [
+              round.ended_at === null ? 'Times out' : 'Ended',
+              <Ago key="end" time={round.ended_at ?? round.timeout_at} />,
             ],
             round.privacy?.epsilon !== undefined && ['Privacy spent', `ε ${measure(round.privacy.epsilon)}`],
             round.global_model_id !== null && ['From model', <Id key="from" id={round.global_model_id} />],
@@ -129,12 +128,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
     const far = outliers(list.map(({ update }) => update?.norm ?? null))
     return list.map((row, index) => ({ ...row, isOutlier: far[index] ?? false }))
   }, [participants.data, updates.data])
-  const reports = rows.flatMap(({ participant: { reported_at } }) =>
-    reported_at === null ? [] : [Date.parse(reported_at)],
-  )
-  // A failed round has no end time, so the last report is used.
-  const known = round.status === 'failed' && reports.length > 0 ? new Date(Math.max(...reports)) : now
-  const end = round.completed_at === null ? known : new Date(round.completed_at)
+  const end = round.ended_at === null ? now : new Date(round.ended_at)
   const columns = participantColumns(new Date(round.started_at ?? round.created_at), end)
   const total = participants.data?.total ?? 0
   return (

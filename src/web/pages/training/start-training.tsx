@@ -8,6 +8,8 @@ import { FieldRow, NumberField, Outcome, SelectField, Suggestions, TextField } f
 import { ModelsNote } from '../../parts/models-note.tsx'
 import { plural } from '../../text/format.ts'
 
+const MAX_ROUNDS = 10_000
+
 const Start = ({ onClose }: { readonly onClose: () => void }) => {
   const [, go] = useLocation()
   const choices = useNamedModels()
@@ -46,7 +48,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
           options={STRATEGY_NAMES.map((one) => [one, one] as const)}
           onChange={setStrategy}
         />
-        <NumberField label="Rounds" name="rounds" value={rounds} min={1} max={10_000} onChange={setRounds} />
+        <NumberField label="Rounds" name="rounds" value={rounds} min={1} max={MAX_ROUNDS} onChange={setRounds} />
         <NumberField
           label="Minimum updates per round"
           name="min_devices"
@@ -56,7 +58,9 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
         />
       </FieldRow>
       <Outcome>
-        <p>{`Devices train ${plural(rounds || 0, 'round')}; the result becomes the next version of the model.`}</p>
+        {rounds >= 1 && rounds <= MAX_ROUNDS && (
+          <p>{`Devices train ${plural(rounds, 'round')}; the result becomes the next version of the model.`}</p>
+        )}
         <p>For privacy, secure aggregation, groups, and all other options, see svc train start --help.</p>
       </Outcome>
     </FormDialog>

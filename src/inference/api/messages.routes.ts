@@ -44,30 +44,26 @@ const messageOf = (model: string, content: readonly Json[], rest: Json): Json =>
 
 const toolUseId = (callId: string): string => callId.replace(/^call_/, 'toolu_')
 
-const parsed = (given: string): Json => {
+const parsed = (given: string): Json | null => {
   try {
     const value: unknown = JSON.parse(given)
-    if (isObject(value)) return value
+    return isObject(value) ? value : null
   } catch {
-    // Not JSON: the same error as for JSON that is not an object.
+    return null
   }
-  throw new InferenceError(
-    'upstream_failed',
-    'The server that runs the model sent arguments that are not a JSON object.',
-  )
 }
 
 const present = (model: string, { text, calls, result }: Reply, tally: Tally): Json => {
-  const content = [
-    ...(text === '' ? [] : [{ type: 'text', text }]),
-    ...calls.map(({ id, name, arguments: given }) => ({
-      type: 'tool_use',
-      id: toolUseId(id),
-      name,
-      input: parsed(given),
-    })),
-  ]
-  return messageOf(model, content, { ...stopOf(result, calls.length), usage: usageOf(tally) })
+  const uses = calls.flatMap(({ id, name, arguments: given }) => {
+    const input = parsed(given)
+    if (input !== null) return [{ type: 'tool_use', id: toolUseId(id), name, input }]
+    // The reply was cut off within this call.
+    if (result.reason !== 'stop') return []
+    const message = 'The server that runs the model sent arguments that are not a JSON object.'
+    throw new InferenceError('upstream_failed', message)
+  })
+  const content = [...(text === '' ? [] : [{ type: 'text', text }]), ...uses]
+  return messageOf(model, content, { ...stopOf(result, uses.length), usage: usageOf(tally) })
 }
 
 /** Creates the events of one streamed message, in Anthropic's order. */

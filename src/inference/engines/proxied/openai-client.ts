@@ -152,7 +152,7 @@ async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   let data: string[] = []
   let isStream = true
   for await (const line of linesOf(body)) {
-    isStream &&= data.length > 0 || !line.startsWith('{')
+    isStream &&= data.length > 0 || !line.trimStart().startsWith('{')
     if (!isStream) {
       data.push(line)
       continue
@@ -173,13 +173,13 @@ const callIn = (value: unknown, position: number): ChatPiece['calls'][number] =>
     id: typeof id === 'string' && id !== '' ? id : null,
     name: typeof name === 'string' && name !== '' ? name : null,
     // Some servers send them as an object.
-    arguments: typeof given === 'string' ? given : given ? JSON.stringify(given) : '',
+    arguments: typeof given === 'string' ? given : Object.keys(object(given)).length > 0 ? JSON.stringify(given) : '',
   }
 }
 
 /** Content may be a list of parts. */
 const textOf = (content: unknown): string =>
-  [typeof content === 'string' ? content : list(content).map((part) => object(part).text)]
+  [typeof content === 'string' ? content : list(content).map((part) => object(part).text ?? object(part).refusal)]
     .flat()
     .filter((text) => typeof text === 'string')
     .join('')

@@ -95,7 +95,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       reason = piece.finishReason ?? reason
     }
     if (!begun) yield started
-    yield* calls.end(reason !== 'length')
+    yield* calls.end(reason !== 'length' && reason !== 'content_filter')
     if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && (reason ?? 'stop') === 'stop')
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {

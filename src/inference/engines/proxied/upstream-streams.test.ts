@@ -60,11 +60,11 @@ const faultOf = async (promise: Promise<unknown>) => {
 
 test('a server may send one object instead of a stream, lists of parts, and arguments as an object', async () => {
   const message = {
-    content: [{ type: 'text', text: 'It is ' }, { type: 'other' }, { type: 'text', text: 'sunny.' }],
+    content: [{ type: 'text', text: 'It is ' }, { type: 'other' }, { type: 'refusal', refusal: 'sunny.' }],
     tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: { city: 'Rome' } } }],
   }
   const usage = { prompt_tokens: 3, completion_tokens: 4 }
-  const whole = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }], usage }, null, 1)
+  const whole = ` \n\n ${JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }], usage }, null, 1)}`
   expect(await answerTo(whole)).toMatchObject({
     choices: [
       {
@@ -95,6 +95,20 @@ test('refusals and filtered replies are reported as such', async () => {
     status: 'incomplete',
     incomplete_details: { reason: 'content_filter' },
     output_text: 'I cannot help.',
+  })
+})
+
+test('a filtered reply drops a call without its end; an empty object before pieces of arguments adds nothing', async () => {
+  const begun = delta({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'weather', arguments: {} } }] })
+  expect(await callsIn(begun, call(0, { arguments: '{"city":"Rome"}' }), delta({}, 'tool_calls'), DONE)).toEqual([
+    { name: 'weather', arguments: '{"city":"Rome"}' },
+  ])
+  body = [begun, call(0, { arguments: '{"ci' }), delta({}, 'content_filter'), DONE]
+  const message = await anthropic.messages.create({ ...question, max_tokens: 9 })
+  expect(message).toMatchObject({ content: [], stop_reason: 'refusal' })
+  expect((await answerTo(begun, delta({}, 'content_filter'), DONE)).choices[0]).toMatchObject({
+    message: { tool_calls: [{ function: { arguments: '' } }] },
+    finish_reason: 'content_filter',
   })
 })
 

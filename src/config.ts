@@ -101,7 +101,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 const fingerprintsOf = (value: string | undefined): readonly string[] => {
   const fingerprints = value?.split(',').map((one) => one.trim()) ?? []
   if (fingerprints.every((one) => /^[0-9a-f]{16}$/.test(one))) return fingerprints
-  throw new ConfigError(`SERVICE_REPLACE_KEYS must list the fingerprints that the service has shown, got '${value}'.`)
+  throw new ConfigError(
+    `SERVICE_REPLACE_KEYS must be a comma-separated list of the fingerprints that the service has shown, got '${value}'.`,
+  )
 }
 
 /**

@@ -29,7 +29,7 @@ const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unre
 /** @throws Unreachable if a successful response lacks the id that the service gives to every request */
 const requireRequestId = (baseUrl: string, { headers }: Response): void => {
   if (headers.has('x-request-id')) return
-  throw new Unreachable(`${baseUrl} answers without the header x-request-id, which the service always sends.`, {
+  throw new Unreachable(`${baseUrl} does not send the header x-request-id, which the service always sends.`, {
     advice:
       'Set the address of the service with --api-base or SERVICE_API_BASE. If a proxy removes the header, change its settings.',
   })

@@ -178,7 +178,7 @@ it('reports a program that is not the service, a response cut off, and a redirec
   )
   for (const other of ['/other', '/empty']) {
     expect(await stderrOf(other)).toBe(
-      `svc: ${base}${other} answers without the header x-request-id, which the service always sends.\n` +
+      `svc: ${base}${other} does not send the header x-request-id, which the service always sends.\n` +
         'Set the address of the service with --api-base or SERVICE_API_BASE. If a proxy removes the header, change its settings.\n',
     )
     for (const argv of ['groups create g', 'devices show x', 'login --no-browser']) {
@@ -186,7 +186,7 @@ it('reports a program that is not the service, a response cut off, and a redirec
       expect([exitCode, stdout, stderr.split('\n')[0]]).toEqual([
         1,
         '',
-        `svc: ${base}${other} answers without the header x-request-id, which the service always sends.`,
+        `svc: ${base}${other} does not send the header x-request-id, which the service always sends.`,
       ])
     }
   }

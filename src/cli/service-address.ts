@@ -11,7 +11,10 @@ export const parseApiBase = (text: string, source: string): string => {
     throw wrongUsage(`${source} is not the address of a service: '${plain}'.`, `It must look like ${DEFAULT_API_BASE}.`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw wrongUsage(`${source} contains a user name or password.`, `Leave it out: ${plain}. Keys are for svc login.`)
+    throw wrongUsage(
+      `${source} contains a user name or password.`,
+      `Leave it out: ${plain}. To sign in with a key, run: svc login --api-key`,
+    )
   }
   return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }

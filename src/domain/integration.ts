@@ -96,7 +96,7 @@ const requireText = (field: string, value: unknown): string => {
 const requireHeaderText = (field: string, value: unknown): string => {
   const text = requireText(field, value)
   if (!/[^\t -~\u0080-\u00ff]/.test(text)) return text
-  throw badRequest(`${field} contains a character that HTTP headers cannot carry: use only those of Latin-1.`)
+  throw badRequest(`${field} contains a character that HTTP headers cannot contain: use only Latin-1 characters.`)
 }
 
 const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {

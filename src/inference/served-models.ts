@@ -85,9 +85,9 @@ const assertFollowed = ({ engine: { name } }: ChosenModel, { engineSettings, jso
   const isOnnx = name === 'onnxruntime'
   const refused = [
     draft && name !== 'llama.cpp' ? 'speculative decoding (--draft)' : null,
-    isOnnx && contextTokens !== undefined ? 'another context length (--context)' : null,
+    isOnnx && contextTokens !== undefined ? 'a custom context length (--context)' : null,
     isOnnx && slots > 1 ? 'parallel replies (--slots)' : null,
-    isOnnx && jsonMode ? 'replies in JSON (--json-mode)' : null,
+    isOnnx && jsonMode ? 'JSON mode (--json-mode)' : null,
   ].find((what) => what !== null)
   if (refused !== undefined)
     throw new InferenceError('unsupported', `${name} does not support ${refused}; llama.cpp does, with a GGUF model.`)

@@ -47,7 +47,7 @@ it.each<[string, Uint8Array, RegExp]>([
   [
     'a wrapper of LightGBM',
     pickle('\x80\x02clightgbm.sklearn\nLGBMClassifier\n)\x81.'),
-    /Models of this library are not read\. Convert the model to ONNX/,
+    /This library is not supported\. Convert the model to ONNX/,
   ],
   ['an external object', pickle('\x80\x02NQ.'), /outside of it/],
   ['a call of data', pickle('\x80\x02]]R.'), /not a class/],

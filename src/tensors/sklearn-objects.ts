@@ -67,7 +67,7 @@ const known = (module: string, name: string): Named => {
       `The file is a pickled ${showName(full)}, whose trees are in a private binary format. ` +
         (full.startsWith('xgboost.')
           ? 'Save the model itself: model.save_model("model.json").'
-          : 'Models of this library are not read. Convert the model to ONNX in Python, for example with onnxmltools.'),
+          : 'This library is not supported. Convert the model to ONNX in Python, for example with onnxmltools.'),
     )
   throw badRequest(
     `The pickle names ${showName(full)}, which no estimator of scikit-learn needs; it was not opened. ` +

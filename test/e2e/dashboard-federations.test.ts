@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     for (const name of ['Deploy', 'Alias of 1.0.0', 'Deploy 1.0.0']) {
       const button = page.getByRole('button', { name, exact: true })
       expect(await button.getAttribute('title')).toBe(
-        'This model belongs to acme, which shares it: beta can read and download it only.',
+        'This model belongs to acme, which shares it: beta can only read and download it.',
       )
       expect(await button.isDisabled()).toBe(true)
     }

@@ -40,7 +40,7 @@ class TributaryError(Exception):
         ):
             return cls(body["error"], body["message"], status, retry_after)
         message = (
-            f"The service cannot be reached: a proxy answered {status}. Try again in a moment."
+            f"The service cannot be reached: a proxy returned {status}. Try again in a moment."
             if 502 <= status <= 504
             else f"The server answered {status} with a response that is not from this API. Is the address correct?"
         )

@@ -45,10 +45,10 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
   })
 
   it.each([
-    [['--context', '16'], 'another context length (--context)'],
+    [['--context', '16'], 'a custom context length (--context)'],
     [['--slots', '3'], 'parallel replies (--slots)'],
     [['--draft', 'prompt-lookup'], 'speculative decoding (--draft)'],
-    [['--json-mode'], 'replies in JSON (--json-mode)'],
+    [['--json-mode'], 'JSON mode (--json-mode)'],
   ])('serve refuses %j for an ONNX model', async (options, what) => {
     const { svc } = await start()
     const ran = await svc('serve', BIGRAM, '--host', '127.0.0.1', '--port', '0', '--no-announce', ...options)

@@ -112,7 +112,7 @@ it('says what gguf is converted from, and that --base is only for it', async () 
       1,
       expect.stringMatching(
         new RegExp(
-          `not a safetensors file but ${kind}.*gguf is converted from Hugging Face folders and LoRA adapters only\\.\n$`,
+          `not a safetensors file but ${kind}.*Only Hugging Face folders and LoRA adapters are converted to gguf\\.\n$`,
         ),
       ),
     ])
@@ -121,7 +121,7 @@ it('says what gguf is converted from, and that --base is only for it', async () 
   expect(await run(['linear.onnx', '--base', 'nope'])).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'svc: --base is the base model of a LoRA adapter, which is converted to gguf only.\n',
+    stderr: 'svc: --base is only for LoRA adapters, which are converted to gguf.\n',
   })
 })
 

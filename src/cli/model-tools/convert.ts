@@ -156,7 +156,7 @@ export const convert = async (modelPath: string, options: ConvertOptions, sessio
     throw wrongUsage('gguf cannot be combined with --architecture.', 'LoRA adapters take their base model with --base.')
   }
   if (!isGguf && options.base !== undefined) {
-    throw wrongUsage('--base is the base model of a LoRA adapter, which is converted to gguf only.')
+    throw wrongUsage('--base is only for LoRA adapters, which are converted to gguf.')
   }
   if (options.push && options.architecture !== undefined) {
     throw wrongUsage(

@@ -33,7 +33,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option(
         '--endpoint <url>',
-        'OTLP over HTTP, without /v1/metrics or /v1/logs, such as http://localhost:4318',
+        'OTLP/HTTP base URL, without /v1/metrics or /v1/logs, such as http://localhost:4318',
       ).makeOptionMandatory(),
     )
     .option('--name <name>', 'name of both integrations', 'OTLP Collector')

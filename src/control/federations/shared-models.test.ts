@@ -82,7 +82,7 @@ it('a shared model can be changed only by its own organization', async () => {
   const upload = (key: string) =>
     world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key, body: formOf('others') })
   const readOnly = refused(
-    "Model 'scanner' belongs to 'acme', which shares it: 'beta' can read and download it only. " +
+    "Model 'scanner' belongs to 'acme', which shares it: 'beta' can only read and download it. " +
       'To change or deliver it, upload a copy as a model of your own.',
   )
   expect((await upload(beta)).status).toBe(403)

@@ -6,7 +6,7 @@ export const unitVector = (vector: Float32Array): Float32Array => {
   if (!Number.isFinite(length)) {
     throw new InferenceError(
       'engine_failed',
-      'The model computed numbers that are not finite for this text. Use another precision or quantization of the model.',
+      'The model produced NaN or infinite values for this text. Use another precision or quantization of the model.',
     )
   }
   return length === 0 ? vector : vector.map((value) => value / length)

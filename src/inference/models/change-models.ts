@@ -39,10 +39,11 @@ const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
       )
     for (const name of ['config.json', 'tokenizer.json'])
       if (!(await isThere(join(path, name))))
-        refuse(`has no ${name}, which every ONNX model needs here. Add it to the folder.`)
+        refuse(`has no ${name}, which every ONNX model needs. Add it to the folder.`)
   }
   for (const part of format === 'gguf' ? (partsOf(path) ?? []) : [])
-    if (!(await isThere(part))) refuse(`is incomplete: ${basename(part)} is not next to it. Fetch all parts.`)
+    if (!(await isThere(part)))
+      refuse(`is incomplete: ${basename(part)} is missing from its folder. Download all parts.`)
 }
 
 /**

@@ -96,7 +96,7 @@ it('a folder is added whole, with the hash of its sha256sum listing', async () =
     await messageOf(addModel(home, { name: 'b', path: source })),
     await messageOf(addModel(home, { name: 'b', path: onnx })),
   ]).toEqual([
-    ['invalid_model', `${source} has no tokenizer.json, which every ONNX model needs here. Add it to the folder.`],
+    ['invalid_model', `${source} has no tokenizer.json, which every ONNX model needs. Add it to the folder.`],
     ['invalid_model', expect.stringContaining(`${onnx} is one file of an ONNX model. Give the path of the folder`)],
   ])
 })
@@ -119,7 +119,7 @@ it('a GGUF model in several files is added with all of them, from its folder or 
   await rm(second!)
   expect(await messageOf(addModel(home, { name: 'm', path: first! }))).toEqual([
     'invalid_model',
-    `${first} is incomplete: m-00002-of-00002.gguf is not next to it. Fetch all parts.`,
+    `${first} is incomplete: m-00002-of-00002.gguf is missing from its folder. Download all parts.`,
   ])
 })
 

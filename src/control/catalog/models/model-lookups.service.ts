@@ -58,7 +58,7 @@ export const createModelLookups = ({
     const other = await sharedTo(caller, idOrName)
     if (other === null) throw notFound('Model', idOrName)
     throw forbidden(
-      `Model '${idOrName}' belongs to '${other.model.orgId}', which shares it: '${caller.orgId}' can read and download it only. ` +
+      `Model '${idOrName}' belongs to '${other.model.orgId}', which shares it: '${caller.orgId}' can only read and download it. ` +
         'To change or deliver it, upload a copy as a model of your own.',
     )
   }

@@ -121,7 +121,9 @@ export const createIntegrations = (parts: {
       const format = readFormat(requested)
       const given = readIntegrationConfig(type, requested.config)
       if (type === 'elasticsearch' && given.index !== undefined && isBulkAddress(endpoint)) {
-        throw badRequest('config.index: an endpoint that ends with /_bulk is used as it is. Leave one of them out.')
+        throw badRequest(
+          'config.index cannot be combined with an endpoint that ends with /_bulk. Leave one of them out.',
+        )
       }
       const secret =
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null

@@ -389,7 +389,7 @@ it('an invalid integration is refused, naming the field', async () => {
     ),
     [
       { type: 'webhook', endpoint: 'http://h', config: { headers: { x: 'é中' } } },
-      'config.headers.x contains a character that HTTP headers cannot carry',
+      'config.headers.x contains a character that HTTP headers cannot contain',
     ],
     [
       { type: 'otlp', endpoint: 'http://h', config: { bearer_token: '“t”' } },
@@ -399,7 +399,7 @@ it('an invalid integration is refused, naming the field', async () => {
     [{ type: 'syslog', endpoint: 'udp://h:99999' }, 'such as udp://receiver.example:514.'],
     [
       { type: 'elasticsearch', endpoint: 'http://h/es/log/_bulk', config: { index: 'log' } },
-      'config.index: an endpoint that ends with /_bulk is used as it is',
+      'config.index cannot be combined with an endpoint that ends with /_bulk',
     ],
   ]
   for (const [body, message] of refused) {

@@ -61,7 +61,7 @@ export const readTensors = (path: string): readonly FileTensor[] => {
     if (format !== 'safetensors')
       throw badRequest(
         `It is not a safetensors file but ${titleOf(format)}. ` +
-          'gguf is converted from Hugging Face folders and LoRA adapters only.',
+          'Only Hugging Face folders and LoRA adapters are converted to gguf.',
       )
     const { tensors } = readWeights(source)
     return tensors.map((tensor) => ({ ...tensor, path }))

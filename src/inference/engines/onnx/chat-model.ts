@@ -22,7 +22,7 @@ export const sample = (scores: Float32Array, temperature: number, topP: number, 
   const best = likeliest(scores)
   if (!Number.isFinite(scores[best])) {
     const advice = 'Use another precision or quantization of the model.'
-    throw new InferenceError('engine_failed', `The model computed numbers that are not finite. ${advice}`)
+    throw new InferenceError('engine_failed', `The model produced NaN or infinite values. ${advice}`)
   }
   if (temperature === 0) return best
   const weights = scores.map((score) => Math.exp((score - scores[best]!) / temperature))

@@ -20,7 +20,7 @@ test.each([
 test('vectors are scaled to length 1, except the zero vector', () => {
   expect([...unitVector(Float32Array.of(3, 4))]).toEqual([expect.closeTo(0.6), expect.closeTo(0.8)])
   expect([...unitVector(Float32Array.of(0, 0))]).toEqual([0, 0])
-  expect(() => unitVector(Float32Array.of(0, Number.NaN))).toThrow('numbers that are not finite')
+  expect(() => unitVector(Float32Array.of(0, Number.NaN))).toThrow('NaN or infinite values')
 })
 
 test('the folder determines the pooling', async () => {

@@ -28,7 +28,7 @@ test('top_p keeps the fewest tokens that reach it, and at least one', () => {
 
 test('scores that are not numbers are refused', () => {
   const scores = Float32Array.of(Number.NaN, Number.NaN)
-  expect(() => sample(scores, 0, 1, createRandom(1))).toThrow('The model computed numbers that are not finite.')
+  expect(() => sample(scores, 0, 1, createRandom(1))).toThrow('The model produced NaN or infinite values.')
 })
 
 test('forbidden tokens are never drawn', () => {

@@ -203,7 +203,7 @@ it('refuses rerankers and unknown pooling types, on which llama.cpp aborts', asy
     return refusal(bytes)
   }
   expect([await withPooling(4), await withPooling(9)]).toEqual([
-    "is a reranker (4 for 'bert.pooling_type'), which does not run here: it computes no embeddings.",
+    "is a reranker (4 for 'bert.pooling_type'), which is not supported: it computes no embeddings.",
     "says 9 for 'bert.pooling_type'; it must be 0 to 4.",
   ])
 })

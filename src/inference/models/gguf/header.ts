@@ -109,10 +109,7 @@ const readEmbeds = (path: string, metadata: ReturnType<typeof metadataOf>, archi
   const type = metadata.count(key, 0, RANK) ?? 0
   const isEmbedding = EMBEDDING_ARCHITECTURES.has(architecture)
   if (isEmbedding && type === RANK)
-    throw invalidModel(
-      path,
-      `is a reranker (${RANK} for '${key}'), which does not run here: it computes no embeddings.`,
-    )
+    throw invalidModel(path, `is a reranker (${RANK} for '${key}'), which is not supported: it computes no embeddings.`)
   return isEmbedding || (type > 0 && type < RANK)
 }
 

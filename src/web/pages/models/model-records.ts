@@ -17,5 +17,5 @@ export const newestFirst = ({ versions }: ModelDetail): readonly Version[] => [.
 export const useSharedNote = (model: Pick<Model, 'org_id'> | undefined): string | null => {
   const own = useSession().data?.org_id ?? null
   if (model === undefined || own === null || model.org_id === own) return null
-  return `This model belongs to ${model.org_id}, which shares it: ${own} can read and download it only.`
+  return `This model belongs to ${model.org_id}, which shares it: ${own} can only read and download it.`
 }

@@ -150,18 +150,17 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
  */
 async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = []
-  let isStream = true
+  const whole: string[] = []
+  let isStream = false
   for await (const line of linesOf(body)) {
-    isStream &&= data.length > 0 || !line.trimStart().startsWith('{')
-    if (!isStream) {
-      data.push(line)
-      continue
-    }
+    isStream ||= line.startsWith('data:')
+    if (!isStream && (whole.length > 0 || line.trimStart().startsWith('{'))) whole.push(line)
     if (line.startsWith('data:')) data.push(line.slice(line.startsWith('data: ') ? 6 : 5))
     if (line !== '' || data.length === 0) continue
     yield data.join('\n')
     data = []
   }
+  if (!isStream) data = whole
   if (data.length > 0) yield data.join('\n')
 }
 
@@ -184,7 +183,7 @@ const textOf = (content: unknown): string =>
     .filter((text) => typeof text === 'string')
     .join('')
 
-const pieceIn = (data: string): ChatPiece => {
+const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
   let value: Json
   try {
     value = object(JSON.parse(data))
@@ -193,7 +192,8 @@ const pieceIn = (data: string): ChatPiece => {
   }
   if ((value.error ?? null) !== null) throw new ChatServerError(messageOf(value.error), null)
   const choice = object(list(value.choices)[0])
-  const { content, refusal, tool_calls: calls } = object(choice.delta ?? choice.message)
+  // At the end of a stream, some servers repeat the reply as a message.
+  const { content, refusal, tool_calls: calls } = object(choice.delta ?? (isFirst ? choice.message : null))
   const usage = object(value.usage)
   const [promptTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
   const cachedTokens = count(object(usage.prompt_tokens_details).cached_tokens) ?? 0
@@ -221,9 +221,11 @@ const pieceIn = (data: string): ChatPiece => {
 export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
   const requested = { ...body, stream: true, stream_options: { include_usage: true } }
   let finished = false
+  let isFirst = true
   for await (const data of eventData(responseOf(server, 'chat/completions', requested, signal))) {
     if (data.trim() === '[DONE]') return
-    const piece = pieceIn(data)
+    const piece = pieceIn(data, isFirst)
+    isFirst = false
     finished ||= piece.finishReason !== null
     yield piece
   }

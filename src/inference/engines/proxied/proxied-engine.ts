@@ -95,8 +95,9 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       reason = piece.finishReason ?? reason
     }
     if (!begun) yield started
-    yield* calls.end(reason !== 'length' && reason !== 'content_filter')
-    if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && (reason ?? 'stop') === 'stop')
+    const isCutOff = reason === 'length' || reason === 'content_filter'
+    yield* calls.end(!isCutOff)
+    if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && !isCutOff)
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {
       type: 'finished',

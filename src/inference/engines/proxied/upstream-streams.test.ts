@@ -98,6 +98,12 @@ test('refusals and filtered replies are reported as such', async () => {
   })
 })
 
+test('a message at the end of a stream repeats nothing, and lines before it are ignored', async () => {
+  const last = { choices: [{ index: 0, delta: null, message: { content: 'he' }, finish_reason: 'stop' }] }
+  const whole = await answerTo('{"junk": 1}\n\n', delta({ content: 'he' }), event(last))
+  expect(whole.choices[0]!.message.content).toBe('he')
+})
+
 test('a filtered reply drops a call without its end; an empty object before pieces of arguments adds nothing', async () => {
   const begun = delta({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'weather', arguments: {} } }] })
   expect(await callsIn(begun, call(0, { arguments: '{"city":"Rome"}' }), delta({}, 'tool_calls'), DONE)).toEqual([

@@ -38,7 +38,7 @@ const BALANCERS: Readonly<Record<string, Balancer>> = {
   },
 }
 
-const isThere = (program: string): boolean => spawnSync(program, ['-v']).status === 0
+const isInstalled = (program: string): boolean => spawnSync(program, ['-v']).status === 0
 
 const startProcesses = async (): Promise<{ services: Service[]; ports: number[] }> => {
   const config = {
@@ -93,10 +93,10 @@ const startBalancer = async (name: string, ports: readonly number[]): Promise<st
 }
 
 for (const name of Object.keys(BALANCERS)) {
-  if (!isThere(name)) console.warn(`SKIPPED: deploy/ with ${name}, which is not installed.`)
+  if (!isInstalled(name)) console.warn(`SKIPPED: deploy/ with ${name}, which is not installed.`)
 }
 
-it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isThere(name)))(
+it.each(Object.keys(BALANCERS).filter((name) => hasPostgres() && isInstalled(name)))(
   'behind %s, no request fails while one of two processes stops',
   async (name) => {
     const { services, ports } = await startProcesses()

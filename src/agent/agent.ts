@@ -3,7 +3,7 @@ import type { Platform } from '../domain/device.ts'
 import { errorMessage } from '../domain/error-message.ts'
 import type { Device } from '../sdk/device.ts'
 import { createDevice } from '../sdk/device-client.ts'
-import { isPassing, sleep } from '../sdk/retry.ts'
+import { isTransient, sleep } from '../sdk/retry.ts'
 import { type AgentState, lockFolders, openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { TrainerFailed } from './command-trainer.ts'
@@ -130,7 +130,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       )
     } catch (error) {
       signal.throwIfAborted()
-      if (rounds !== undefined && !isPassing(error) && !isKeyRefused(error)) {
+      if (rounds !== undefined && !isTransient(error) && !isKeyRefused(error)) {
         throw new RoundFailed(`Round ${roundId} failed: ${summaryOf(error)}`, { cause: error })
       }
       log(`Round ${roundId}: ${summaryOf(error)}`)
@@ -166,7 +166,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         if (isKeyRefused(error) && options.apiKey === undefined) {
           const renewed = await renew(device.deviceId)
           if (renewed !== null) return renewed
-        } else if (isPassing(error)) log(errorMessage(error))
+        } else if (isTransient(error)) log(errorMessage(error))
         else throw error
         await pause()
       }
@@ -200,7 +200,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         return await signIn(registration)
       } catch (error) {
         signal.throwIfAborted()
-        if (!isPassing(error)) throw error
+        if (!isTransient(error)) throw error
         log(errorMessage(error))
         await pause()
       }

@@ -88,7 +88,7 @@ const faultOf = ({ stopped, signal, exitCode }: CommandRun, seconds: number): st
   return exitCode === 0 ? null : `The trainer ended with ${signal ?? `exit code ${exitCode}`}.`
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,
@@ -180,8 +180,8 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
       weights,
       report: { ...(await readReport(metricsPath)), trainingTimeSeconds: seconds },
       globalModel: null,
-      ...((await isThere(controlChange)) && { control: controlChange }),
-      ...((await isThere(newMemory)) && { memory: newMemory }),
+      ...((await exists(controlChange)) && { control: controlChange }),
+      ...((await exists(newMemory)) && { memory: newMemory }),
     }
   }
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../client/client.ts'
 import { badRequest, conflict } from '../domain/errors.ts'
 import type { Device } from '../sdk/device.ts'
-import { isPassing } from '../sdk/retry.ts'
+import { isTransient } from '../sdk/retry.ts'
 import { type AgentState, inventDeviceId } from './agent-state.ts'
 
 export interface RegistrationOptions {
@@ -75,9 +75,9 @@ export const createRenewal = (options: RegistrationOptions): ((deviceId: string)
       return device
     } catch (error) {
       signal.throwIfAborted()
-      if (!isPassing(error) && !(error instanceof ApiError)) throw error
+      if (!isTransient(error) && !(error instanceof ApiError)) throw error
       const { message } = error as Error
-      if (isPassing(error)) log(message)
+      if (isTransient(error)) log(message)
       else if (message !== lastMessage) {
         lastMessage = message
         log(

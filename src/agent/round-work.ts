@@ -6,7 +6,7 @@ import { errorMessage } from '../domain/error-message.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
-import { isPassing } from '../sdk/retry.ts'
+import { isTransient } from '../sdk/retry.ts'
 import { reportFor } from '../sdk/round-calls.ts'
 import { takeSecurePart } from '../sdk/secure-part.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
@@ -186,7 +186,7 @@ export const workOnEvaluation = async (
     const isTaken = await device.submitEvaluation(roundId, found, { signal, until: plan.timeoutAt })
     if (isTaken) log(`Round ${plan.roundNumber}: evaluated its model on ${found.numSamples} samples.`)
   } catch (error) {
-    if (!isPassing(error) && !(error instanceof ApiError)) {
+    if (!isTransient(error) && !(error instanceof ApiError)) {
       const failureReason = errorMessage(error)
       await device.submitEvaluation(roundId, { failureReason }, { until: now() + 5000 }).catch(() => false)
     }
@@ -200,7 +200,7 @@ export const workOnEvaluation = async (
  * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted, so
  * that calling this again after a crash or a long outage continues where it stopped. Failures of this device are reported to
  * the service, so that the round does not wait for it.
- * @throws any error; after a transient one (`isPassing`), the round may be worth another try
+ * @throws any error; after a transient one (`isTransient`), the round may be worth another try
  */
 export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
   const { device, roundsFolder } = context
@@ -215,7 +215,7 @@ export const workOnRound = async (roundId: string, context: RoundContext): Promi
     await rm(folder, { recursive: true, force: true })
     return result
   } catch (error) {
-    if (isPassing(error) && !context.signal.aborted) throw error
+    if (isTransient(error) && !context.signal.aborted) throw error
     await rm(folder, { recursive: true, force: true })
     const roundIsOver = error instanceof ApiError && (error.status === 404 || error.status === 409)
     if (!roundIsOver) {

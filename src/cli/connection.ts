@@ -21,24 +21,31 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
 }
 
 /** The response is not from the service, but from a website or a captive portal, for example. */
-const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unreachable =>
+export const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unreachable =>
   new Unreachable(`${baseUrl} answers with ${responses}: it is not the service.`, {
     advice: 'Set the address of the service with --api-base or SERVICE_API_BASE.',
   })
-
-/** @throws Unreachable if a successful response lacks the id that the service gives to every request */
-const requireRequestId = (baseUrl: string, { headers }: Response): void => {
-  if (headers.has('x-request-id')) return
-  throw new Unreachable(`${baseUrl} does not send the header x-request-id, which the service always sends.`, {
-    advice:
-      'Set the address of the service with --api-base or SERVICE_API_BASE. If a proxy removes the header, change its settings.',
-  })
-}
 
 /** @throws Unreachable if a successful response has a content type that the service never sends */
 export const requireType = (baseUrl: string, { headers }: Response, types: RegExp): void => {
   const type = headers.get('content-type') ?? ''
   if (!types.test(type)) throw otherProgram(baseUrl, type.startsWith('text/html') ? 'web pages' : undefined)
+}
+
+/** @throws Unreachable if a successful response is neither a JSON object nor, if empty, recognizable by its request id */
+const requireOwnResponse = (baseUrl: string, response: Response, body: ArrayBuffer): void => {
+  if (body.byteLength > 0) {
+    requireType(baseUrl, response, /^application\/json\b/)
+    if (!/^\s*\{/.test(Buffer.from(body).toString('utf8'))) throw otherProgram(baseUrl)
+  } else if (!response.headers.has('x-request-id')) {
+    throw new Unreachable(
+      `${baseUrl} sent an empty response without the header x-request-id, which the service sends.`,
+      {
+        advice:
+          'Set the address of the service with --api-base or SERVICE_API_BASE. If a proxy removes the header, change its settings.',
+      },
+    )
+  }
 }
 
 /** The error for a request that got no response, or only part of one. */
@@ -75,6 +82,8 @@ export interface ConnectionSettings {
   readonly timeoutMs?: number | undefined
   /** Called with the service's warning about a request that it accepted anyway. */
   readonly warn?: ((warning: string) => void) | undefined
+  /** Called for a successful response without the service's request id, which another program may have sent. */
+  readonly onUnidentified?: (() => void) | undefined
   /** Called for every request with its status and duration, but never with keys or bodies. */
   readonly trace?: ((line: string) => void) | undefined
 }
@@ -106,7 +115,7 @@ export const toFailure = (
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, trace } = settings
+  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, onUnidentified, trace } = settings
 
   /** Reads the complete response, so that a connection lost midway is also reported here. */
   const fetchWhole = async (request: Request): Promise<Response> => {
@@ -125,8 +134,8 @@ export const connect = (settings: ConnectionSettings): Connection => {
       const body = await withAbortableBody(response, stop.signal).arrayBuffer()
       const took = Math.round(performance.now() - began)
       trace?.(`${request.method} ${request.url} ${status}, ${body.byteLength} bytes, ${took} ms`)
-      if (response.ok && body.byteLength > 0) requireType(baseUrl, response, /^application\/json\b/)
-      if (response.ok) requireRequestId(baseUrl, response)
+      if (response.ok) requireOwnResponse(baseUrl, response, body)
+      if (response.ok && !headers.has('x-request-id')) onUnidentified?.()
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()

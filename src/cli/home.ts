@@ -78,7 +78,10 @@ const lockForChange = async (path: string): Promise<FileLock> => {
     try {
       return await lockFile(
         `${path}.lock`,
-        (holder) => new Failure(`Another svc is changing ${path}${holder === null ? '' : ` (${holder})`}.`),
+        (holder) =>
+          new Failure(`Another svc is changing ${path}${holder === null ? '' : ` (${holder})`}.`, {
+            advice: `If no other svc is running, delete ${path}.lock.`,
+          }),
       )
     } catch (error) {
       if (!(error instanceof Failure) || left === 0) throw error
@@ -107,7 +110,7 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
   }
 
   /** The most recent login is at the top level, as in older versions, which stored one address; the rest are in `others`. */
-  const readKept = async (): Promise<readonly Credentials[]> => {
+  const readKeys = async (): Promise<readonly Credentials[]> => {
     const object = await readObject(credentialsPath, SIGN_IN_AGAIN)
     if (object === null) return []
     const others = object.others ?? []
@@ -116,13 +119,13 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
   }
 
   /** Null if the file is damaged. */
-  const readKeptIfSound = (): Promise<readonly Credentials[] | null> =>
-    readKept().catch((error: unknown) => {
+  const readKeysUnlessDamaged = (): Promise<readonly Credentials[] | null> =>
+    readKeys().catch((error: unknown) => {
       if (error instanceof Failure) return null
       throw error
     })
 
-  const changing = async <Value>(change: () => Promise<Value>): Promise<Value> => {
+  const withLock = async <Value>(change: () => Promise<Value>): Promise<Value> => {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const lock = await lockForChange(credentialsPath)
     try {
@@ -132,7 +135,7 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     }
   }
 
-  const writeKept = async ([latest, ...others]: readonly Credentials[]): Promise<void> => {
+  const writeKeys = async ([latest, ...others]: readonly Credentials[]): Promise<void> => {
     if (latest === undefined) return rm(credentialsPath, { force: true })
     await writePrivate(credentialsPath, {
       ...toObject(latest),
@@ -145,30 +148,32 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     credentialsPath,
     configPath,
 
-    credentials: async (apiBase) => (await readKept()).find((kept) => isSameOrigin(kept.apiBase, apiBase)) ?? null,
+    credentials: async (apiBase) => (await readKeys()).find((kept) => isSameOrigin(kept.apiBase, apiBase)) ?? null,
 
-    signedInTo: async () => (await readKept()).map(({ apiBase }) => apiBase),
+    signedInTo: async () => (await readKeys()).map(({ apiBase }) => apiBase),
 
     saveCredentials: (credentials) =>
-      changing(async () => {
+      withLock(async () => {
         // Replaces a damaged file, as its error message advises.
-        const kept = (await readKeptIfSound()) ?? []
-        await writeKept([credentials, ...kept.filter(({ apiBase }) => !isSameOrigin(apiBase, credentials.apiBase))])
+        const kept = (await readKeysUnlessDamaged()) ?? []
+        await writeKeys([credentials, ...kept.filter(({ apiBase }) => !isSameOrigin(apiBase, credentials.apiBase))])
       }),
 
     async removeCredentials(apiBase) {
       const isOther = (one: Credentials) => !isSameOrigin(one.apiBase, apiBase)
-      if ((await readKept()).every(isOther)) return false
-      await changing(async () => writeKept((await readKept()).filter(isOther)))
+      if ((await readKeys()).every(isOther)) return false
+      await withLock(async () => writeKeys((await readKeys()).filter(isOther)))
       return true
     },
 
-    removeAllCredentials: () =>
-      changing(async () => {
-        const kept = await readKeptIfSound()
-        await writeKept([])
+    async removeAllCredentials() {
+      if ((await readKeysUnlessDamaged())?.length === 0) return []
+      return withLock(async () => {
+        const kept = await readKeysUnlessDamaged()
+        await writeKeys([])
         return kept?.map(({ apiBase }) => apiBase) ?? null
-      }),
+      })
+    },
 
     async config() {
       const advice = 'Fix it, or delete it and run: svc init <org_name>'

@@ -80,10 +80,11 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     await complete(argv.slice(argv[1] === '--' ? 2 : 1), COMMANDS, io)
     return 0
   }
-  const [requested, verbose] = withoutVerbose(argv)
+  // Twice, because it may stand before a command, or after a `--` that is dropped.
+  const [requested, isVerboseFirst] = withoutVerbose(argv)
+  const [words, isVerboseLater] = withoutVerbose(normalized(requested))
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
-  const words = normalized(requested)
-  const session = createSession({ ...io, verbose })
+  const session = createSession({ ...io, verbose: isVerboseFirst || isVerboseLater })
   try {
     const chosen = await chosenBy(words)
     const program = new Command('svc')
@@ -131,7 +132,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     if (error instanceof Interrupted || error instanceof ExitCode) return error.exitCode
     if (io.signal?.aborted) return interruption(io.signal).exitCode
     const { explain } = await import('./explain.ts')
-    stderr(`svc: ${explain(error)}\n`)
+    stderr(`svc: ${explain(session.toUserError(error))}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
 }

@@ -18,8 +18,14 @@ it('hides the password of an address that it refuses', () => {
   for (const [text, message] of [
     ['https://user:secret@example.org', '--api-base contains a user name or password.'],
     ['ftp://user:secret@example.org', "--api-base is not the address of a service: 'ftp://example.org'."],
+    ['http://user:se/cret@example.org', "--api-base is not the address of a service: 'http://example.org'."],
   ] as const)
     expect(() => parseApiBase(text, '--api-base')).toThrow(expect.objectContaining({ message }))
+  expect(() => parseApiBase('http://user:sec@ret@example.org/base/', '--api-base')).toThrow(
+    expect.objectContaining({
+      advice: 'Leave it out: http://example.org/base. To sign in with a key, run: svc login --api-key',
+    }),
+  )
 })
 
 it.each([

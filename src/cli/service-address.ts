@@ -6,17 +6,19 @@ export const DEFAULT_API_BASE = 'http://127.0.0.1:8000'
 /** `http://host:8000/api/v1/` -> `http://host:8000`. `source` says where the address came from, for the error. */
 export const parseApiBase = (text: string, source: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null
-  const plain = text.replace(/\/\/[^/@]*@/, '//')
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw wrongUsage(`${source} is not the address of a service: '${plain}'.`, `It must look like ${DEFAULT_API_BASE}.`)
+    // Such a text may contain a password with any character.
+    const shown = text.replace(/\/\/.*@/, '//')
+    throw wrongUsage(`${source} is not the address of a service: '${shown}'.`, `It must look like ${DEFAULT_API_BASE}.`)
   }
+  const plain = (url.origin + url.pathname).replace(/\/+$/, '')
   if (url.username !== '' || url.password !== '') {
     throw wrongUsage(
       `${source} contains a user name or password.`,
       `Leave it out: ${plain}. To sign in with a key, run: svc login --api-key`,
     )
   }
-  return (url.origin + url.pathname).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  return plain.replace(/\/api\/v1$/, '')
 }
 
 /** True if a key issued at one address may be sent to the other. A different port is a different program, even locally. */

@@ -1,4 +1,4 @@
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, otherProgram } from './connection.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
 import type { Io } from './io.ts'
@@ -17,6 +17,8 @@ export interface Session {
   apiKey(apiBase: string): Promise<{ readonly key: string; readonly source: string } | null>
   /** Connects with a key. @throws Failure with advice on how to get a key, if there is none */
   signedIn(options: ConnectOptions): Promise<Connection>
+  /** Replaces errors that come from missing fields if the response that lacked them may be from another program. */
+  toUserError(error: unknown): unknown
 }
 
 export interface ConnectOptions {
@@ -37,6 +39,7 @@ export const createSession = (io: Io): Session => {
   const home = openHome(io)
   const out = createOutput(io)
   const { env } = io
+  let unidentified: string | null = null
 
   const apiBase: Session['apiBase'] = async (option) => {
     if (option !== undefined) return parseApiBase(option, '--api-base')
@@ -77,8 +80,15 @@ export const createSession = (io: Io): Session => {
         signal: io.signal,
         timeoutMs: options.timeoutMs,
         warn: out.warn,
+        onUnidentified: () => {
+          unidentified = baseUrl
+        },
         ...(io.verbose === true && { trace: out.note }),
       })
     },
+    toUserError: (error) =>
+      unidentified !== null && (error instanceof TypeError || error instanceof RangeError)
+        ? otherProgram(unidentified)
+        : error,
   }
 }

@@ -1067,7 +1067,7 @@ export interface paths {
         };
         /**
          * List experiments
-         * @description List experiments, newest first.
+         * @description List experiments, newest first. The warnings name those that newer plans have replaced.
          */
         get: operations["listExperiments"];
         /** Create an experiment */
@@ -4288,7 +4288,8 @@ export interface components {
          *       ],
          *       "total": 1,
          *       "limit": 100,
-         *       "offset": 0
+         *       "offset": 0,
+         *       "warnings": []
          *     }
          */
         ExperimentList: {
@@ -4296,6 +4297,7 @@ export interface components {
             total: number;
             limit: number;
             offset: number;
+            warnings: string[];
         };
         /**
          * @description The state of an experiment
@@ -6712,7 +6714,7 @@ export interface components {
             state: components["schemas"]["ReportState"];
             version: string;
             reason?: string;
-            /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. A metric whose name does not have 1 to 100 characters, or contains a line break, is left out, with a warning */
             metrics?: { [key: string]: number | null; };
         };
         /**

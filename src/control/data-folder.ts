@@ -63,18 +63,39 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
   }
 }
 
+/** As a shell takes it. */
+const quoted = (word: string): string => (/^[\w./:@=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
+
+/** Settings that sudo would drop. `svc` passes the data folder and the log level by itself. */
+const settingNames = (): readonly string[] =>
+  Object.keys(process.env).filter(
+    (name) => /^(SERVICE|AWS|PG)_?[A-Z]/.test(name) && !['SERVICE_DATA_DIR', 'SERVICE_LOG_LEVEL'].includes(name),
+  )
+
 /**
  * Refuses to run as root for the service of another user, who could not open what root writes to the data folder.
- * @param written what belongs to that user: the folder, or a file that the service has written
+ * @param written what belongs to that user: the folder, or files that the service writes. The first that exists counts.
+ * @param argv the command of `svc`, without the data folder
  * @throws ConfigError
  */
-export const refuseAsRoot = async (dataDir: string, written: string, command: string): Promise<void> => {
-  const owner = process.geteuid?.() === 0 ? await otherOwnerOf(written) : null
+export const refuseAsRoot = async (
+  dataDir: string,
+  written: readonly string[],
+  argv: readonly string[],
+): Promise<void> => {
+  if (process.geteuid?.() !== 0) return
+  const existing = await Promise.all(written.map(exists))
+  const last = written.find((_path, at) => existing[at])
+  const owner = last === undefined ? null : await otherOwnerOf(last)
   if (owner === null) return
   const user = /^\d/.test(owner.name) ? `'#${owner.name}'` : owner.name
+  const settings = settingNames()
+  const kept = settings.length === 0 ? '' : ` --preserve-env=${settings.join(',')}`
+  const command = ['svc', ...argv, '--data-dir', dataDir].map(quoted).join(' ')
   throw new ConfigError(
     `The data folder ${dataDir} is used by ${owner.name}, who could not open what root writes to it. Run the command as that ` +
-      `user, who also needs access to the backups: sudo -u ${user} ${command} …`,
+      'user, who also needs access to the backups, with the settings of the service (without sudo: setpriv ' +
+      `--reuid=${owner.uid} --regid=${owner.uid} --clear-groups): sudo -u ${user}${kept} ${command}`,
   )
 }
 
@@ -87,10 +108,11 @@ export const requireKeys = (dataDir: string): Promise<void> =>
 /** A file that marks a data folder to which a backup is being restored. */
 export const RESTORING = 'restore-unfinished'
 
+/** True also if this user may not see it. */
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
-    () => false,
+    (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(codeOf(error)),
   )
 
 /** Whether the data folder has an embedded database, in use or not. */
@@ -101,4 +123,14 @@ export const refuseUnfinishedRestore = async (dataDir: string): Promise<void> =>
   if (await exists(join(dataDir, RESTORING))) {
     throw new ConfigError(`A restore to ${dataDir} did not finish. Run svc restore again.`)
   }
+}
+
+/** @throws ConfigError if the data folder has no embedded database: opening it would create one */
+export const requireEmbedded = async (dataDir: string): Promise<void> => {
+  await refuseUnfinishedRestore(dataDir)
+  if (await hasEmbedded(dataDir)) return
+  throw new ConfigError(
+    `There is no embedded database in ${dataDir}. Set SERVICE_DATA_DIR or --data-dir to the data folder of the service, or ` +
+      'SERVICE_DATABASE_URL if it uses a PostgreSQL server.',
+  )
 }

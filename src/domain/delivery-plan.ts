@@ -65,34 +65,48 @@ export type Plan = RolloutPlan | DeploymentPlan | ExperimentPlan
 export const targetsOf = (plan: Plan): Target[] =>
   plan.kind === 'experiment' ? plan.variants.map(({ target }) => target) : [plan.target]
 
+interface OfModel {
+  readonly modelId: string
+  readonly orgId: string | null
+}
+
+const plansOf = (plans: readonly Plan[], { modelId, orgId }: OfModel): Plan[] =>
+  plans.filter(
+    (plan) =>
+      (plan.orgId === orgId || plan.orgId === null) && targetsOf(plan).some((target) => target.modelId === modelId),
+  )
+
+const hasReachedAll = (plan: Plan): plan is RolloutPlan =>
+  plan.kind === 'rollout' && plan.settled && plan.groupId === null && plan.percentage >= 100
+
 /**
  * Returns the plans that take precedence over a rollout on devices that both cover: running deployments and experiments, and
  * newer rollouts that have reached all devices. `startedRevision`: null if it has not started, so that it will be the newest.
  */
 export const plansPreceding = (
   plans: readonly Plan[],
-  rollout: {
-    readonly modelId: string
-    readonly orgId: string | null
-    readonly startedRevision: number | null
-    readonly settled: boolean
-  },
+  rollout: OfModel & { readonly startedRevision: number | null; readonly settled: boolean },
 ): Plan[] => {
   const since = rollout.startedRevision ?? Number.POSITIVE_INFINITY
-  const ofModel = plans.filter(
-    (plan) =>
-      (plan.orgId === rollout.orgId || plan.orgId === null) &&
-      targetsOf(plan).some(({ modelId }) => modelId === rollout.modelId),
-  )
-  const toAll = ofModel.filter(
-    (plan) => plan.kind === 'rollout' && plan.settled && plan.groupId === null && plan.percentage >= 100,
-  )
-  const newestToAll = Math.max(-1, ...toAll.map(({ startedRevision }) => startedRevision))
+  const ofModel = plansOf(plans, rollout)
+  const newestToAll = Math.max(-1, ...ofModel.filter(hasReachedAll).map(({ startedRevision }) => startedRevision))
   return ofModel.filter((plan) => {
     if (plan.startedRevision < newestToAll) return false
-    if (plan.settled) return toAll.includes(plan) && plan.startedRevision > since
+    if (plan.settled) return hasReachedAll(plan) && plan.startedRevision > since
     return plan.kind !== 'rollout' && (!rollout.settled || plan.startedRevision > since)
   })
+}
+
+/** Returns the completed plans that have replaced an experiment's variants of a model, on all devices or on some. */
+export const plansReplacing = (
+  plans: readonly Plan[],
+  experiment: OfModel & { readonly startedRevision: number },
+): { readonly onAll: RolloutPlan | null; readonly onSome: readonly (RolloutPlan | DeploymentPlan)[] } => {
+  const newer = plansOf(plans, experiment)
+    .filter((plan) => plan.kind !== 'experiment')
+    .filter((plan) => plan.settled && plan.startedRevision > experiment.startedRevision)
+  const onAll = newer.filter(hasReachedAll).sort((a, b) => b.startedRevision - a.startedRevision)[0] ?? null
+  return { onAll, onSome: onAll === null ? newer : [] }
 }
 
 /** Returns equal keys for targets that name the same version of the same model. */

@@ -96,7 +96,9 @@ const requireText = (field: string, value: unknown): string => {
 const requireHeaderText = (field: string, value: unknown): string => {
   const text = requireText(field, value)
   if (!/[^\t -~\u0080-\u00ff]/.test(text)) return text
-  throw badRequest(`${field} contains a character that HTTP headers cannot contain: use only Latin-1 characters.`)
+  throw badRequest(
+    `${field} contains a character that HTTP headers cannot contain: use only Latin-1 characters, and no control characters.`,
+  )
 }
 
 const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {

@@ -47,11 +47,29 @@ const within = (values: object, outside: string[]): object => {
   return changed ?? values
 }
 
+/** A pattern for the names of metrics: part of a database key. */
+export const METRIC_NAME = '^.{1,100}$'
+
+const isMetricName = new RegExp(METRIC_NAME, 'u')
+
+/** Returns the metrics with valid names, and the invalid names. */
+export const namedMetrics = <Value>(metrics: Readonly<Record<string, Value>>) => {
+  const unnamed = Object.keys(metrics).filter((name) => !isMetricName.test(name))
+  if (unnamed.length === 0) return { metrics, unnamed }
+  return { metrics: Object.fromEntries(Object.entries(metrics).filter(([name]) => isMetricName.test(name))), unnamed }
+}
+
 const MAX_NAMED = 5
 
-/** Returns a warning for a device whose numbers became null. */
-export const outsideWarning = (field: string, outside: readonly string[]): string => {
-  const named = outside.slice(0, MAX_NAMED).map((key) => `'${key.slice(0, 100)}'`)
-  const more = outside.length > MAX_NAMED ? `, and ${outside.length - MAX_NAMED} more` : ''
-  return `${field}: ${named.join(', ')}${more} became null; numbers from -3.4e38 to 3.4e38 are kept`
+const listed = (keys: readonly string[]): string => {
+  const named = keys.slice(0, MAX_NAMED).map((key) => `'${key.slice(0, 100)}'`)
+  return `${named.join(', ')}${keys.length > MAX_NAMED ? `, and ${keys.length - MAX_NAMED} more` : ''}`
 }
+
+/** Returns a warning for a device whose metrics have invalid names. */
+export const unnamedWarning = (field: string, unnamed: readonly string[]): string =>
+  `${field}: ${listed(unnamed)} left out; a name has 1 to 100 characters and no line break`
+
+/** Returns a warning for a device whose numbers became null. */
+export const outsideWarning = (field: string, outside: readonly string[]): string =>
+  `${field}: ${listed(outside)} became null; numbers from -3.4e38 to 3.4e38 are kept`

@@ -59,7 +59,6 @@ describe('a transition', () => {
     ['paused', 'resume', { status: 'active', nextStepAt: inAnHour, healthSince: now, reason: null }],
     ['paused', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
     ['paused', 'set_percentage', { percentage: 40 }],
-    ['completed', 'promote', { status: 'active', nextStepAt: inAnHour, endedAt: null }],
     ['completed', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
   ])('of a %s rollout by %s makes exactly these changes', (status, event, changes) => {
     const from = rollout(status)
@@ -74,8 +73,8 @@ describe('a transition', () => {
     expect(() => transition(rollout(status), event, now)).toThrow(`A rollout that is ${status} cannot be`)
   })
 
-  it('is tested for all 50 combinations of status and event, 35 of them conflicts', () => {
-    expect(absent).toHaveLength(35)
+  it('is tested for all 50 combinations of status and event, 36 of them conflicts', () => {
+    expect(absent).toHaveLength(36)
   })
 
   it('never steps beyond the target, but raises it with a higher percentage', () => {

@@ -36,8 +36,7 @@ export const NEXT: Readonly<Record<RolloutStatus, Readonly<Partial<Record<Rollou
     set_percentage: 'active',
   },
   paused: { resume: 'active', rollback: 'rolled_back', set_percentage: 'paused' },
-  // An operator may have completed the canary before the policy decides.
-  completed: { promote: 'active', rollback: 'rolled_back' },
+  completed: { rollback: 'rolled_back' },
   rolled_back: {},
 }
 

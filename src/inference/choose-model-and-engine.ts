@@ -73,7 +73,7 @@ export const openChosen = async (
   if (settings.lora !== undefined && settings.lora.length > 0)
     throw new InferenceError(
       'unsupported',
-      `${name} does not support LoRA adapters; llama.cpp does, with a GGUF model.`,
+      `${name} does not support LoRA adapters. Leave out --lora, or use a GGUF model.`,
     )
   if (name === 'onnxruntime') {
     const { openOnnxEngine } = await import('./engines/onnx/open-engine.ts')

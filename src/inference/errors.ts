@@ -1,3 +1,5 @@
+import { basename, dirname } from 'node:path'
+
 /** The error codes of the inference server with their HTTP status. Bodies have OpenAI's format. */
 const KINDS = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
@@ -51,4 +53,21 @@ export class InferenceError extends Error {
     const { message, param, code } = this
     return { error: { message, type: KINDS[code].type, param, code } }
   }
+}
+
+/** The files that an engine loads a model from. */
+export interface LoadedFiles {
+  readonly path: string
+  readonly lora?: readonly string[]
+  readonly draft?: { readonly path?: string } | null
+}
+
+/** Replaces the paths of a model's files and folders by their names: clients need not know where a server keeps its files. */
+export const withoutFolders = (message: string, { path, lora = [], draft }: LoadedFiles): string => {
+  const files = [path, ...lora, ...(draft?.path === undefined ? [] : [draft.path])]
+  // A file of an ONNX model may be in a folder of the model's. A folder at the top, such as /models, could be part of any path.
+  const folders = [...files.map(dirname), ...files.map((file) => dirname(dirname(file)))].filter(
+    (folder) => dirname(folder) !== dirname(dirname(folder)),
+  )
+  return [...files, ...folders].reduce((text, known) => text.replaceAll(known, basename(known)), message)
 }

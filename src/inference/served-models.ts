@@ -80,17 +80,24 @@ const routeBetween = async (
  * Refuses settings that the first model's engine cannot follow. Further models ignore them.
  * @throws InferenceError unsupported
  */
-const assertFollowed = ({ engine: { name } }: ChosenModel, { engineSettings, jsonMode }: ServedModelsOptions): void => {
+const assertFollowed = (
+  [first, ...others]: readonly ChosenModel[],
+  { engineSettings, jsonMode }: ServedModelsOptions,
+): void => {
+  const { name } = first!.engine
   const { contextTokens, slots = 1, draft } = engineSettings
   const isOnnx = name === 'onnxruntime'
   const refused = [
-    draft && name !== 'llama.cpp' ? 'speculative decoding (--draft)' : null,
-    isOnnx && contextTokens !== undefined ? 'a custom context length (--context)' : null,
-    isOnnx && slots > 1 ? 'parallel replies (--slots)' : null,
-    isOnnx && jsonMode ? 'JSON mode (--json-mode)' : null,
+    draft && name !== 'llama.cpp' ? ['speculative decoding', '--draft'] : null,
+    isOnnx && contextTokens !== undefined ? ['a custom context length', '--context'] : null,
+    isOnnx && slots > 1 ? ['parallel replies', '--slots'] : null,
+    isOnnx && jsonMode ? ['JSON mode', '--json-mode'] : null,
   ].find((what) => what !== null)
-  if (refused !== undefined)
-    throw new InferenceError('unsupported', `${name} does not support ${refused}; llama.cpp does, with a GGUF model.`)
+  if (refused === undefined) return
+  const [what, option] = refused
+  const gguf = others.find(({ file }) => file.format === 'gguf')
+  const advice = gguf === undefined ? '' : `, or name ${gguf.file.name} first`
+  throw new InferenceError('unsupported', `${name} does not support ${what}. Leave out ${option}${advice}.`)
 }
 
 /** Opens a single model without a pool. The pool's memory limit is for several models; one alone may use all of the memory. */
@@ -108,6 +115,7 @@ const openPool = async (all: readonly ChosenModel[], options: ServedModelsOption
         name: chosen.file.name,
         created: await createdAt(chosen),
         expectedBytes: Math.ceil(chosen.file.bytes * EXPECTED_SHARE) + EXPECTED_BASE_BYTES,
+        files: { path: chosen.file.path, draft: engineSettings.draft ?? null, ...(index === 0 && { lora }) },
         open: () => openChosen(env, chosen, index === 0 ? { ...engineSettings, lora } : engineSettings),
       }),
     ),
@@ -139,7 +147,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null
   const route = options.autoRoute ? await routeBetween(chosen, options.engineSettings.contextTokens, calibration) : null
   const first = chosen[0]!
-  assertFollowed(first, options)
+  assertFollowed(chosen, options)
   const { models, engine, close } =
     chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
   const nameOf = new Map(requested.map((name, index) => [name, names[index]!]))

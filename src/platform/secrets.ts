@@ -48,10 +48,24 @@ const ensureKeyFile = async (path: string, make: () => Buffer): Promise<Buffer> 
   const found = await readKeyFile(path)
   if (found !== null) return found
   const draft = `${path}.${randomBytes(6).toString('hex')}`
-  await writeFile(draft, make(), { mode: 0o600, flag: 'wx', flush: true })
-  await link(draft, path).catch(() => undefined)
-  await rm(draft)
-  return (await readKeyFile(path))!
+  try {
+    await writeFile(draft, make(), { mode: 0o600, flag: 'wx', flush: true })
+    // Another process may have created it first. Unlike a rename, a link never replaces its key.
+    await link(draft, path).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    })
+  } catch (error) {
+    throw new Error(
+      `${path} cannot be created (${(error as NodeJS.ErrnoException).code}): that needs a writable file system with hard links. Otherwise, create it as ` +
+        'docs/installation.md describes.',
+      { cause: error },
+    )
+  } finally {
+    await rm(draft, { force: true })
+  }
+  const made = await readKeyFile(path)
+  if (made === null) throw new Error(`${path} was deleted while it was created. Start again.`)
+  return made
 }
 
 const secretsKeyIn = (dataDir: string): string => join(dataDir, 'secrets.key')

@@ -24,7 +24,7 @@ export interface RetryPolicy {
 export const DEFAULT_POLICY: RetryPolicy = { attempts: 8, totalMs: 120_000, firstWaitMs: 500, longestWaitMs: 20_000 }
 
 /** Responses that may differ next time. */
-const PASSING = new Set([429, 500, 502, 503, 504])
+const TRANSIENT = new Set([429, 500, 502, 503, 504])
 
 /** Waits, or rejects with the signal's reason. */
 export const sleep: Sleep = (milliseconds, signal) =>
@@ -45,8 +45,8 @@ export const sleep: Sleep = (milliseconds, signal) =>
   })
 
 /** True for transient errors. */
-export const isPassing = (error: unknown): boolean =>
-  error instanceof NetworkError || (error instanceof Refusal && PASSING.has(error.status))
+export const isTransient = (error: unknown): boolean =>
+  error instanceof NetworkError || (error instanceof Refusal && TRANSIENT.has(error.status))
 
 /** Returns doubling waits whose upper half is random, so that devices disconnected together do not return together. */
 export const backOffMs = (failures: number, policy: RetryPolicy, random: () => number): number =>
@@ -54,6 +54,9 @@ export const backOffMs = (failures: number, policy: RetryPolicy, random: () => n
 
 /** A Retry-After may be a date, so a clock that is years off could cause a wait of years. */
 const MAX_ASKED_WAIT_MS = 3_600_000
+
+/** Says that a failed call is tried again, in place of the advice to do so that some messages end with. */
+export const retryNote = (message: string): string => `${message.replace(/ Try again [^.]*\.$/, '')} Trying again`
 
 /** Returns the wait that the service requested plus up to a tenth; otherwise the back-off. */
 const waitMs = (error: unknown, failures: number, policy: RetryPolicy, random: () => number): number =>
@@ -84,11 +87,11 @@ export const retrying = async <T>(
       return await attempt(progress)
     } catch (error) {
       signal?.throwIfAborted()
-      if (!isPassing(error)) throw error
+      if (!isTransient(error)) throw error
       failures++
       const wait = waitMs(error, failures, policy, runtime.random)
       if (failures >= policy.attempts || runtime.now() + wait > ends) throw error
-      runtime.log(`${what}: ${(error as Error).message} Trying again in ${(wait / 1000).toFixed(1)} s.`)
+      runtime.log(`${what}: ${retryNote((error as Error).message)} in ${(wait / 1000).toFixed(1)} s.`)
       await runtime.sleep(wait, signal)
     }
   }

@@ -3,7 +3,7 @@ import { errorMessage } from '../domain/error-message.ts'
 import type { CallOptions, Device, EvaluationReport, Submission, TrainingReport } from './device.ts'
 import { memorySink } from './download.ts'
 import { requireUpdate } from './require-update.ts'
-import { isPassing } from './retry.ts'
+import { isTransient } from './retry.ts'
 import { reportFor } from './round-calls.ts'
 import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
@@ -40,7 +40,7 @@ export interface TakenPart extends LocalUpdate {
 
 /**
  * Takes a device's whole part in a round, in memory: plan, model, training, update. If the device cannot do its part, reports
- * the reason and throws the error. Transient errors (`isPassing`) are only thrown, and the round may be tried again.
+ * the reason and throws the error. Transient errors (`isTransient`) are only thrown, and the round may be tried again.
  */
 export const takePart = async (
   device: Device,
@@ -70,7 +70,7 @@ export const takePart = async (
     return { ...update, plan, submission }
   } catch (error) {
     // An unreachable service cannot receive a report. The error matters more than whether it was reported.
-    if (!isPassing(error)) await device.reportFailure(roundId, errorMessage(error)).catch(() => false)
+    if (!isTransient(error)) await device.reportFailure(roundId, errorMessage(error)).catch(() => false)
     throw error
   }
 }
@@ -118,7 +118,7 @@ export const takeEvaluation = async (
     return await device.submitEvaluation(roundId, found, within)
   } catch (error) {
     if (error instanceof ApiError && error.status === 409) return false
-    if (!isPassing(error))
+    if (!isTransient(error))
       await device.submitEvaluation(roundId, { failureReason: errorMessage(error) }).catch(() => false)
     throw error
   }

@@ -4,7 +4,7 @@ import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
 import type { CallOptions } from './device.ts'
-import { DEFAULT_POLICY, isPassing, type RetryPolicy, type Runtime, retrying } from './retry.ts'
+import { DEFAULT_POLICY, isTransient, type RetryPolicy, type Runtime, retrying } from './retry.ts'
 
 /** The typed client's representation of a response. */
 interface ApiResponse<Data> {
@@ -56,7 +56,9 @@ const errorOf = (received: ApiResponse<unknown>, baseUrl: string, now: number): 
     return new Refusal(response, { error: 'bad_request', message }, now)
   }
   const refusal = new Refusal(response, error, now)
-  return isPassing(refusal) || WITHOUT_BODY.has(response.status) ? refusal : new NetworkError(refusal.message, refusal)
+  return isTransient(refusal) || WITHOUT_BODY.has(response.status)
+    ? refusal
+    : new NetworkError(refusal.message, refusal)
 }
 
 /** Heartbeats repeat warnings: each is logged once, up to this many. */

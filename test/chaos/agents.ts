@@ -4,7 +4,7 @@ import { ApiError } from '../../src/client/client.ts'
 import type { Device } from '../../src/sdk/device.ts'
 import { createDevice } from '../../src/sdk/device-client.ts'
 import { memorySink } from '../../src/sdk/download.ts'
-import { isPassing, sleep } from '../../src/sdk/retry.ts'
+import { isTransient, sleep } from '../../src/sdk/retry.ts'
 import { takePart } from '../../src/sdk/take-part.ts'
 import { localTrainer } from '../../src/sdk/trainers/local-trainer.ts'
 import { seededRandom } from '../../src/sdk/trainers/random.ts'
@@ -51,7 +51,7 @@ const train = async (work: AgentWork, roundId: string, trainer: ReturnType<typeo
   if (random() > REPEATED) return
   // Repeats an acknowledged submission, as if its response had been lost.
   const again = await device.submit(roundId, weights, report, { signal }).catch((error: unknown) => {
-    if (isPassing(error) || (error instanceof ApiError && error.status === 409)) return null
+    if (isTransient(error) || (error instanceof ApiError && error.status === 409)) return null
     throw error
   })
   if (again !== null && !again.alreadyKept) violation(records, 'one update a device', `${name} twice in ${roundId}`)

@@ -5,7 +5,7 @@ import { sizeWords } from '../../domain/sizes.ts'
 import { type FileSink, openFileSink } from '../../platform/transfer/file-sink.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
-import { isPassing } from '../../sdk/retry.ts'
+import { isTransient } from '../../sdk/retry.ts'
 import type { KeptVersion } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 import type { TimeSlices } from './time-slices.ts'
@@ -56,14 +56,15 @@ const diskFault = (error: unknown): string | null => {
 }
 
 /** True for transient errors. They include a refused key, which may be replaced. */
-const mayPass = (error: unknown): boolean => isPassing(error) || (error instanceof ApiError && error.status === 401)
+const isTransientOrUnauthorized = (error: unknown): boolean =>
+  isTransient(error) || (error instanceof ApiError && error.status === 401)
 
 /** Returns null for transient errors, otherwise the failure to report to the service. */
 export const failureOf = (error: unknown): DeliveryFailed | null => {
   if (isFullDisk(error))
     return new DeliveryFailed('The disk is full: the version could not be written.', { cause: error })
   if (error instanceof DeliveryFailed) return error
-  if (mayPass(error)) return null
+  if (isTransientOrUnauthorized(error)) return null
   const fault = diskFault(error)
   if (fault !== null) return new DeliveryFailed(`${fault}: the version could not be written.`, { cause: error })
   return new DeliveryFailed(errorMessage(error), { cause: error })

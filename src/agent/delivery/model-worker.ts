@@ -1,7 +1,7 @@
 import { anySignal } from '../../domain/any-signal.ts'
 import { errorMessage } from '../../domain/error-message.ts'
 import { type Assignment, sameContent } from '../../sdk/assignment.ts'
-import { backOffMs, DEFAULT_POLICY } from '../../sdk/retry.ts'
+import { backOffMs, DEFAULT_POLICY, retryNote } from '../../sdk/retry.ts'
 import { ActivationRefused } from './activation.ts'
 import { failureOf } from './fetch-version.ts'
 import type { ModelSteps } from './model-steps.ts'
@@ -71,7 +71,7 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
       if (stop.aborted) return { waitMs: 0, isSettled: false }
       const failure = failureOf(error)
       if (target === null || failure === null) {
-        steps.log(`${errorMessage(error)} Trying again.`)
+        steps.log(`${retryNote(errorMessage(error))}.`)
         return { waitMs: backOffMs(failures + 1, AWAY, Math.random), isSettled: false }
       }
       await steps.reportFailure(target, failure.message)

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { ApiError } from '../../client/client.ts'
 import { writeDurably } from '../../platform/transfer/durable-file.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
-import { backOffMs, DEFAULT_POLICY, isPassing, sleep } from '../../sdk/retry.ts'
+import { backOffMs, DEFAULT_POLICY, isTransient, sleep } from '../../sdk/retry.ts'
 
 interface Waiting {
   readonly planId: string
@@ -79,7 +79,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
     } catch (error) {
       signal.throwIfAborted()
       // A refused key may be replaced. The reports are then sent with the new key.
-      if (isPassing(error) || (error instanceof ApiError && error.status === 401)) return false
+      if (isTransient(error) || (error instanceof ApiError && error.status === 401)) return false
       if (report.metrics !== undefined && error instanceof ApiError && error.status === 400) {
         const { metrics: _, ...rest } = report
         log(`The service rejected the metrics of version ${report.version}: ${error.message} Reporting without them.`)

@@ -9,6 +9,7 @@ import { startWorld, type World } from '../../../test/world.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { makeGguf, tinyLlama } from '../../inference/models/gguf/write-gguf.fixture.ts'
 import { someBytes, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
@@ -154,6 +155,10 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
   const { cwd, env, svc } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(100))
   await writeFile(join(cwd, 'empty.onnx'), '')
+  const { metadata, tensors } = tinyLlama()
+  const part = (count: number) => makeGguf({ metadata: { ...metadata, 'split.count': ['u32', count] }, tensors })
+  await writeFile(join(cwd, 'renamed.gguf'), part(2))
+  await writeFile(join(cwd, 'merged-00001-of-00002.gguf'), part(1))
   const failed = async (...argv: string[]) => {
     const { exitCode, stderr } = await svc('push', ...argv)
     return [exitCode, stderr.split('\n').find((line) => line.startsWith('svc: '))]
@@ -163,6 +168,8 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     await failed('other.onnx', '-v', '1.0.0'),
     await failed('other', '-v', '1.0.0'),
     await failed('empty.onnx', '-v', '1.0.0'),
+    await failed('renamed.gguf', '-v', '1.0.0'),
+    await failed('merged-00001-of-00002.gguf', '-v', '1.0.0'),
     await failed('net.onnx', '-v', '1.0.0', '-m', '00000000-0000-4000-8000-000000000000'),
     await failed('hf:a/b/c', '-v', '1.0.0'),
   ]).toEqual([
@@ -173,6 +180,8 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     [1, 'svc: There is no file other.onnx.'],
     [1, "svc: There is no file and no model 'other' here."],
     [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],
+    [1, 'svc: renamed.gguf is one of 2 parts of a model, but a version is one file.'],
+    [0, undefined],
     [1, 'svc: There is no model with the id 00000000-0000-4000-8000-000000000000.'],
     [1, "svc: 'hf:a/b/c' is not the name of a model."],
   ])

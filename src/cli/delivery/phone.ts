@@ -2,12 +2,12 @@ import { isLoopback } from '../../domain/loopback.ts'
 import type { PairingStatus } from '../../domain/pairing.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { persistently, waitForNextPoll } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../poll-delay.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 
-const LOOK_EVERY_MS = 1500
-const GOES_ON = 'The code stays valid until it is used, for at most five minutes.'
+const POLL_MS = 1500
+const CONTINUATION = 'The code stays valid until it is used, for at most five minutes.'
 
 export interface PhoneOptions {
   readonly name: string
@@ -60,10 +60,10 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   let pairing = first
   say(pairing)
   while (!['active', 'expired', 'failed'].includes(pairing.status)) {
-    await waitForNextPoll(session, LOOK_EVERY_MS, GOES_ON)
+    await waitForNextPoll(session, POLL_MS, CONTINUATION)
     const params = { path: { pairing_id: pairing.pairing_id } }
-    const look = () => connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params }))
-    const now = await persistently(session, look, GOES_ON)
+    const poll = () => connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params }))
+    const now = await withRetries(session, poll, CONTINUATION)
     for (const status of passedBetween(pairing.status, now)) say({ ...now, status, reason: null, device_state: null })
     if (now.status !== pairing.status || now.device_state !== pairing.device_state) say(now)
     pairing = now

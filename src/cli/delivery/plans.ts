@@ -11,6 +11,8 @@ export interface Plan {
   readonly version: string
   readonly status: 'pending' | 'active' | 'paused' | DeploymentStatus
   readonly percentage: number
+  /** True for a rollout to the whole fleet, at once or by now. */
+  readonly reachesAll: boolean
   /** The final percentage; null if the percentage does not increase automatically. */
   readonly targetPercentage: number | null
   readonly nextStepAt: string | null
@@ -43,40 +45,40 @@ interface PageQuery {
 
 const PAGE = 1000
 
-/** Returns the first `most` items of a list. */
-const listed = async <Item>(
-  most: number,
+/** Returns the first `max` items of a list. */
+const listAll = async <Item>(
+  max: number,
   page: (query: PageQuery) => Promise<{ readonly items: readonly Item[]; readonly total: number }>,
 ): Promise<readonly Item[]> => {
-  const limit = Math.min(PAGE, most)
+  const limit = Math.min(PAGE, max)
   const found: Item[] = []
   for (let offset = 0; ; offset += limit) {
     const { items, total } = await page({ limit, offset })
     found.push(...items)
-    if (offset + limit >= Math.min(most, total)) return found
+    if (offset + limit >= Math.min(max, total)) return found
   }
 }
 
 /**
- * Returns the plans of a model, newest first; with `most`, only the newest of each kind. Deployments are looked up by the model
+ * Returns the plans of a model, newest first; with `max`, only the newest of each kind. Deployments are looked up by the model
  * name they were created with.
  */
 export const plansOf = async (
   connection: Connection,
   model: Pick<ModelDetail, 'id' | 'name'> | null,
   name: string,
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 ): Promise<readonly Plan[]> => {
   const rollouts =
     model === null
       ? []
-      : await listed(most, async (query) => {
+      : await listAll(max, async (query) => {
           const params = { path: { model_id: model.id }, query }
           const page = await connection.ask((client) => client.GET('/api/v1/models/{model_id}/rollouts', { params }))
           return { items: page.rollouts, total: page.total }
         })
   const model_name = model === null ? name : (model.name ?? model.id)
-  const deployments = await listed(most, async (query) => {
+  const deployments = await listAll(max, async (query) => {
     const params = { query: { ...query, model_name } }
     const page = await connection.ask((client) => client.GET('/api/v1/deployments', { params }))
     return { items: page.deployments, total: page.total }
@@ -88,6 +90,7 @@ export const plansOf = async (
       version: rollout.version,
       status: rollout.status,
       percentage: rollout.percentage,
+      reachesAll: rollout.percentage === 100 && rollout.group_id === null,
       targetPercentage: rollout.target_percentage,
       nextStepAt: rollout.next_step_at,
       reason: rollout.reason,
@@ -99,6 +102,7 @@ export const plansOf = async (
       version: deployment.model_version,
       status: deployment.status,
       percentage: deployment.rollout_percentage,
+      reachesAll: false,
       targetPercentage: null,
       nextStepAt: null,
       reason: deployment.reason,
@@ -115,6 +119,13 @@ export interface Progress {
   readonly warnings: readonly string[]
 }
 
+export const rolloutOf = (connection: Connection, modelId: string, id: string) =>
+  connection.ask((client) =>
+    client.GET('/api/v1/models/{model_id}/rollouts/{rollout_id}', {
+      params: { path: { model_id: modelId, rollout_id: id } },
+    }),
+  )
+
 export const progressOf = async (
   connection: Connection,
   plan: Pick<Plan, 'kind' | 'id'>,
@@ -127,16 +138,13 @@ export const progressOf = async (
     )
     return { counts: devices, warnings: [] }
   }
-  const path = { model_id: modelId ?? '', rollout_id: plan.id }
-  const { reports, warnings } = await connection.ask((client) =>
-    client.GET('/api/v1/models/{model_id}/rollouts/{rollout_id}', { params: { path } }),
-  )
+  const { reports, warnings } = await rolloutOf(connection, modelId ?? '', plan.id)
   return { counts: reports, warnings }
 }
 
 /** Returns the running experiments that give devices versions of a model. */
 export const experimentsOn = async (connection: Connection, modelId: string) => {
-  const experiments = await listed(Number.POSITIVE_INFINITY, async (query) => {
+  const experiments = await listAll(Number.POSITIVE_INFINITY, async (query) => {
     const params = { query: { ...query, status: 'running' as const } }
     const page = await connection.ask((client) => client.GET('/api/v1/experiments', { params }))
     return { items: page.experiments, total: page.total }
@@ -150,7 +158,7 @@ export const failuresOf = async (
   plan: Plan,
   modelId: string | null,
 ): Promise<readonly PlanDevice[]> => {
-  const all = await listed<PlanDevice>(Number.POSITIVE_INFINITY, async (query) => {
+  const all = await listAll<PlanDevice>(Number.POSITIVE_INFINITY, async (query) => {
     const { devices, total } =
       plan.kind === 'deployment'
         ? await connection.ask((client) =>

@@ -1,12 +1,93 @@
 import type { Command } from 'commander'
 import { confirm } from '../confirm.ts'
+import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
+import type { ModelDetail } from '../model-sources/catalog.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
+import type { Plan } from './plans.ts'
 
 interface RollbackOptions extends DataOptions {
   readonly toVersion: string
   readonly yes?: true
+}
+
+interface Requested {
+  readonly name: string
+  readonly model: ModelDetail
+  /** The label of the version. */
+  readonly version: string
+  readonly plans: readonly Plan[]
+}
+
+/**
+ * Returns the rollout of the version to the whole fleet: the model's newest plan, if it is that or waits for approval, so that
+ * the command can be repeated; otherwise a new one.
+ */
+const rolloutTo = async (connection: Connection, { name, model, version, plans }: Requested) => {
+  const { canBeWithdrawn, rolloutOf } = await import('./plans.ts')
+  const isRequested = (plan: Plan): boolean => plan.reachesAll && plan.version === version
+  for (const waiting of plans.filter((plan) => plan.status === 'pending' && isRequested(plan))) {
+    const rollout = await rolloutOf(connection, model.id, waiting.id)
+    if (rollout.approval_id !== undefined) return rollout
+  }
+  const newest = plans.find(canBeWithdrawn)
+  if (newest !== undefined && newest.status !== 'paused' && isRequested(newest))
+    return rolloutOf(connection, model.id, newest.id)
+  const { startRollout } = await import('./deploy.ts')
+  const created = await startRollout(connection, model.id, {
+    name,
+    version,
+    rollout: 100,
+    strategy: 'immediate',
+    platform: undefined,
+    devices: undefined,
+    group: undefined,
+    step: undefined,
+    intervalMinutes: undefined,
+  })
+  return rolloutOf(connection, model.id, created.rollout_id)
+}
+
+/** Gives the whole fleet a version. */
+const rollBackTo = async (connection: Connection, requested: Requested, { out }: Session, json: boolean) => {
+  const { name, model, plans } = requested
+  const { canBeWithdrawn, experimentsOn, isOpen, rolloutOf, withdraw } = await import('./plans.ts')
+  // Before the others are withdrawn, so that no device gets a third version, or none, in between.
+  const rollout = await rolloutTo(connection, requested)
+  const { rollout_id: id, version } = rollout
+  if (rollout.status === 'pending') {
+    if (json) out.json({ rolled_back: [], paused_experiments: [], rollout_id: id, version, warnings: rollout.warnings })
+    else for (const warning of rollout.warnings) out.note(warning)
+    throw new Failure(`The rollout of version ${version} to the whole fleet (${id}) has not started.`, {
+      advice: 'Nothing was rolled back or paused. Run this command again when the rollout is approved.',
+    })
+  }
+  const reason = `svc rollback to ${version}`
+  const open = plans.filter((plan) => canBeWithdrawn(plan) && isOpen(plan) && plan.id !== id)
+  for (const plan of open) await withdraw(connection, plan, model.id, reason)
+  const experiments = await experimentsOn(connection, model.id)
+  for (const { id: experiment_id } of experiments) {
+    const params = { path: { experiment_id } }
+    await connection.ask((client) =>
+      client.POST('/api/v1/experiments/{experiment_id}/pause', { params, body: { reason } }),
+    )
+  }
+  const { warnings } = await rolloutOf(connection, model.id, id)
+  const rolledBack = open.map(({ kind, id: of, version: delivered }) => ({ kind, id: of, version: delivered }))
+  const paused = experiments.map(({ id: of, name: experiment }) => ({ id: of, name: experiment }))
+  if (json) return out.json({ rolled_back: rolledBack, paused_experiments: paused, rollout_id: id, version, warnings })
+  for (const { kind, id: of, version: delivered } of rolledBack)
+    out.line(`Rolled back the ${kind} of version ${delivered} (${of}).`)
+  for (const { id: of, name: experiment } of paused) out.line(`Paused the experiment '${experiment}' (${of}).`)
+  const action = warnings.length === 0 ? 'The whole fleet gets' : 'Created a rollout to the whole fleet:'
+  out.line(`${action} version ${version} (rollout ${id}).`)
+  for (const warning of warnings) out.note(warning)
+  for (const { id: of, name: experiment } of paused)
+    out.note(
+      `To continue the experiment '${experiment}': svc rollouts rollback ${id}, then svc experiments resume ${of}`,
+    )
+  out.note(`Watch it with: svc status ${name} --watch`)
 }
 
 export const define = (command: Command, session: Session): void => {
@@ -14,7 +95,7 @@ export const define = (command: Command, session: Session): void => {
     .argument('<name>', 'a model, by name or id')
     .option(
       '--to-version <version>',
-      'version for the whole fleet, which pauses experiments on the model; previous: the previous version of each device',
+      "version for the whole fleet (pauses the model's experiments); previous: the previous version of each device",
       'previous',
     )
     .option('-y, --yes', 'roll back without confirmation')
@@ -28,23 +109,28 @@ export const define = (command: Command, session: Session): void => {
       }
       const connection = await session.signedIn({ apiBase })
       const { modelNamed, nullIfNotFound, requireVersion } = await import('../model-sources/catalog.ts')
-      const { canBeWithdrawn, experimentsOn, isOpen, plansOf, progressOf, withdraw } = await import('./plans.ts')
+      const { canBeWithdrawn, experimentsOn, plansOf, withdraw } = await import('./plans.ts')
       const requested = modelNamed(connection, name)
       const model = await nullIfNotFound(requested)
-      const plans = (await plansOf(connection, model, name)).filter(canBeWithdrawn)
+      const plans = await plansOf(connection, model, name)
 
       if (toVersion === 'previous') {
-        const [newest] = plans
+        const newest = plans.find(canBeWithdrawn)
         if (newest === undefined) {
           if (model === null) await requested
           throw new Failure(`'${name}' has no rollout or deployment to roll back.`)
         }
-        await confirmed(`Rolling back the ${newest.kind} of version ${newest.version} of '${name}'`)
+        const { kind, id, version } = newest
+        await confirmed(`Rolling back the ${kind} of version ${version} of '${name}'`)
         await withdraw(connection, newest, model?.id ?? null, 'svc rollback')
-        if (json) return out.json({ rolled_back: [{ kind: newest.kind, id: newest.id, version: newest.version }] })
-        out.line(`Rolled back the ${newest.kind} of version ${newest.version} (${newest.id}).`)
-        for (const experiment of model === null ? [] : await experimentsOn(connection, model.id))
-          out.note(`Experiment '${experiment.name}' continues on its devices: svc experiments pause ${experiment.id}`)
+        const running = model === null ? [] : await experimentsOn(connection, model.id)
+        const experiments = running.map((experiment) => ({ id: experiment.id, name: experiment.name }))
+        if (json) return out.json({ rolled_back: [{ kind, id, version }], running_experiments: experiments })
+        out.line(`Rolled back the ${kind} of version ${version} (${id}).`)
+        for (const experiment of experiments)
+          out.note(
+            `Experiment '${experiment.name}' continues on its devices. Pause it with: svc experiments pause ${experiment.id}`,
+          )
         return out.note('Each device returns to its previous version, or to none if it had none.')
       }
 
@@ -52,49 +138,8 @@ export const define = (command: Command, session: Session): void => {
         await requested
         return
       }
-      const version = requireVersion(model, name, toVersion)
-      await confirmed(`Rolling back '${name}' to version ${version.version_label} on the whole fleet`)
-      // Starts the new rollout first, so that no device gets a third version in between.
-      const { startRollout } = await import('./deploy.ts')
-      const rollout = await startRollout(connection, model.id, {
-        name,
-        version: version.version_label,
-        rollout: 100,
-        strategy: 'immediate',
-        platform: undefined,
-        devices: undefined,
-        group: undefined,
-        step: undefined,
-        intervalMinutes: undefined,
-      })
-      const reason = `svc rollback to ${version.version_label}`
-      const open = plans.filter(isOpen)
-      for (const plan of open) await withdraw(connection, plan, model.id, reason)
-      const experiments = await experimentsOn(connection, model.id)
-      for (const { id } of experiments) {
-        const params = { path: { experiment_id: id } }
-        await connection.ask((client) =>
-          client.POST('/api/v1/experiments/{experiment_id}/pause', { params, body: { reason } }),
-        )
-      }
-      const { warnings } = await progressOf(connection, { kind: 'rollout', id: rollout.rollout_id }, model.id)
-      const rolledBack = open.map(({ kind, id, version: of }) => ({ kind, id, version: of }))
-      const paused = experiments.map(({ id, name: experiment }) => ({ id, name: experiment }))
-      if (json) {
-        const { rollout_id, version: delivered } = rollout
-        return out.json({
-          rolled_back: rolledBack,
-          paused_experiments: paused,
-          rollout_id,
-          version: delivered,
-          warnings,
-        })
-      }
-      for (const { kind, id, version: of } of rolledBack) out.line(`Rolled back the ${kind} of version ${of} (${id}).`)
-      for (const { id, name: experiment } of paused) out.line(`Paused the experiment '${experiment}' (${id}).`)
-      const did = warnings.length === 0 ? 'The whole fleet gets' : 'Created a rollout for the whole fleet of'
-      out.line(`${did} version ${rollout.version} (rollout ${rollout.rollout_id}).`)
-      for (const warning of warnings) out.note(warning)
-      out.note(`Watch it with: svc status ${name} --watch`)
+      const { version_label: version } = requireVersion(model, name, toVersion)
+      await confirmed(`Rolling back '${name}' to version ${version} on the whole fleet`)
+      await rollBackTo(connection, { name, model, version, plans }, session, json === true)
     })
 }

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWithApprovals } from '../../control/access/sign-in/two-admins.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
@@ -23,7 +25,7 @@ it('rolls back the newest rollout or deployment, one at a time, until none are l
   const second = await svc('rollback', 'm', '--json')
   expect([second.exitCode, JSON.parse(second.stdout), await given()]).toEqual([
     0,
-    { rolled_back: [{ kind: 'rollout', id: expect.any(String), version: '1.0.0' }] },
+    { rolled_back: [{ kind: 'rollout', id: expect.any(String), version: '1.0.0' }], running_experiments: [] },
     { d0: null, d1: null },
   ])
   expect(await svc('rollback', 'm')).toEqual({
@@ -49,17 +51,24 @@ it('--to-version gives the version to the whole fleet and rolls back all open pl
 })
 
 it('--to-version pauses the experiments on the model, which would take precedence', async () => {
-  const { svc, given, get } = await startFleet(4, ['1.0.0', '2.0.0', '3.0.0'])
+  const { svc, given, get, world } = await startFleet(4, ['1.0.0', '2.0.0', '3.0.0'])
   await svc('experiments', 'create', 'a b', '--variant', 'a=m@2.0.0:0.5', '--variant', 'b=m@3.0.0:0.5')
   await svc('experiments', 'start', 'a b')
   const deployed = await svc('deploy', 'm', '-v', '2.0.0', '--yes')
-  expect(deployed.stderr).toContain('Running experiments take precedence on their devices: ')
-  expect((await svc('status', 'm')).stdout).toContain('Running experiments take precedence on their devices: ')
+  const until =
+    'Running experiments take precedence on their devices until this rollout is completed, which replaces them: '
+  expect(deployed.stderr).toContain(until)
+  expect((await svc('status', 'm')).stdout).toContain(until)
   expect((await svc('deploy', 'm', '-v', '1.0.0', '--dry-run')).stderr).toContain('Running experiments take precedence')
   expect((await svc('rollback', 'm')).stderr).toMatch(
-    /^Experiment 'a b' continues on its devices: svc experiments pause [0-9a-f-]{36}\n/,
+    /^Experiment 'a b' continues on its devices\. Pause it with: svc experiments pause [0-9a-f-]{36}\n/,
   )
-  const { exitCode, stdout } = await svc('rollback', 'm', '--to-version', '1.0.0')
+  await svc('deploy', 'm', '-v', '2.0.0', '--yes')
+  expect(JSON.parse((await svc('rollback', 'm', '--json')).stdout)).toMatchObject({
+    running_experiments: [{ id: expect.any(String), name: 'a b' }],
+  })
+  const before = await given()
+  const { exitCode, stdout, stderr } = await svc('rollback', 'm', '--to-version', '1.0.0')
   expect([exitCode, stdout.replace(/[0-9a-f-]{36}/g, '<id>')]).toEqual([
     0,
     "Paused the experiment 'a b' (<id>).\nThe whole fleet gets version 1.0.0 (rollout <id>).\n",
@@ -68,6 +77,57 @@ it('--to-version pauses the experiments on the model, which would take precedenc
   expect(await get('/experiments')).toMatchObject({
     experiments: [{ status: 'paused', reason: 'svc rollback to 1.0.0' }],
   })
+
+  await world.advance(3600)
+  const resumed = await svc('experiments', 'resume', 'a b')
+  const replaced = /No device gets 'a', 'b': the newer rollout [0-9a-f-]{36} has given all devices version 1\.0\.0\./
+  expect(resumed).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(replaced) })
+  for (const action of [['list'], ['show', 'a b'], ['results', 'a b']])
+    expect((await svc('experiments', ...action)).stderr + action).toMatch(replaced)
+  expect(await given()).toEqual({ d0: '1.0.0', d1: '1.0.0', d2: '1.0.0', d3: '1.0.0' })
+  const undo = /^To continue the experiment 'a b': svc (?<rollback>.*), then svc experiments resume [0-9a-f-]{36}$/m
+  await svc(...undo.exec(stderr)!.groups!.rollback!.split(' '))
+  expect(await given()).toEqual(before)
+  expect((await svc('experiments', 'list')).stderr).toBe('')
+})
+
+it('--to-version withdraws and pauses nothing until its rollout is approved, and continues it when it is run again', async () => {
+  const { world, service, model, bob, decide, byKey } = await startWithApprovals()
+  const key = service.api_key as string
+  const variants = ['1', '2'].map((version) => ({ name: version, model_id: model, version, allocation: 0.5 }))
+  const { body } = await byKey('POST', '/experiments', { name: 'e', variants })
+  await byKey('POST', `/experiments/${body.id}/start`)
+  const given = async () => {
+    const found = ['a', 'b', 'c'].map(async (device) => {
+      const of = await world.request('GET', `/api/v1/devices/${device}/assignments`, { key })
+      return (of.body as { assignments: { version: string; kind: string }[] }).assignments[0]
+    })
+    return Promise.all(found)
+  }
+  const before = await given()
+  expect(before).toMatchObject(Array(3).fill({ kind: 'experiment' }))
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  const rollback = (...argv: string[]) => runInProcess(['rollback', 'm', '--to-version', '1.0.0', ...argv], { env })
+  const first = await rollback()
+  expect(first).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(first.stderr).toContain('Nothing was rolled back or paused.')
+  const again = await rollback('--json')
+  expect(again.exitCode).toBe(1)
+  const waiting = JSON.parse(again.stdout) as { rollout_id: string; warnings: string[] }
+  expect(waiting).toMatchObject({ rolled_back: [], paused_experiments: [], version: '1.0.0' })
+  expect(first.stderr).toContain(waiting.rollout_id)
+  expect(await given()).toEqual(before)
+  await decide(bob, /approve ([0-9a-f-]{36})/.exec(waiting.warnings[0]!)![1])
+  const last = await rollback('--json')
+  expect(last.exitCode).toBe(0)
+  expect(JSON.parse(last.stdout)).toEqual({
+    rolled_back: [],
+    paused_experiments: [{ id: body.id, name: 'e' }],
+    rollout_id: waiting.rollout_id,
+    version: '1.0.0',
+    warnings: [],
+  })
+  expect(await given()).toMatchObject(Array(3).fill({ kind: 'rollout', version: '1.0.0' }))
 })
 
 it('--to-version finds an unfinished deployment that is older than a thousand others', async () => {

@@ -1,12 +1,12 @@
 import type { Connection } from '../connection.ts'
-import { persistently, waitForNextPoll } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { isInProgress, type Plan, plansOf, progressOf } from './plans.ts'
 import { countWords, failureOf, type ModelStatus, reachWords } from './status.ts'
 
 /** Each poll sends three requests, which leaves room within a key's limit of 100 requests per minute. */
-const LOOK_EVERY_MS = 3000
-const PLANS_LOOKED_AT = 100
+const POLL_MS = 3000
+const MAX_PLANS = 100
 
 const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}`
 
@@ -27,18 +27,18 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   if (!isInProgress(newest)) return requireGoodEnd(newest)
   const modelId = model?.id ?? null
 
-  const look = async () => {
-    const plans = await plansOf(connection, model, name, PLANS_LOOKED_AT)
+  const poll = async () => {
+    const plans = await plansOf(connection, model, name, MAX_PLANS)
     const followed = plans.find(({ id }) => id === newest.id)
     const counts = followed === undefined ? {} : (await progressOf(connection, followed, modelId)).counts
     return { plans, followed, counts }
   }
   const lastLines = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
   let shownCounts = countWords(newest.counts)
-  const goesOn = `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`
+  const continuation = `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`
   for (;;) {
-    await waitForNextPoll(session, LOOK_EVERY_MS, goesOn)
-    const { plans, followed, counts } = await persistently(session, look, goesOn)
+    await waitForNextPoll(session, POLL_MS, continuation)
+    const { plans, followed, counts } = await withRetries(session, poll, continuation)
     const time = session.now().toISOString().slice(11, 19)
     for (const plan of plans) {
       const isFollowed = plan.id === newest.id

@@ -8,7 +8,7 @@ import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
-import { generateReply } from './generate-reply.ts'
+import { generateReply, incompleteNote } from './generate-reply.ts'
 
 export interface ChatOptions {
   readonly maxTokens: number
@@ -100,7 +100,8 @@ const converse = async (
       io.stdout.write(harmless(piece))
     })
     keep()
-    if (result.reason === 'length') out.note(`\nCut off after ${result.completionTokens} tokens: see --max-tokens.`)
+    const note = incompleteNote(result)
+    if (note !== null) out.note(`\n${note}`)
   } catch (error) {
     io.signal?.throwIfAborted()
     if (stopped.aborted && text !== '') keep()

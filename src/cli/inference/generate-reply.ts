@@ -7,6 +7,14 @@ export interface Reply {
   readonly result: Finished
 }
 
+/** Says that a reply is not whole; null if it is. */
+export const incompleteNote = ({ reason, completionTokens }: Finished): string | null => {
+  if (reason === 'stop') return null
+  return reason === 'length'
+    ? `The reply was cut off after ${completionTokens} tokens. Raise the limit with --max-tokens.`
+    : 'The reply was stopped by the content filter of the server.'
+}
+
 /** Generates an answer with a model in this process. @throws Failure if the model cannot chat */
 export const generateReply = async (
   engine: Engine,

@@ -45,16 +45,17 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
   })
 
   it.each([
-    [['--context', '16'], 'a custom context length (--context)'],
-    [['--slots', '3'], 'parallel replies (--slots)'],
-    [['--draft', 'prompt-lookup'], 'speculative decoding (--draft)'],
-    [['--json-mode'], 'JSON mode (--json-mode)'],
+    [['--context', '16'], 'a custom context length. Leave out --context.'],
+    [['--slots', '3'], 'parallel replies. Leave out --slots.'],
+    [['--draft', 'prompt-lookup'], 'speculative decoding. Leave out --draft.'],
+    [['--slots', '2', '--models', 'starter'], 'parallel replies. Leave out --slots, or name starter first.'],
+    [['--json-mode'], 'JSON mode. Leave out --json-mode.'],
   ])('serve refuses %j for an ONNX model', async (options, what) => {
     const { svc } = await start()
     const ran = await svc('serve', BIGRAM, '--host', '127.0.0.1', '--port', '0', '--no-announce', ...options)
     expect(ran).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining(`onnxruntime does not support ${what}; llama.cpp does, with a GGUF model.`),
+      stderr: expect.stringContaining(`onnxruntime does not support ${what}`),
     })
   })
 
@@ -119,6 +120,22 @@ it('embed uses the server whose address is given as the engine', async () => {
   const { stdout, stderr } = await svc('embed', 'm', 'the sky', '--engine', address)
   expect(stderr).toBe('')
   expect(JSON.parse(stdout)).toEqual({ model: 'm', engine: 'openai', tokens: 3, dimensions: 2, embedding: [0.5, 1] })
+})
+
+it('run says that the server of --engine stopped a reply with its content filter', async () => {
+  const server = createServer((_request, response) => {
+    const choice = { message: { content: 'I' }, finish_reason: 'content_filter' }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [choice] }))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { svc } = await start(null)
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  expect(await svc('run', 'm', 'hi', '--engine', address)).toEqual({
+    exitCode: 0,
+    stdout: 'I\n',
+    stderr: 'The reply was stopped by the content filter of the server.\n',
+  })
 })
 
 it('without onnxruntime, explains how to install it', async () => {

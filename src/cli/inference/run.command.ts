@@ -5,7 +5,7 @@ import { wrongUsage } from '../failure.ts'
 import { jsonOption } from '../options.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
-import { generateReply } from './generate-reply.ts'
+import { generateReply, incompleteNote } from './generate-reply.ts'
 import {
   engineOption,
   loraOption,
@@ -81,8 +81,9 @@ const run = async (session: Session, model: string, prompt: string, options: Run
           total_tokens: promptTokens + result.completionTokens,
         },
       })
-    } else if (result.reason === 'length') {
-      out.note(`The reply was cut off after ${result.completionTokens} tokens. Raise the limit with --max-tokens.`)
+    } else {
+      const note = incompleteNote(result)
+      if (note !== null) out.note(note)
     }
   } finally {
     await engine.close()

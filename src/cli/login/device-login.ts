@@ -3,7 +3,7 @@ import { ApiError, unwrap } from '../../client/client.ts'
 import { connect, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
-import { persistently, waitForNextPoll } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { saveCredentials } from './save-credentials.ts'
 
@@ -16,6 +16,12 @@ const ENDS: Readonly<Record<string, string>> = {
   expired_token: 'Nobody approved the sign-in in time.',
   access_denied: 'The sign-in was denied.',
 }
+
+const lostKey = (cause: ApiError): Failure =>
+  new Failure('The sign-in may have been approved, but the response with its key was lost.', {
+    advice: `If svc keys list shows an unused key '${clientName()}', revoke it. Start again with: svc login --no-browser`,
+    cause,
+  })
 
 /** Signs in without a local browser by device authorization (RFC 8628): the code can be approved on any device. */
 export const loginWithCode = async (session: Session, apiBase: string): Promise<Credentials> => {
@@ -30,20 +36,28 @@ export const loginWithCode = async (session: Session, apiBase: string): Promise<
   out.note(`The code works once, for ${started.expires_in / 60} minutes. Do not share it.`)
 
   let interval = started.interval
+  // The code gives the key once: after a lost response, `expired_token` may mean that the key was in it.
+  let isResponseLost = false
+  const exchange = async (device_code: string) => {
+    try {
+      return await unwrap(connection.client.POST('/api/v1/login/device/token', { body: { device_code } }))
+    } catch (error) {
+      isResponseLost ||= !(error instanceof ApiError && error.code !== null)
+      throw error
+    }
+  }
   for (;;) {
     await waitForNextPoll(session, interval * 1000, 'Nothing was stored.')
     try {
-      const body = { device_code: started.device_code }
-      const token = await persistently(
-        session,
-        () => unwrap(connection.client.POST('/api/v1/login/device/token', { body })),
-        'Nothing was stored.',
-      )
+      const token = await withRetries(session, () => exchange(started.device_code), 'Nothing was stored.')
       return await saveCredentials(session, apiBase, token)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
+      const isPending = error.code === 'authorization_pending' || error.code === 'slow_down'
       if (error.code === 'slow_down') interval += SLOW_DOWN_SECONDS
-      else if (error.code !== 'authorization_pending') {
+      if (isPending) isResponseLost = false
+      else {
+        if (error.code === 'expired_token' && isResponseLost) throw lostKey(error)
         const end = ENDS[error.code ?? '']
         if (end === undefined) throw toFailure(error, { baseUrl: apiBase, keySource: undefined })
         throw new Failure(end, { advice: 'Start again with: svc login --no-browser', cause: error })

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
 import { startWorld, type World } from '../../../test/world.ts'
@@ -251,4 +254,40 @@ it('without a browser shows a code and its address, and waits for approval', asy
   const { api_key } = await credentialsIn(home)
   expect(await world.request('GET', '/api/v1/keys/self', { key: api_key })).toMatchObject({ status: 200 })
   expect(stderr).not.toContain(api_key)
+})
+
+it('without a browser, explains that a lost response may have contained the key', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const admin = world.service.firstAdminKey!
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { status, body } = await world.request(request.method!, request.url!, {
+      body: JSON.parse(Buffer.concat(chunks).toString()),
+    })
+    // Only the key is lost: the service has created it.
+    if (status === 200 && request.url!.endsWith('/token')) response.destroy()
+    else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => void server.close())
+  const SERVICE_API_BASE = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const approveCode = (text: string): void => {
+    const user_code = /^ {2}(\w{4}-\w{4})$/m.exec(text)?.[1]
+    const body = { user_code, approve: true }
+    if (user_code !== undefined) void world.request('POST', '/api/v1/login/device/decision', { key: admin, body })
+  }
+  const { exitCode, stderr } = await runInProcess(['login', '--no-browser'], {
+    env: { SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE },
+    onOutput: approveCode,
+  })
+  expect([exitCode, stderr.split('\n').slice(-4)]).toEqual([
+    1,
+    [
+      `Cannot reach ${SERVICE_API_BASE} (connection lost). Trying again.`,
+      'svc: The sign-in may have been approved, but the response with its key was lost.',
+      `If svc keys list shows an unused key 'svc on ${hostname()}', revoke it. Start again with: svc login --no-browser`,
+      '',
+    ],
+  ])
 })

@@ -1,4 +1,5 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -36,6 +37,34 @@ it('deletes the key for one address and keeps the others', async () => {
   await expect(readFile(path)).rejects.toThrow('ENOENT')
 })
 
+it('without keys, logout --all changes nothing', async () => {
+  const home = join(await emptyFolder(), 'missing')
+  expect(await runInProcess(['logout', '--all'], { env: { SERVICE_HOME: home } })).toMatchObject({
+    exitCode: 0,
+    stdout: 'You are not signed in anywhere.\n',
+  })
+  await expect(stat(home)).rejects.toThrow('ENOENT')
+})
+
+it('another svc that is changing the keys is waited for, until its lock is no longer renewed', async () => {
+  const home = await emptyFolder()
+  const path = join(home, 'credentials.json')
+  const lock = `${path}.lock`
+  await writeFile(path, JSON.stringify({ api_key: 'k', org_id: null, api_base: 'https://a.example.org' }))
+  await writeFile(lock, `1 ${hostname()} of-a-process-that-runs`)
+  const logout = () => runInProcess(['logout', '--all'], { env: { SERVICE_HOME: home } })
+  expect(await logout()).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      `svc: Another svc is changing ${path} (process 1 on ${hostname()}).\n` +
+      `If no other svc is running, delete ${lock}.\n`,
+  })
+  const past = new Date(Date.now() - 121_000)
+  await utimes(lock, past, past)
+  expect(await logout()).toMatchObject({ exitCode: 0, stdout: 'Signed out of https://a.example.org.\n' })
+})
+
 it('a damaged credentials.json is reported by doctor, and replaced or deleted as its message advises', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const home = await emptyFolder()
@@ -52,8 +81,13 @@ it('a damaged credentials.json is reported by doctor, and replaced or deleted as
       { state: 'fail', found: `${join(home, 'config.json')} is damaged: it does not contain a JSON object.` },
     ],
   ])
-  await rm(join(home, 'config.json'))
   const key = world.service.firstAdminKey!
+  const env = { SERVICE_HOME: home, SERVICE_API_KEY: key }
+  const withKey = await runInProcess(['doctor', '--json', '--api-base', world.baseUrl], { env })
+  expect((JSON.parse(withKey.stdout) as { checks: { check: string }[] }).checks).toContainEqual(
+    expect.objectContaining({ check: 'Key', state: 'ok' }),
+  )
+  await rm(join(home, 'config.json'))
   expect(await svc('login', '--api-key', key)).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('which replaces it: svc login --api-base'),

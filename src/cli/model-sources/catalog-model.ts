@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { addModel } from '../../inference/models/change-models.ts'
 import { readyModels } from '../../inference/models/model-folder.ts'
+import { normalVariant } from '../../inference/models/variant.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { modelNamed, nullIfNotFound, referenced, requireVersion } from './catalog.ts'
+import { addDownload } from './fetch-to-add.ts'
 import { pull } from './pull.ts'
 
 const SOURCE = /^https?:\/\/\S+\/api\/v1\/models\/\S+\/versions\/\d+\/download$/
 
 /** True if a local model was pulled from a catalog. */
 export const isOfCatalog = (source: string): boolean => SOURCE.test(source)
+
+/** The local variant of a version: labels may have characters that variants may not. */
+export const variantOf = (label: string): string => normalVariant(label.replace(/[^A-Za-z0-9._-]/g, '_'))
 
 const requireGguf = (fileName: string, name: string): void => {
   if (/\.gguf$/i.test(fileName)) return
@@ -39,22 +42,15 @@ export const ensureFromCatalog = async (name: string, session: Session): Promise
   const source = `${connection.baseUrl}/api/v1/models/${model.id}/versions/${version.version}/download`
   const there = (await readyModels(session.home.folder)).find((known) => known.source === source)
   if (there !== undefined) return there.name
-  const { io, home } = session
-  const folder = join(home.folder, 'downloads', createHash('sha256').update(source).digest('hex').slice(0, 16))
+  const folder = join(session.home.folder, 'downloads', createHash('sha256').update(source).digest('hex').slice(0, 16))
   const title = `${model.name ?? model.id}@${version.version_label}`
   const accept = (fileName: string): void => requireGguf(fileName, title)
   const { path } = await pull(
     { connection, modelId: model.id, version, format: undefined, output: `${folder}/`, accept },
     session,
   )
-  const variant = version.version_label.replace(/[^A-Za-z0-9._-]/g, '_')
-  const added = await addModel(home.folder, {
-    name: `${model.name ?? model.id}:${variant}`,
-    path,
-    source,
-    ...(io.signal && { signal: io.signal }),
-  })
-  await rm(folder, { recursive: true, force: true })
+  const local = `${model.name ?? model.id}:${variantOf(version.version_label)}`
+  const added = await addDownload({ name: local, path, source, title, folder }, session)
   session.out.note(`${title} is now here as ${added.name}.`)
   return added.name
 }

@@ -101,7 +101,13 @@ it('run and serve accept catalog names: each version is pulled once, and again w
     expect.stringContaining('Using net:1.0.0'),
   ])
   expect(await using('net@2.0.0')).not.toContain('Using')
+  await upload('c.gguf', await readFile(STARTER), '4.0.0-RC.1+b.1')
+  expect((await run('net@4.0.0-RC.1+b.1')).stderr).toContain('is now here as net:4.0.0_rc.1_b.1.')
+  expect(await using('net@4.0.0-RC.1+b.1')).toContain('Using net:4.0.0_rc.1_b.1')
   const signedOut = (name: string) => run(name, { SERVICE_API_KEY: '' })
   expect([await signedOut('net'), await signedOut('net@1.0.0')]).toEqual([quiet, quiet])
-  expect((await signedOut('net@2.0.0')).stderr).toContain('net@2.0.0 is not on this machine. Only the catalog of a')
+  expect((await signedOut('net@2.0.0')).stderr).toContain(
+    'Only the catalog of a service has versions and aliases.\nSign in',
+  )
+  expect((await run('other@2.0.0')).stderr).toContain('aliases.\nList local models with: svc list models\n')
 })

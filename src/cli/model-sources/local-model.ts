@@ -1,7 +1,6 @@
 import { isAlias, splitReference } from '../../domain/model-reference.ts'
 import { addressOf, serverNamed } from '../../inference/engines/proxied/servers.ts'
 import { InferenceError } from '../../inference/errors.ts'
-import { addModel } from '../../inference/models/change-models.ts'
 import type { ModelFile } from '../../inference/models/model-file.ts'
 import { findModel, listModels, readyModels } from '../../inference/models/model-folder.ts'
 import { looksLikePath } from '../../inference/models/model-name.ts'
@@ -9,7 +8,7 @@ import { isModelSource, parseModelSource, plainNameOf } from '../../inference/so
 import { Unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { ensureFromCatalog, isOfCatalog } from './catalog-model.ts'
+import { ensureFromCatalog, isOfCatalog, variantOf } from './catalog-model.ts'
 import { fetchToAdd } from './fetch-to-add.ts'
 
 /** True if two sources are of the same repository. A model added by hand has none. */
@@ -44,16 +43,7 @@ export const ensureLocal = async (
       advice: `Give this one another name: svc add <name> ${source}`,
     })
   }
-  const { io, home } = session
-  const fetched = await fetchToAdd(source, session)
-  const model = await addModel(home.folder, {
-    name,
-    path: fetched.path,
-    source,
-    ...(io.signal && { signal: io.signal }),
-  })
-  await fetched.discard()
-  return { model, wasThere: false }
+  return { model: await fetchToAdd(name, source, session), wasThere: false }
 }
 
 /** True if the model is local and not from a catalog, or names an exact pulled version. Other errors are reported later. */
@@ -75,8 +65,9 @@ const lastPulled = async (text: string, { home }: Session): Promise<string | nul
   const isExact = version !== 'latest' && !isAlias(version)
   const pulled = (await listModels(home.folder)).flatMap((entry) => {
     if (entry.state !== 'ready' || !isOfCatalog(entry.model.source)) return []
-    const [known, label] = entry.model.name.split(':')
-    const isMeant = !isExact || label === version || entry.model.source.endsWith(`/versions/${version}/download`)
+    const [known, variant] = entry.model.name.split(':')
+    const isMeant =
+      !isExact || variant === variantOf(version) || entry.model.source.endsWith(`/versions/${version}/download`)
     return known === name && isMeant ? [entry] : []
   })
   const [latest] = pulled.sort((one, other) => (other.addedAt ?? '').localeCompare(one.addedAt ?? ''))
@@ -109,8 +100,9 @@ export const localName = async (name: string, session: Session, engine = 'auto')
   if (isElsewhere || looksLikePath(name) || (await isHere(name, session))) return name
   const found = (await fromCatalog(name, session)) ?? (await lastPulled(name, session))
   if (found === null && splitReference(name) !== null) {
+    const isSignedIn = (await session.apiKey(await session.apiBase(undefined))) !== null
     throw new Failure(`${name} is not on this machine. Only the catalog of a service has versions and aliases.`, {
-      advice: 'Sign in to the service that has it: svc login. List local models with: svc list models',
+      advice: `${isSignedIn ? '' : 'Sign in to the service that has it: svc login. '}List local models with: svc list models`,
     })
   }
   return found ?? name

@@ -44,7 +44,7 @@ const targetOf = async (output: string, cwd: string, fileName: string): Promise<
 }
 
 /** True if the file already exists. @throws Failure if the existing file is different */
-const isThere = async (target: string, bytes: number, sha256: string): Promise<boolean> => {
+const isComplete = async (target: string, bytes: number, sha256: string): Promise<boolean> => {
   const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
@@ -122,7 +122,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   const fileName = safeFileName(named)
   options.accept?.(fileName)
   const target = await targetOf(options.output, io.cwd, fileName)
-  if (await isThere(target, size, sha256)) return { path: target, bytes: size, sha256, wasThere: true }
+  if (await isComplete(target, size, sha256)) return { path: target, bytes: size, sha256, wasThere: true }
 
   const remote: RemoteFile = {
     label: basename(target),

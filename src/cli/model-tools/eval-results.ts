@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, stat } from 'node:fs/promises'
-import { namingFile } from '../../platform/transfer/durable-file.ts'
+import { addPathToError } from '../../platform/transfer/durable-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { PromptLine } from '../inference/prompt-file.ts'
 import { isSameFile } from '../result-files.ts'
@@ -65,7 +65,7 @@ const isCutOff = (text: string): boolean => {
 export const readResults = async (path: string): Promise<ReadonlyMap<string, LineResult>> => {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
-    return namingFile(path)(error)
+    return addPathToError(path)(error)
   })
   const found = new Map<string, LineResult>()
   for (const line of text.split('\n')) {
@@ -81,6 +81,6 @@ export const readResults = async (path: string): Promise<ReadonlyMap<string, Lin
       advice: 'Choose another file with --results.',
     })
   }
-  if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n').catch(namingFile(path))
+  if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n').catch(addPathToError(path))
   return found
 }

@@ -2,7 +2,7 @@ import { appendFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { cosine } from '../../convert/evaluate/paired.ts'
 import { agreement } from '../../inference/runtime/routing/agreement.ts'
-import { namingFile } from '../../platform/transfer/durable-file.ts'
+import { addPathToError } from '../../platform/transfer/durable-file.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { type PromptLine, readPrompts } from '../inference/prompt-file.ts'
@@ -133,7 +133,7 @@ const evaluateLines = async (
       const result = before ?? { ...(await evaluateLine(model, prompt, evaluation)), line: index + 1, model, key }
       // Appends a whole line in one write, so that lines are never interleaved.
       if (before === undefined && path !== null)
-        await appendFile(path, `${JSON.stringify(result)}\n`).catch(namingFile(path))
+        await appendFile(path, `${JSON.stringify(result)}\n`).catch(addPathToError(path))
       results[index] = result
       if (before !== undefined) taken++
       bar.update(++done, prompts.length)

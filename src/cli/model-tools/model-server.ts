@@ -98,8 +98,8 @@ const persistent = async ({ io }: Session, url: string, send: () => Promise<Resp
   for (let attempt = 1; ; attempt++) {
     const found = await send().catch((error: Error) => error)
     io.signal?.throwIfAborted()
-    const isPassing = found instanceof Error || found.status === 429 || found.status >= 500
-    if (!isPassing) return found
+    const isTransient = found instanceof Error || found.status === 429 || found.status >= 500
+    if (!isTransient) return found
     if (attempt === ATTEMPTS) {
       const fault = found instanceof Error ? found.message : wordsOf(found.body, found.status)
       throw new Failure(`${url} failed ${ATTEMPTS} times: ${fault}.`, {

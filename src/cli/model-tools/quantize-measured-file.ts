@@ -11,7 +11,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { enginesFolder } from '../../inference/engines/optional/optional-engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
-import { namingFile } from '../../platform/transfer/durable-file.ts'
+import { addPathToError } from '../../platform/transfer/durable-file.ts'
 import { readTensorFloats } from '../../tensors/elements.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
@@ -102,7 +102,7 @@ const calibrator =
     const names = reference === null ? [] : rangesNeeded(model)
     if (reference === null || names.length === 0) return ranges
     const path = join(work.request.folder, 'calibration.onnx')
-    await writeFile(path, writeOnnx(calibrationModel(model, names))).catch(namingFile(path))
+    await writeFile(path, writeOnnx(calibrationModel(model, names))).catch(addPathToError(path))
     const measured = await run(path, reference.samples, work)
     if ('notRun' in measured) return ranges
     for (const [index, name] of names.entries()) {
@@ -127,7 +127,7 @@ const makeCandidate = async (
   try {
     const { bytes, notes } = await work.format.quantize(source, method, calibrator(reference, work))
     const path = join(work.request.folder, method)
-    await writeFile(path, bytes).catch(namingFile(path))
+    await writeFile(path, bytes).catch(addPathToError(path))
     const made = { method, bytes: bytes.length, path, notes }
     if (reference === null) return made
     const { outputs, milliseconds } = await execute(path, bytes, reference.samples, work)

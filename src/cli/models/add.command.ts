@@ -14,17 +14,9 @@ export const define = (command: Command, session: Session): void => {
     .action(async (name: string, path: string) => {
       const { addModel } = await import('../../inference/models/change-models.ts')
       const { isModelSource } = await import('../../inference/sources/model-source.ts')
-      const signal = io.signal && { signal: io.signal }
-      const fetched = isModelSource(path)
-        ? await (await import('../model-sources/fetch-to-add.ts')).fetchToAdd(path, session)
-        : { path: resolve(io.cwd, path), source: undefined, discard: async () => undefined }
-      const added = await addModel(home.folder, {
-        name,
-        path: fetched.path,
-        ...(fetched.source !== undefined && { source: fetched.source }),
-        ...signal,
-      })
-      await fetched.discard()
+      const added = isModelSource(path)
+        ? await (await import('../model-sources/fetch-to-add.ts')).fetchToAdd(name, path, session)
+        : await addModel(home.folder, { name, path: resolve(io.cwd, path), ...(io.signal && { signal: io.signal }) })
       out.line(`Added ${added.name} (${added.format}, ${sizeWords(added.bytes)}, sha256 ${added.sha256}).`)
       if (added.format === 'gguf') out.line(`Try it: svc run ${added.name} "..."`)
     })

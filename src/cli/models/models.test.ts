@@ -8,6 +8,7 @@ import { emptyFolder } from '../../../test/databases.ts'
 import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
 import { startWorld } from '../../../test/world.ts'
 import { addModel } from '../../inference/models/change-models.ts'
+import { makeGguf, tinyLlama } from '../../inference/models/gguf/write-gguf.fixture.ts'
 import { startHub } from '../../inference/sources/loopback-hub.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { ollamaAddress } from './ollama.ts'
@@ -100,6 +101,54 @@ it('add downloads an ONNX model with several files, and a GGUF file, from Huggin
     exitCode: 1,
     stderr: expect.stringContaining('has no model org/nothing'),
   })
+})
+
+it('add fetches the files that an ONNX graph keeps weights in, and refuses what cannot run before the download', async () => {
+  const home = await emptyFolder()
+  const entry = (name: string) => Buffer.from(`\n\x08location\x12${String.fromCharCode(name.length)}${name}`, 'latin1')
+  // The second entry is at the end of a chunk in which files are read.
+  const graph = Buffer.concat([entry('model.onnx.data'), Buffer.alloc(1024 ** 2 - 40), entry('weights.bin')])
+  const settings = { 'config.json': '{}', 'tokenizer.json': '{}' }
+  const kept = { 'onnx/model.onnx.data': 'a', 'onnx/weights.bin': 'b', 'onnx/other.bin': 'c' }
+  const add = async (files: Readonly<Record<string, string | Buffer>>, source = 'hf:org/tiny') => {
+    const entries = Object.entries(files).map(([path, bytes]) => [path, { bytes: Buffer.from(bytes), large: false }])
+    const hub = await startHub(Object.fromEntries(entries))
+    const env = { SERVICE_HOME: home, HF_ENDPOINT: hub.endpoint }
+    const { exitCode, stderr } = await runInProcess(['add', 'bert', source], { env })
+    return {
+      exitCode,
+      fault: stderr.split('\n')[0],
+      downloads: hub.seen.filter(({ method, url }) => method === 'GET' && url.includes('/resolve/')).length,
+    }
+  }
+  expect(await add({ ...settings, 'onnx/model.onnx': graph, ...kept })).toMatchObject({ exitCode: 0 })
+  const path = join(home, 'models', 'bert', 'default')
+  const [folder] = (await readdir(path)).filter((name) => name !== 'model.json')
+  expect((await readdir(join(path, folder!, 'onnx'))).sort()).toEqual(['model.onnx', 'model.onnx.data', 'weights.bin'])
+  const cannot = 'svc: hf:org/tiny cannot run here: '
+  expect([
+    await add({ 'config.json': '{}', 'onnx/model.onnx': graph }),
+    await add({ ...settings, 'onnx/model_O4.onnx': graph }),
+  ]).toEqual([
+    {
+      exitCode: 1,
+      fault: `${cannot}it has no tokenizer.json next to its config.json, which every ONNX model needs.`,
+      downloads: 0,
+    },
+    {
+      exitCode: 1,
+      fault: `${cannot}model_O4.onnx alone is not a model that an engine opens (ONNX).`,
+      downloads: 0,
+    },
+  ])
+  const { metadata, tensors } = tinyLlama()
+  const part = makeGguf({ metadata: { ...metadata, 'split.count': ['u32', 2] }, tensors })
+  const name = 'm-00001-of-00002.gguf'
+  expect(await add({ [name]: part }, `hf:org/tiny:${name}`)).toMatchObject({
+    exitCode: 1,
+    fault: `svc: hf:org/tiny:${name} is incomplete: m-00002-of-00002.gguf is missing from its folder. Download all parts.`,
+  })
+  expect(await readdir(join(home, 'downloads'))).toEqual([])
 })
 
 it('list models shows models with their variants, damaged ones with the reason, and engines', async () => {

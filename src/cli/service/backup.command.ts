@@ -4,7 +4,7 @@ import { sizeWords } from '../../domain/sizes.ts'
 import { connect } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
-import { persistently, waitForNextPoll } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { runServiceProgram, targetFrom } from './service-program.ts'
 
@@ -15,8 +15,8 @@ interface BackupOptions extends DataOptions {
   readonly dataDir?: string
 }
 
-const EVERY_MS = 1000
-const GOES_ON = 'The backup continues. Check on it with: svc backup list'
+const POLL_INTERVAL_MS = 1000
+const CONTINUATION_NOTE = 'The backup continues. Check on it with: svc backup list'
 const HEALTH_MS = 5000
 const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
 
@@ -45,10 +45,10 @@ const ofRunning = async (session: Session, target: string | undefined, options: 
   let backup: Backup = await connection.ask((client) => client.POST('/api/v1/backups', { body }))
   if (!options.json) out.note(`Backing up to ${backup.target}`)
   while (backup.status === 'running') {
-    await waitForNextPoll(session, EVERY_MS, GOES_ON)
+    await waitForNextPoll(session, POLL_INTERVAL_MS, CONTINUATION_NOTE)
     const params = { path: { backup_id: backup.id } }
-    const look = () => connection.ask((client) => client.GET('/api/v1/backups/{backup_id}', { params }))
-    backup = await persistently(session, look, GOES_ON)
+    const poll = () => connection.ask((client) => client.GET('/api/v1/backups/{backup_id}', { params }))
+    backup = await withRetries(session, poll, CONTINUATION_NOTE)
   }
   if (backup.status === 'failed') throw new Failure(`The backup failed: ${backup.reason}`)
   if (options.json) return out.json(backup)

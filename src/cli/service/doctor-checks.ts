@@ -167,6 +167,15 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
     : ok('Key', until)
 }
 
+/** False if the address or the key is only in a damaged file. */
+const isServiceKnown = ({ apiBase, apiKey }: Session, option: string | undefined): Promise<boolean> =>
+  apiBase(option)
+    .then(apiKey)
+    .then(
+      () => true,
+      () => false,
+    )
+
 /** Runs all checks, each building on the previous ones. */
 export const allFindings = async (session: Session, apiBase: string | undefined): Promise<readonly Finding[]> => {
   const damaged = await damagedSettings(session)
@@ -178,8 +187,7 @@ export const allFindings = async (session: Session, apiBase: string | undefined)
     ...keyFiles(session),
     ...(await engines(session)),
   ]
-  // Without these files, the address and the key of the service are not known.
-  if (damaged.length > 0) return local
+  if (damaged.length > 0 && !(await isServiceKnown(session, apiBase))) return local
   const baseUrl = await session.apiBase(apiBase)
   const connection = connect({ baseUrl, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
   return [

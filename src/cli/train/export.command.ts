@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { namingFile } from '../../platform/transfer/durable-file.ts'
+import { addPathToError } from '../../platform/transfer/durable-file.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -69,7 +69,7 @@ export const define = (command: Command, session: Session): void => {
         await mkdir(folder, { recursive: true })
         // The name is always the same, so a later export replaces an earlier one.
         const path = join(folder, `events.out.tfevents.${Math.floor(createdAt.getTime() / 1000)}.tributary`)
-        await writeFile(path, eventFile(rounds, createdAt)).catch(namingFile(path))
+        await writeFile(path, eventFile(rounds, createdAt)).catch(addPathToError(path))
         out.line(path)
         return out.note(`Show it with: tensorboard --logdir ${shellWord(output)}`)
       }

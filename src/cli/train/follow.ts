@@ -1,13 +1,13 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { persistently, waitForNextPoll } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { evaluationLine, type JobDetail, jobById, roundLine } from './job.ts'
 
 /** After the first minute, several commands can follow jobs within a key's limit of 100 requests per minute. */
-const EVERY_MS = 1000
-const LATER_EVERY_MS = 5000
-const OFTEN_FOR_MS = 60_000
+const FAST_POLL_INTERVAL_MS = 1000
+const SLOW_POLL_INTERVAL_MS = 5000
+const FAST_POLL_PERIOD_MS = 60_000
 const WIDTH = 24
 const OVER = ['completed', 'failed']
 
@@ -33,13 +33,18 @@ export const follow = async (session: Session, connection: Connection, id: strin
   const isTerminal = io.stderr.isTTY === true
   let shown = 0
   const clear = () => isTerminal && io.stderr.write(`\r${' '.repeat(shown)}\r`)
+  const note = (text: string): void => {
+    clear()
+    out.note(text)
+  }
+  const clearing: Session = { ...session, out: { ...out, note } }
   const reported = new Set<string>()
   const evaluated = new Set<string>()
   let place = 0
   const began = performance.now()
-  const goesOn = `The job continues. Watch it with: svc train status ${id} --follow`
+  const continuationNote = `The job continues. Watch it with: svc train status ${id} --follow`
   for (;;) {
-    const job = await persistently(session, () => jobById(connection, id), goesOn)
+    const job = await withRetries(clearing, () => jobById(connection, id), continuationNote)
     clear()
     for (const round of job.history) {
       if (!OVER.includes(round.status) || reported.has(round.round_id)) continue
@@ -62,7 +67,7 @@ export const follow = async (session: Session, connection: Connection, id: strin
       shown = [...bar].length
       io.stderr.write(bar)
     }
-    const everyMs = performance.now() - began < OFTEN_FOR_MS ? EVERY_MS : LATER_EVERY_MS
-    await waitForNextPoll(session, everyMs, goesOn)
+    const intervalMs = performance.now() - began < FAST_POLL_PERIOD_MS ? FAST_POLL_INTERVAL_MS : SLOW_POLL_INTERVAL_MS
+    await waitForNextPoll(clearing, intervalMs, continuationNote)
   }
 }

@@ -5,6 +5,7 @@ import { ApiError } from '../../client/client.ts'
 import { type ConvertedFormat, extensionOf, type Framework, isUuid } from '../../domain/model.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { Interruption } from '../../platform/transfer/transfer-error.ts'
+import { retryNote } from '../../sdk/retry.ts'
 import { type Connection, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import {
@@ -46,7 +47,7 @@ const BUSY_TRIES = 60
 const FIRST_WAIT_MS = 500
 const STALL_MS = 120_000
 
-const isPassing = (status: number): boolean => status === 429 || status >= 500
+const isTransient = (status: number): boolean => status === 429 || status >= 500
 
 const FRAMEWORK_OF_ENDING: Readonly<Record<string, Framework>> = {
   h5: 'tensorflow',
@@ -166,7 +167,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
         // The response to an earlier try may have been lost.
         const isHeld = status === 409 && retryAfterMs !== null
         if (status === 409 && !isHeld) return outcome(await sameOrThrow(failure), true)
-        if (!isHeld && !isPassing(status)) throw failure
+        if (!isHeld && !isTransient(status)) throw failure
         if (isHeld && retryAfterMs > 0 && ++busy < BUSY_TRIES) tries--
         waitMs = retryAfterMs
       } catch (error) {
@@ -179,11 +180,11 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
         })
       }
       if (tries >= TRIES) throw failure
-      out.note(`${failure.message} Trying again.`)
+      out.note(`${retryNote(failure.message)}.`)
       await sleep(Math.max(waitMs ?? 0, FIRST_WAIT_MS * 2 ** (tries - 1)), undefined, { signal })
       const same = await sameNow().catch((error: unknown) => {
         // The service may still be unavailable; the next try will tell.
-        if (error instanceof Failure && error.cause instanceof ApiError && !isPassing(error.cause.status)) throw error
+        if (error instanceof Failure && error.cause instanceof ApiError && !isTransient(error.cause.status)) throw error
         return null
       })
       if (same !== null) return outcome(same, true)

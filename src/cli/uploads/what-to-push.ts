@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { MODEL_NAME } from '../../domain/model.ts'
 import { InferenceError } from '../../inference/errors.ts'
-import { partsOf } from '../../inference/models/copy-model.ts'
+import { readSplitCount } from '../../inference/models/gguf/header.ts'
 import { findModel } from '../../inference/models/model-folder.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
@@ -80,7 +80,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
 }
 
 const fileAt = (path: string): Pushed => {
-  const parts = partsOf(path)?.length ?? 1
+  const parts = readSplitCount(path)
   if (parts > 1) {
     throw new Failure(`${basename(path)} is one of ${parts} parts of a model, but a version is one file.`, {
       advice: 'Merge the parts with llama-gguf-split --merge, or use a smaller quantization.',

@@ -60,7 +60,7 @@ import { createThrottleStore } from './sign-in/throttle.store.ts'
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
-const create = ({ database, config, secrets, events, now, newId }: Context) => {
+const create = ({ database, config, secrets, events, log, now, newId }: Context) => {
   const { enrollment } = config
   const settings = createSettingsService({ database, store: createSettingsStore(), now })
   const keysStore = createKeysStore()
@@ -100,7 +100,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   })
   const settingsChanges = createSettingsChanges({ database, settings, approvals })
   const signer = createSigner(config.dataDir)
-  const keyFiles = createKeyFiles({ ...config, database, store: createKeyFilesStore() })
+  const keyFiles = createKeyFiles({ ...config, database, store: createKeyFilesStore(), log })
   const steps = createSteps({ database, store: createStepsStore(), now })
   const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
   const accounts = createAccountsStore()

@@ -89,6 +89,7 @@ export const createGroupSamples = (parts: {
         filters: conditions,
         activeSince: activeSince(now()),
       }),
+      groupIds,
       { minDevices, keepValues: requested.keepValues },
     )
     if (samples.skipped > 0)
@@ -103,7 +104,7 @@ export const createGroupSamples = (parts: {
       return []
     })
     const ids = large.map(({ id }) => id)
-    const withheld = await withheldAgainstSubtraction(samples.cells, ids, minDevices)
+    const withheld = await withheldAgainstSubtraction(samples.cells, groupIds, ids, minDevices)
     for (const { id, because } of withheld) {
       warnings.push(
         because === 'few devices'

@@ -42,7 +42,7 @@ eachDatabase('readings', (open) => {
         filters: { startTime: undefined, endTime: undefined, platforms: undefined },
         activeSince: at,
       }
-      const samples = await collectSamples(createReadingsReport(PAGE).readings(db, requested), {
+      const samples = await collectSamples(createReadingsReport(PAGE).readings(db, requested), ids, {
         minDevices: 5,
         keepValues: true,
       })

@@ -1,7 +1,7 @@
 import { reportedNumber } from '../../domain/reported-number.ts'
 import { type Moments, mergeMoments, momentsOf, NO_MOMENTS, quantileOf } from '../../domain/statistics/moments.ts'
+import { type Cell, createMemberships } from './memberships.ts'
 import type { Reading } from './reading.ts'
-import type { Cell } from './subtraction.ts'
 
 /** Statistics of one group's values of a numeric variable. */
 export interface Sample {
@@ -30,13 +30,14 @@ export interface Samples {
   readonly skipped: number
   /** Whether a device is in more than one of the groups. */
   readonly overlap: boolean
-  /** How many devices report to which groups; empty if no device is in more than one. */
+  /** How many devices report to which groups, numbered as in `groupIds`; empty if no device is in more than one. */
   readonly cells: readonly Cell[]
 }
 
 /** Collects values by group: merges the moments of each page with those before it (Chan, Golub, LeVeque 1979). */
 export const collectSamples = async (
   pages: AsyncIterable<readonly Reading[]>,
+  groupIds: readonly string[],
   options: { readonly minDevices: number; readonly keepValues: boolean },
 ): Promise<Samples> => {
   const groups = new Map<string, Growing>()
@@ -44,8 +45,8 @@ export const collectSamples = async (
   let skipped = 0
   let overlap = false
   let before: Reading | undefined
-  // Each device's groups: the only one, or all of them in order of their first readings.
-  const groupsOf = new Map<number, string | readonly string[]>()
+  const numberOf = new Map(groupIds.map((id, number) => [id, number]))
+  const memberships = createMemberships(groupIds.length)
   for await (const page of pages) {
     const byGroup = new Map<string, number[]>()
     for (const reading of page) {
@@ -61,7 +62,7 @@ export const collectSamples = async (
       shift ??= value
       const group = groups.get(groupId) ?? newGroup()
       groups.set(groupId, group)
-      groupsOf.set(device, withGroup(groupsOf.get(device), groupId))
+      memberships.add(device, numberOf.get(groupId)!)
       if (group.devices.size < options.minDevices) group.devices.add(device)
       const others = byGroup.get(groupId)
       if (others === undefined) byGroup.set(groupId, [value])
@@ -72,30 +73,12 @@ export const collectSamples = async (
   return {
     skipped,
     overlap,
-    cells: overlap ? cellsOf(groupsOf.values()) : [],
+    cells: overlap ? await memberships.cells() : [],
     of: (groupId) => {
       const group = groups.get(groupId)
       return group === undefined ? null : sampleOf(group, shift!, options.minDevices)
     },
   }
-}
-
-const withGroup = (known: string | readonly string[] | undefined, groupId: string): string | readonly string[] => {
-  if (known === undefined || known === groupId) return groupId
-  if (typeof known === 'string') return [known, groupId]
-  return known.includes(groupId) ? known : [...known, groupId]
-}
-
-const cellsOf = (memberships: Iterable<string | readonly string[]>): Cell[] => {
-  const counts = new Map<string, { readonly groupIds: ReadonlySet<string>; devices: number }>()
-  for (const groups of memberships) {
-    const groupIds = typeof groups === 'string' ? [groups] : [...groups].sort()
-    const name = groupIds.join(' ')
-    const cell = counts.get(name) ?? { groupIds: new Set(groupIds), devices: 0 }
-    cell.devices++
-    counts.set(name, cell)
-  }
-  return [...counts.values()]
 }
 
 const newGroup = (): Growing => ({

@@ -18,7 +18,7 @@ import { createDeliveriesStore } from './integrations/deliveries.store.ts'
 import { createIntegrationWork } from './integrations/integration-work.report.ts'
 import { integrationActionsRoutes, integrationsRoutes } from './integrations/integrations.routes.ts'
 import { createIntegrations } from './integrations/integrations.service.ts'
-import { createIntegrationsStore } from './integrations/integrations.store.ts'
+import { createIntegrationsStore, hasIntegrations } from './integrations/integrations.store.ts'
 import { createLogEvents } from './integrations/log-events.service.ts'
 import { createTrainingRuns } from './integrations/training-runs.service.ts'
 import { createStateMetrics } from './metrics/state-metrics.service.ts'
@@ -64,6 +64,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   })
   catalog.files.keepAllWhile(whileRunning)
   catalog.scrubs.addSpareCopies(backups.readStored)
+  access.keyFiles.countAsUse(hasIntegrations)
   return {
     system: createSystemService({ devices: fleet.devices, models: catalog.models, rounds: training.rounds }),
     metrics,

@@ -3,26 +3,42 @@ import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { createParts } from '../app.ts'
 import { openContext } from '../context.ts'
-import { refuseAsRoot } from '../data-folder.ts'
+import { refuseAsRoot, requireEmbedded } from '../data-folder.ts'
 import { openBackupTarget } from '../operations/backups/backup-target.ts'
 import { listBackups, neededFiles, readManifest } from '../operations/backups/manifest.ts'
 import type { ProgramOptions } from './program-options.ts'
 
-/** A file that each process that opens the database writes anew. */
-const lastWritten = (dataDir: string): string => join(dataDir, 'database', 'pg_logical', 'replorigin_checkpoint')
+/** Written when the database is opened, and deleted when it is closed; written at each checkpoint. */
+const LAST_WRITTEN = [join('database', 'postmaster.pid'), join('database', 'pg_logical', 'replorigin_checkpoint')]
 
 /** `--target <folder> [--verify]`: backs up a data folder that no service has open. */
 export const backup = async ({ config, text, flag, result, progress }: ProgramOptions): Promise<void> => {
   const url = text('target') ?? config.backupUrl
   if (url === null) throw badRequest('target: give a folder, or set SERVICE_BACKUP_URL.')
-  if (config.databaseUrl === null) await refuseAsRoot(config.dataDir, lastWritten(config.dataDir), 'svc backup')
+  const { dataDir } = config
+  if (config.databaseUrl === null) {
+    await refuseAsRoot(
+      dataDir,
+      LAST_WRITTEN.map((path) => join(dataDir, path)),
+      ['backup', url, ...(flag('verify') ? ['--verify'] : [])],
+    )
+    await requireEmbedded(dataDir)
+  }
   const context = await openContext(config, {})
   try {
-    const { backups } = createParts(context).operations
+    const { operations, access } = createParts(context)
+    const { backups } = operations
     if (context.database.kind === 'embedded') await backups.forgetDeadHolders()
-    progress(`Backing up ${config.dataDir} to ${url}`)
+    progress(`Backing up ${dataDir} to ${url}`)
     const made = await backups.make(url, flag('verify'))
     if (made.status !== 'completed') throw new ServiceError('internal_error', `The backup failed: ${made.reason}`)
+    const missingKeys = await access.keyFiles.missing()
+    if (missingKeys.length > 0) {
+      progress(
+        `The backup lacks keys that this installation uses: ${dataDir} does not have its ${missingKeys.join(' and ')}. ` +
+          'Use the data folder of the service, or keep copies of them.',
+      )
+    }
     const { id, name, target, database, files, bytes, copiedFiles, copiedBytes, unreadableFiles, verifiedAt } = made
     result(
       {
@@ -36,6 +52,7 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
         copied_files: copiedFiles,
         copied_bytes: copiedBytes,
         unreadable_files: unreadableFiles,
+        missing_keys: missingKeys,
         verified_at: verifiedAt,
       },
       `Backup ${name} is complete: ${files} files, of which ${copiedFiles} (${sizeWords(copiedBytes ?? 0)}) were new.`,

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, readdirSync } from 'node:fs'
-import { chmod, chown, mkdir, readdir, stat } from 'node:fs/promises'
+import { chmodSync, chownSync, existsSync, readdirSync } from 'node:fs'
+import { chmod, chown, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../test/e2e/built-svc.ts'
+import { runService } from '../../../test/e2e/service-process.ts'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65534
@@ -42,16 +43,24 @@ it.runIf(isRoot)('root neither backs up nor restores into the data folder of ano
   const backup = await runBuilt(['backup', target, '--data-dir', dataDir])
   expect([backup.exitCode, backup.stderr]).toEqual([
     1,
-    expect.stringMatching(/ is used by .* sudo -u \S+ svc backup …\n$/),
+    expect.stringMatching(
+      new RegExp(` is used by .* sudo -u \\S+ (--preserve-env=\\S+ )?svc backup ${target} --data-dir ${dataDir}\n$`),
+    ),
   ])
   expect((await stat(join(dataDir, 'database', 'pg_logical', 'replorigin_checkpoint'))).uid).toBe(NOBODY)
+
+  // Root's own service in the folder of another user, as in a container.
+  await (await runService(dataDir)).kill()
+  expect(await runBuilt(['backup', target, '--data-dir', dataDir])).toMatchObject({ exitCode: 0 })
 
   const empty = await emptyFolder()
   giveAway(empty)
   const restore = await runBuilt(['restore', target, '--data-dir', empty])
   expect([restore.exitCode, restore.stderr, await readdir(empty)]).toEqual([
     1,
-    expect.stringMatching(/ is used by .* sudo -u \S+ svc restore …\n$/),
+    expect.stringMatching(
+      new RegExp(` is used by .* sudo -u \\S+ (--preserve-env=\\S+ )?svc restore ${target} --data-dir ${empty}\n$`),
+    ),
     [],
   ])
   const other = join(await emptyFolder(), 'data')
@@ -100,4 +109,49 @@ it('a data folder that cannot be created is named by svc restore', async () => {
     exitCode: 1,
     stderr: expect.stringMatching(/^svc: The data folder \/proc\/nope\/data cannot be used: .* cannot be created/),
   })
+})
+
+it('a folder without an embedded database is not backed up', async () => {
+  const [dataDir, target] = [join(await emptyFolder(), 'data'), join(await emptyFolder(), 'backups')]
+  const { exitCode, stderr } = await runBuilt(['backup', target, '--data-dir', dataDir])
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(new RegExp(`^svc: There is no embedded database in ${dataDir}\\. Set SERVICE_DATA_DIR`)),
+  ])
+  expect([existsSync(dataDir), existsSync(target)]).toEqual([false, false])
+})
+
+it('a backup without a key of the installation says so', async () => {
+  const [dataDir, target] = [await freshDataDir(), join(await emptyFolder(), 'backups')]
+  const service = await runService(dataDir)
+  await service.terminate()
+  await rm(join(dataDir, 'secrets.key'))
+  const { exitCode, stdout, stderr } = await runBuilt(['backup', target, '--data-dir', dataDir, '--json'])
+  expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { status: 'completed', missing_keys: ['secrets.key'] }])
+  expect(stderr).toContain(
+    `The backup lacks keys that this installation uses: ${dataDir} does not have its secrets.key.`,
+  )
+})
+
+it.runIf(isRoot)('backups that the user may not read are named, with their owner (needs root)', async () => {
+  const target = join(await emptyFolder(), 'backups')
+  expect(await runBuilt(['backup', target, '--data-dir', await freshDataDir()])).toMatchObject({ exitCode: 0 })
+  const program = await builtFile('main.js')
+  for (const folder of [join(target, '..'), target]) await chmod(folder, 0o755)
+  const dataDir = await emptyFolder()
+  giveAway(dataDir)
+  for (const name of ['restore', 'backups']) {
+    const listed = promisify(execFile)(process.execPath, ['--liftoff-only', program, name, '--target', target], {
+      env: { SERVICE_DATA_DIR: dataDir },
+      uid: NOBODY,
+      gid: NOBODY,
+    })
+    await expect(listed).rejects.toMatchObject({
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^The backups in ${target} cannot be read: permission denied .* belongs to root, .*: chown -R \\S+ ${target}\\.\n$`,
+        ),
+      ),
+    })
+  }
 })

@@ -65,7 +65,8 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
       'The backup has the embedded database: restore it without SERVICE_DATABASE_URL, then move it with svc migrate.',
     )
   }
-  await refuseAsRoot(dataDir, dataDir, 'svc restore')
+  const named = text('backup')
+  await refuseAsRoot(dataDir, [dataDir], ['restore', url, ...(named === null ? [] : ['--backup', named])])
   await makeFolder(dataDir).catch((error: Error) => {
     throw badRequest(`The data folder ${dataDir} cannot be used: ${error.message}. Choose another with --data-dir.`)
   })

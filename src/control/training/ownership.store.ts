@@ -28,7 +28,8 @@ const forgetName = async (tx: Executor, { id, deviceId }: NamedDevice): Promise<
   const named = (text: RawBuilder<unknown>) =>
     forms.reduce((inner, form) => sql`replace(${inner}, ${form}, ${`device '${id}'`})`, text)
   const isNamed = (text: RawBuilder<unknown>) => sql`strpos(${text}, ${`device '${deviceId}`}) > 0`
-  const own = sql`select r.id, r.job_id from rounds r join round_participants p on p.round_id = r.id where p.device_id = ${id}`
+  // Errors name only devices with updates: in other rounds, the name is another organization's device.
+  const own = sql`select r.id, r.job_id from rounds r join updates u on u.round_id = r.id where u.device_id = ${id}`
   await sql`
     update rounds t set failure_reason = ${named(sql`t.failure_reason`)}
     from (${own}) own where t.id = own.id and ${isNamed(sql`t.failure_reason`)}`.execute(tx)

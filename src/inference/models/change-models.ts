@@ -3,11 +3,12 @@ import { basename, join, resolve } from 'node:path'
 import { InferenceError } from '../errors.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../whole-folder.ts'
 import { copyModel, partsOf } from './copy-model.ts'
+import { readSplitCount } from './gguf/header.ts'
 import { entryText } from './model-entry.ts'
 import type { ModelFile } from './model-file.ts'
 import { modelsFolder } from './model-folder.ts'
 import { type FoundFormat, formatOf } from './model-format.ts'
-import { parseModelName } from './model-name.ts'
+import { type ModelName, parseModelName } from './model-name.ts'
 import { STARTER } from './starter.ts'
 import { normalVariant, variantInName } from './variant.ts'
 
@@ -25,7 +26,7 @@ export interface ModelToAdd {
 const reserved = (): InferenceError =>
   new InferenceError('invalid_request', `The name '${STARTER}' belongs to the bundled model. Choose another.`)
 
-const isThere = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 
 /** @throws InferenceError invalid_model if a file is missing without which no engine can open the copy */
 const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
@@ -38,12 +39,26 @@ const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
         'is one file of an ONNX model. Give the path of the folder that also has its config.json and tokenizer.json.',
       )
     for (const name of ['config.json', 'tokenizer.json'])
-      if (!(await isThere(join(path, name))))
+      if (!(await exists(join(path, name))))
         refuse(`has no ${name}, which every ONNX model needs. Add it to the folder.`)
   }
-  for (const part of format === 'gguf' ? (partsOf(path) ?? []) : [])
-    if (!(await isThere(part)))
+  if (format !== 'gguf') return
+  const parts = partsOf(path)
+  const count = readSplitCount(path)
+  if (parts === null && count > 1) {
+    const ending = `-of-${String(count).padStart(5, '0')}.gguf`
+    refuse(`is one of ${count} parts of a model, whose names must end in -00001${ending} and so on. Rename them.`)
+  }
+  for (const part of parts ?? [])
+    if (!(await exists(part)))
       refuse(`is incomplete: ${basename(part)} is missing from its folder. Download all parts.`)
+}
+
+/** @throws InferenceError if a model cannot be added under this name */
+export const parseNameToAdd = (text: string): ModelName => {
+  const parsed = parseModelName(text)
+  if (parsed.name.toLowerCase() === STARTER) throw reserved()
+  return parsed
 }
 
 /**
@@ -51,8 +66,7 @@ const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
  * the same name and variant.
  */
 export const addModel = async (home: string, options: ModelToAdd): Promise<ModelFile> => {
-  const { name, variant: requested } = parseModelName(options.name)
-  if (name.toLowerCase() === STARTER) throw reserved()
+  const { name, variant: requested } = parseNameToAdd(options.name)
   const root = modelsFolder(home)
   const found = await formatOf(resolve(options.path))
   await assertComplete(found)
@@ -85,8 +99,7 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
  * @throws InferenceError model_not_found if there is no such model
  */
 export const removeModel = async (home: string, text: string): Promise<void> => {
-  const { name, variant } = parseModelName(text)
-  if (name.toLowerCase() === STARTER) throw reserved()
+  const { name, variant } = parseNameToAdd(text)
   const root = modelsFolder(home)
   const folder = variant === null ? join(root, name) : join(root, name, normalVariant(variant))
   const isGone = (await discard(root, folder)) || (variant === null && (await discard(root, `${folder}.gguf`)))

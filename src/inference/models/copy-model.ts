@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { namingFile } from '../../platform/transfer/durable-file.ts'
-
-/** More would be a name that only looks like a part. */
-const MAX_PARTS = 1000
+import { addPathToError } from '../../platform/transfer/durable-file.ts'
+import { readSplitCount } from './gguf/header.ts'
 
 export interface Copied {
   readonly bytes: number
@@ -14,10 +12,13 @@ export interface Copied {
 
 const PART = /^(?<stem>.+)-\d{5}-of-(?<count>\d{5})\.gguf$/i
 
-/** Returns the paths of all parts of a GGUF model in several files, which exist or not; null if it is a single file. */
+/**
+ * Returns the paths of all parts of a GGUF model in several files, which exist or not; null if it is a single file, whose name may
+ * look like that of a part, or if its parts were renamed.
+ */
 export const partsOf = (path: string): readonly string[] | null => {
   const { stem, count } = PART.exec(basename(path))?.groups ?? {}
-  if (stem === undefined || count === undefined || Number(count) > MAX_PARTS) return null
+  if (stem === undefined || count === undefined || readSplitCount(path) !== Number(count)) return null
   const part = (_: unknown, index: number): string =>
     join(dirname(path), `${stem}-${String(index + 1).padStart(5, '0')}-of-${count}${path.slice(-'.gguf'.length)}`)
   return Array.from({ length: Number(count) }, part)
@@ -56,10 +57,10 @@ const copyFile = async (source: string, target: string, signal: AbortSignal | un
   try {
     for await (const chunk of createReadStream(source, { highWaterMark: 1 << 20, ...(signal && { signal }) })) {
       hash.update(chunk as Buffer)
-      await file.writeFile(chunk as Buffer).catch(namingFile(target))
+      await file.writeFile(chunk as Buffer).catch(addPathToError(target))
       bytes += (chunk as Buffer).byteLength
     }
-    await file.sync().catch(namingFile(target))
+    await file.sync().catch(addPathToError(target))
   } finally {
     await file.close()
   }

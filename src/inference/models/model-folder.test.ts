@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { InferenceError } from '../errors.ts'
 import { addModel, removeModel } from './change-models.ts'
+import { makeGguf, tinyLlama } from './gguf/write-gguf.fixture.ts'
 import { findModel, listModels } from './model-folder.ts'
 
 const fixture = (name: string): string =>
@@ -32,6 +33,12 @@ const tinyGguf = async (name: string, bytes: number): Promise<string> => {
   const path = join(await emptyFolder(), name)
   await writeFile(path, Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(bytes - 4)]))
   return path
+}
+
+const partOf = (count: number, number: number): Buffer => {
+  const { metadata, tensors } = tinyLlama()
+  const split = { 'split.count': ['u32', count], 'split.no': ['u32', number] } as const
+  return makeGguf({ metadata: { ...metadata, ...split }, tensors })
 }
 
 it('the starter model is always available, also as starter:4bit', async () => {
@@ -105,21 +112,37 @@ it('a GGUF model in several files is added with all of them, from its folder or 
   const home = await emptyFolder()
   const source = await emptyFolder()
   const [first, second] = ['m-00001-of-00002.gguf', 'm-00002-of-00002.gguf'].map((name) => join(source, name))
-  await writeFile(first!, 'GGUF 1')
-  await writeFile(second!, 'GGUF two')
+  const contents = [partOf(2, 0), partOf(2, 1)]
+  const size = contents[0]!.length + contents[1]!.length
+  await writeFile(first!, contents[0]!)
+  await writeFile(second!, contents[1]!)
   await writeFile(join(source, 'README.md'), 'x')
-  const hash = sha256(`${sha256('GGUF 1')}  m-00001-of-00002.gguf\n${sha256('GGUF two')}  m-00002-of-00002.gguf\n`)
+  const [one, two] = contents.map(sha256)
+  const hash = sha256(`${one}  m-00001-of-00002.gguf\n${two}  m-00002-of-00002.gguf\n`)
   for (const path of [source, first!, second!]) {
     const added = await addModel(home, { name: 'm', path })
-    expect(added).toMatchObject({ bytes: 14, sha256: hash, path: expect.stringMatching(/m-00001-of-00002\.gguf$/) })
+    expect(added).toMatchObject({ bytes: size, sha256: hash, path: expect.stringMatching(/m-00001-of-00002\.gguf$/) })
     expect((await readdir(join(added.path, '..'))).sort()).toEqual([basename(first!), basename(second!), 'model.json'])
-    expect(await findModel('m', home)).toMatchObject({ bytes: 14, path: added.path })
+    expect(await findModel('m', home)).toMatchObject({ bytes: size, path: added.path })
   }
-  expect((await findModel(first!, home)).bytes).toBe(14)
+  expect((await findModel(first!, home)).bytes).toBe(size)
   await rm(second!)
   expect(await messageOf(addModel(home, { name: 'm', path: first! }))).toEqual([
     'invalid_model',
     `${first} is incomplete: m-00002-of-00002.gguf is missing from its folder. Download all parts.`,
+  ])
+})
+
+it('whether a GGUF file is part of a model is in its header: parts may be renamed, and merged models keep the name', async () => {
+  const home = await emptyFolder()
+  const source = await emptyFolder()
+  const [merged, renamed] = ['m-00001-of-00002.gguf', 'renamed.gguf'].map((name) => join(source, name))
+  await writeFile(merged!, partOf(1, 0))
+  await writeFile(renamed!, partOf(2, 0))
+  expect(await addModel(home, { name: 'm', path: merged! })).toMatchObject({ sha256: sha256(partOf(1, 0)) })
+  expect(await messageOf(addModel(home, { name: 'm', path: renamed! }))).toEqual([
+    'invalid_model',
+    `${renamed} is one of 2 parts of a model, whose names must end in -00001-of-00002.gguf and so on. Rename them.`,
   ])
 })
 

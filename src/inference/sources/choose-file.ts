@@ -25,6 +25,9 @@ const KINDS: readonly { readonly name: string; readonly ending: RegExp; readonly
   { name: 'scikit-learn or XGBoost', ending: /\.(pkl|joblib|ubj)$/i, usual: /^(sklearn_model|model)\.\w+$/ },
 ]
 
+/** Returns the kind of a model file that is not GGUF; null for other files. */
+export const kindOfFile = (path: string): string | null => KINDS.find(({ ending }) => ending.test(path))?.name ?? null
+
 const named = (files: readonly ListedFile[]): string => {
   const paths = files.map(({ path }) => path).sort()
   const more = paths.length - LISTED_IN_AN_ERROR
@@ -85,17 +88,17 @@ const graphsIn = (paths: ReadonlySet<string>, folder: string, stems: readonly st
   return found.every((path) => path !== undefined) ? found : null
 }
 
-/** Returns the paths of an ONNX model's files if the repository has one and no GGUF file; otherwise null. */
+/**
+ * Returns the paths of an ONNX model's files if the repository has one and no GGUF file; otherwise null. Only the graphs name
+ * further files that have their weights.
+ */
 export const onnxPartsOf = (files: readonly ListedFile[]): readonly string[] | null => {
   const paths = new Set(files.map(({ path }) => path))
   const graphs = ['onnx/', '']
     .flatMap((folder) => ONNX_GRAPHS.map((stems) => graphsIn(paths, folder, stems)))
     .find((found) => found !== null)
   if (graphs === undefined || files.some(isGguf) || !paths.has('config.json')) return null
-  // Weights of more than two gigabytes are in files next to the graph: model.onnx_data, model.onnx_data_1.
-  return [...paths].filter(
-    (path) => ONNX_SETTINGS.test(path) || graphs.some((graph) => path === graph || path.startsWith(`${graph}_data`)),
-  )
+  return [...paths].filter((path) => ONNX_SETTINGS.test(path) || graphs.includes(path))
 }
 
 /**

@@ -1,11 +1,12 @@
-import { join } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DownloadOptions, downloadFile } from '../../platform/transfer/download-file.ts'
 import type { FoundFile } from '../../platform/transfer/remote-file.ts'
 import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
 import { onnxPartsOf } from './choose-file.ts'
+import { readExternalFiles } from './external-data.ts'
 import { findOnHuggingFace, type HuggingFaceSettings, listOnHuggingFace } from './hugging-face.ts'
-import type { ModelSource } from './model-source.ts'
+import type { HuggingFaceSource, ModelSource } from './model-source.ts'
 import { findInOllamaRegistry } from './ollama-registry.ts'
 
 const HUGGING_FACE = 'https://huggingface.co'
@@ -37,12 +38,29 @@ export const findModelFile = (source: ModelSource, env: Environment, signal: Abo
       : findInOllamaRegistry(source, { registry: addressIn(env, 'OLLAMA_REGISTRY', OLLAMA), signal }),
   )
 
-/** Like findModelFile, but for the files of an ONNX model, each with its place in the model's folder. */
+/** One of a model's files, and its place in the model's folder. */
+export interface FoundPart {
+  readonly place: string
+  readonly found: FoundFile
+}
+
+const findParts = async (
+  source: HuggingFaceSource,
+  places: Iterable<string>,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<readonly FoundPart[]> => {
+  const parts: FoundPart[] = []
+  for (const place of places) parts.push({ place, found: await findModelFile({ ...source, file: place }, env, signal) })
+  return parts
+}
+
+/** Like findModelFile, but for the files of an ONNX model. Its weights may be in further files: see findExternalFiles. */
 export const findModelParts = async (
   source: ModelSource,
   env: Environment,
   signal: AbortSignal,
-): Promise<readonly { readonly place: string; readonly found: FoundFile }[]> => {
+): Promise<readonly FoundPart[]> => {
   const paths =
     source.kind === 'hf' && source.file === null
       ? onnxPartsOf(await asking(source, signal, () => listOnHuggingFace(source, hubIn(env, signal))))
@@ -51,9 +69,27 @@ export const findModelParts = async (
     const found = await findModelFile(source, env, signal)
     return [{ place: found.fileName, found }]
   }
-  const parts: { place: string; found: FoundFile }[] = []
-  for (const place of paths) parts.push({ place, found: await findModelFile({ ...source, file: place }, env, signal) })
-  return parts
+  return findParts(source, paths, env, signal)
+}
+
+/**
+ * Finds the files in which the downloaded graphs of an ONNX model keep weights.
+ * @throws TransferError if one is missing
+ */
+export const findExternalFiles = async (
+  source: ModelSource,
+  folder: string,
+  parts: readonly FoundPart[],
+  env: Environment,
+  signal: AbortSignal,
+): Promise<readonly FoundPart[]> => {
+  // A single file is not a whole ONNX model.
+  if (source.kind !== 'hf' || parts.length === 1) return []
+  const places = new Set<string>()
+  for (const { place } of parts)
+    if (place.endsWith('.onnx'))
+      for (const name of await readExternalFiles(join(folder, place))) places.add(posix.join(dirname(place), name))
+  return findParts(source, places, env, signal)
 }
 
 const hubIn = (env: Environment, signal: AbortSignal): HuggingFaceSettings => ({

@@ -68,13 +68,16 @@ describe('a batcher', () => {
     expect(results[13]).toMatchObject({ reason: new Error('13 is bad') })
   })
 
-  test('fails a whole batch after one attempt if the connection is gone', async () => {
+  test.each([
+    Object.assign(new Error('terminating connection'), { code: '57P01' }),
+    new Error('timeout exceeded when trying to connect'),
+  ])('fails a whole batch after one attempt if there is no connection: %s', async (error) => {
     let runs = 0
     const submit = createBatcher<number, number>({
       maxBatch: 100,
       run: async () => {
         runs += 1
-        throw Object.assign(new Error('terminating connection'), { code: '57P01' })
+        throw error
       },
     })
     const results = await Promise.allSettled([submit(1), submit(2), submit(3)])

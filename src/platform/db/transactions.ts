@@ -18,7 +18,9 @@ export const isOutage = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state !== undefined) return /^(08|53|57|58)/.test(state)
   return (
-    error instanceof Error && ('syscall' in error || /^Connection terminated|embedded database/.test(error.message))
+    error instanceof Error &&
+    ('syscall' in error ||
+      /^Connection terminated|^timeout exceeded when trying to connect|embedded database/.test(error.message))
   )
 }
 

@@ -19,7 +19,7 @@ interface Pair {
 }
 
 /** How often the files are checked for changes. Certificates are often replaced by changing a symbolic link. */
-const LOOK_EVERY_MS = 5000
+const POLL_INTERVAL_MS = 5000
 
 const read = (setting: string, path: string): Promise<Buffer> =>
   readFile(path).catch((error: Error) => {
@@ -61,7 +61,7 @@ export const renewCertificate = (
     )
   }
   const paths = [files.cert, files.key]
-  for (const path of paths) watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, renew)
+  for (const path of paths) watchFile(path, { interval: POLL_INTERVAL_MS, persistent: false }, renew)
   process.on('SIGHUP', renew)
   return () => {
     for (const path of paths) unwatchFile(path, renew)

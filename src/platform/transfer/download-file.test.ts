@@ -88,6 +88,25 @@ it('a stopped download is resumed by the next run', async () => {
   expect(await next).toEqual({ bytes: 100_000 })
 })
 
+it('a refusal that never ends is given up, with its connection', { timeout: 30_000 }, async () => {
+  const { remote } = await startHost()
+  const server = createServer((_, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' }).write('{"error":')
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const closed = new Promise((resolve) => server.once('connection', (socket) => socket.once('close', resolve)))
+  const url = new URL(`http://127.0.0.1:${(server.address() as { port: number }).port}/tiny.gguf`)
+  const { signal } = new AbortController()
+  await expect(
+    downloadFile({ ...remote, url }, join(await emptyFolder(), 'tiny.gguf'), { signal, tries: 1 }),
+  ).rejects.toThrow('answered 503')
+  await closed
+})
+
 it('the lock of a dead process is taken over, and that of a process elsewhere once it is no longer renewed', async () => {
   const { folder, finish, waiting, download } = await start()
   const stop = new AbortController()
@@ -101,6 +120,7 @@ it('the lock of a dead process is taken over, and that of a process elsewhere on
   const past = new Date(Date.now() - 121_000)
   const left = [
     ['1 elsewhere.example token', past],
+    [`1 ${hostname()} of-a-dead-process-whose-id-another-one-has`, past],
     // No process id is this high.
     [`99999999 ${hostname()} token`, new Date()],
     [`${process.pid} ${hostname()} of-an-earlier-process-with-this-number`, new Date()],

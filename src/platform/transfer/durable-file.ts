@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Adds the path to errors of open files, which lack it. */
-export const namingFile =
+export const addPathToError =
   (path: string) =>
   (error: unknown): never => {
     const { code, path: named } = error as NodeJS.ErrnoException
@@ -23,7 +23,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
 }
 
 /** Windows returns these while a virus scanner or a reader briefly has the file open. */
-const PASSING = new Set(['EPERM', 'EACCES', 'EBUSY'])
+const TRANSIENT = new Set(['EPERM', 'EACCES', 'EBUSY'])
 const TRIES = process.platform === 'win32' ? 10 : 1
 
 const replace = async (from: string, to: string): Promise<void> => {
@@ -31,7 +31,7 @@ const replace = async (from: string, to: string): Promise<void> => {
     try {
       return await rename(from, to)
     } catch (error) {
-      if (left <= 0 || !PASSING.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+      if (left <= 0 || !TRANSIENT.has((error as NodeJS.ErrnoException).code ?? '')) throw error
       await sleep(50)
     }
   }
@@ -41,7 +41,7 @@ const replace = async (from: string, to: string): Promise<void> => {
 export const renameDurably = async (from: string, to: string): Promise<void> => {
   const file = await open(from, 'r+')
   try {
-    await file.sync().catch(namingFile(from))
+    await file.sync().catch(addPathToError(from))
   } finally {
     await file.close()
   }
@@ -53,7 +53,7 @@ export const renameDurably = async (from: string, to: string): Promise<void> => 
 export const writeDurably = async (path: string, text: string): Promise<void> => {
   const growing = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
-    await writeFile(growing, text, { flag: 'wx', mode: 0o600 }).catch(namingFile(path))
+    await writeFile(growing, text, { flag: 'wx', mode: 0o600 }).catch(addPathToError(path))
     await renameDurably(growing, path)
   } catch (error) {
     await rm(growing, { force: true })

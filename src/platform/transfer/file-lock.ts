@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { namingFile } from './durable-file.ts'
+import { addPathToError } from './durable-file.ts'
 import { nullIfMissing } from './missing-file.ts'
 
-/** For locks from other machines or containers, whose processes cannot be checked: a lock is renewed while it is held. */
+/**
+ * A lock is renewed while it is held. Processes of other machines or containers cannot be checked, and another process may get
+ * the id of a dead one.
+ */
 const DEAD_AFTER_MS = 120_000
 const RENEWED_EVERY_MS = 10_000
 const TAKEOVER_MS = 200
@@ -43,8 +46,10 @@ const isRunning = (pid: number): boolean => {
 }
 
 const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
-  if (host !== hostname()) return Date.now() - changedAt >= DEAD_AFTER_MS
-  if (pid === process.pid) return !heldHere.has(text)
+  if (heldHere.has(text)) return false
+  if (Date.now() - changedAt >= DEAD_AFTER_MS) return true
+  if (host !== hostname()) return false
+  if (pid === process.pid) return true
   // After a reboot another process may have this id.
   return changedAt < Date.now() - uptime() * 1000 || !isRunning(pid)
 }
@@ -58,7 +63,7 @@ const create = async (path: string, text: string): Promise<boolean> => {
     if (code === 'EEXIST') return false
     // The disk is full: the file was created, but is empty.
     if (syscall === 'write') await rm(path, { force: true })
-    return namingFile(path)(error)
+    return addPathToError(path)(error)
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { namingFile } from './durable-file.ts'
+import { addPathToError } from './durable-file.ts'
 import type { Digest } from './remote-file.ts'
 import type { Sink } from './resume-download.ts'
 
@@ -28,7 +28,7 @@ export const openFileSink = async (path: string): Promise<FileSink> => {
   return {
     received: () => size,
     append: async (bytes) => {
-      await file.appendFile(bytes).catch(namingFile(path))
+      await file.appendFile(bytes).catch(addPathToError(path))
       size += bytes.length
     },
     reset: async () => {
@@ -36,7 +36,7 @@ export const openFileSink = async (path: string): Promise<FileSink> => {
       size = 0
     },
     sha256: () => digestOf(path, 'sha256'),
-    sync: () => file.sync().catch(namingFile(path)),
+    sync: () => file.sync().catch(addPathToError(path)),
     close: () => file.close(),
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { anySignal } from '../../domain/any-signal.ts'
+import { withAbortableBody } from './abortable-body.ts'
 import { throughProxy } from './proxy.ts'
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 
@@ -69,8 +69,9 @@ export const follow = async (start: URL, requested: Request): Promise<FollowedRe
     if (isFirstHost || about === null) about = response.headers
     const { status } = response
     if (status === 408 || status === 429 || status >= 500) {
-      const late = sleep(REFUSAL_MS, null, { ref: false })
-      const body = await Promise.race([jsonOf(response, MAX_REFUSAL_BYTES).catch(() => null), late])
+      // A body that never ends would otherwise keep its socket, and with it the process.
+      const limited = withAbortableBody(response, AbortSignal.timeout(REFUSAL_MS))
+      const body = await jsonOf(limited, MAX_REFUSAL_BYTES).catch(() => null)
       throw new Interruption(`${url.host} answered ${status}`, {
         waitMs: waitAskedFor(response),
         refusal: { status, body },

@@ -69,7 +69,7 @@ const lineOf = (name: string, index: number, { faint, points }: { faint: boolean
 
 const optionsFor = (width: number, options: Options): uPlot.Options => {
   const { x, series, format, whole, smoothed, onHover } = options
-  const few = hasFew(series)
+  const showsPoints = hasFew(series)
   const axis: uPlot.Axis = {
     stroke: token('--text-quiet'),
     font: `11px ${token('--font')}`,
@@ -108,7 +108,7 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
     ],
     series: [
       {},
-      ...series.map(({ name }, index) => lineOf(name, index, { faint: smoothed, points: few && !smoothed })),
+      ...series.map(({ name }, index) => lineOf(name, index, { faint: smoothed, points: showsPoints && !smoothed })),
       ...(smoothed ? series.map(({ name }, index) => lineOf(name, index, { faint: false, points: false })) : []),
       ...edges.map(({ name }) => ({ label: name, width: 0, spanGaps: true, points: { show: false } })),
     ],
@@ -163,7 +163,7 @@ export const Curve = ({ title, x, series, better, format = measure, whole = fals
     ] as uPlot.AlignedData
   }, [series, smoothed, smoothing])
   const names = series.map(({ name, band }) => `${name} ${band !== undefined}`).join('\n')
-  const few = hasFew(series)
+  const showsPoints = hasFew(series)
   const latestSeries = useRef(series)
 
   useEffect(() => {
@@ -192,7 +192,7 @@ export const Curve = ({ title, x, series, better, format = measure, whole = fals
       observer.disconnect()
       drawn.destroy()
     }
-  }, [names, few, dark, smoothed, x, better])
+  }, [names, showsPoints, dark, smoothed, x, better])
 
   useEffect(() => plot.current?.setData(data), [data])
 

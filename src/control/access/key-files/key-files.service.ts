@@ -1,8 +1,14 @@
 import { join } from 'node:path'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import { StartError } from '../../../platform/db/start-error.ts'
-import { fingerprintOf, KEY_FILES } from '../../../platform/secrets.ts'
+import { fingerprintOf, KEY_FILES, type KeyFile } from '../../../platform/secrets.ts'
 import type { KeyFilesStore } from './key-files.store.ts'
+
+interface Fault {
+  readonly text: string
+  /** The key that the database has. */
+  readonly recorded: string
+}
 
 /** Makes sure that all processes of an installation use the same keys, now and after every start. */
 export const createKeyFiles = (parts: {
@@ -11,39 +17,85 @@ export const createKeyFiles = (parts: {
   readonly dataDir: string
   /** Fingerprints of keys that other key files replace. */
   readonly replaceKeys: readonly string[]
+  readonly log: { warn(fields: object, message: string): void }
 }) => {
-  const { database, store, dataDir, replaceKeys } = parts
+  const { database, store, dataDir, replaceKeys, log } = parts
+  const encrypting: ((tx: Executor) => Promise<boolean>)[] = [store.hasAuthenticators]
+
+  const isUsed = async (tx: Executor, name: KeyFile): Promise<boolean> => {
+    if (name === 'audit.key') return store.hasAuditEntries(tx)
+    for (const hasSecrets of encrypting) if (await hasSecrets(tx)) return true
+    return false
+  }
+
+  /** The keys that this process lacks, although another one has used them: a server's database of an earlier version has none recorded. */
+  const lackingIn = async (tx: Executor, recorded: ReadonlyMap<string, string>): Promise<readonly KeyFile[]> => {
+    if (database.kind === 'embedded') return []
+    const lacking: KeyFile[] = []
+    for (const name of KEY_FILES) {
+      if (recorded.has(name) || (await fingerprintOf(dataDir, name, { create: false })) !== null) continue
+      if (await isUsed(tx, name)) lacking.push(name)
+    }
+    return lacking
+  }
+
   return {
+    /** Later modules add whether they have stored anything that `secrets.key` encrypts. */
+    countAsUse: (hasSecrets: (tx: Executor) => Promise<boolean>): void => void encrypting.push(hasSecrets),
+
     /**
-     * At startup, creates the keys of a new installation and records which they are.
+     * At startup, creates the keys that were never used, and records which keys the installation uses.
      * @throws StartError if a key file is missing or has another key than the one recorded
      */
     require: (): Promise<void> =>
       database.transaction(async (tx) => {
         const recorded = await store.locked(tx)
-        // A server's database of an earlier version may belong to a process that has the keys, unlike this one.
-        const isNew = database.kind === 'embedded' || !(await store.isUsed(tx))
-        const faults: { readonly text: string; readonly fingerprint: string }[] = []
+        const lacking = await lackingIn(tx, recorded)
+        if (lacking.length > 0) log.warn({ dataDir }, lackingWords(lacking))
+        const faults: Fault[] = []
         for (const name of KEY_FILES) {
           const known = recorded.get(name)
           const isReplaced = known !== undefined && replaceKeys.includes(known)
-          const create = known === undefined ? isNew : isReplaced
-          const fingerprint = await fingerprintOf(dataDir, name, { create })
+          // A process that lacks one key gets no others: it may be the only one that does not have the keys.
+          const create = known === undefined ? lacking.length === 0 : isReplaced
+          const fingerprint = await fingerprintOf(dataDir, name, { create }).catch((error: Error) => {
+            throw new StartError(error.message, error)
+          })
           if (fingerprint === known || (fingerprint === null && known === undefined)) continue
-          if (known === undefined || isReplaced) await store.record(tx, name, fingerprint!)
+          if (fingerprint !== null && (known === undefined || isReplaced)) await store.record(tx, name, fingerprint)
           else {
             const fault = fingerprint === null ? 'is missing' : 'is not the key that this installation uses'
-            faults.push({ text: `${join(dataDir, name)} ${fault}.`, fingerprint: known })
+            faults.push({ text: `${join(dataDir, name)} ${fault}.`, recorded: known! })
           }
         }
         if (faults.length > 0) throw new StartError(adviceFor(faults))
       }),
+
+    /** The keys of the installation that the data folder does not have. */
+    async missing(): Promise<readonly KeyFile[]> {
+      const recorded = await store.all(database.sql)
+      const missing: KeyFile[] = []
+      for (const name of KEY_FILES) {
+        const known = recorded.get(name)
+        if (known !== undefined && (await fingerprintOf(dataDir, name, { create: false })) !== known) missing.push(name)
+      }
+      return missing
+    },
   }
 }
 
-const adviceFor = (faults: readonly { readonly text: string; readonly fingerprint: string }[]): string =>
-  `${faults.map(({ text }) => text).join(' ')} Copy it from the data folder of another process, or restore it from a backup. ` +
-  `If it is lost, replace it with SERVICE_REPLACE_KEYS=${faults.map(({ fingerprint }) => fingerprint).join(',')}; ` +
-  'docs/installation.md says what is lost with it.'
+const lackingWords = (names: readonly KeyFile[]): string =>
+  `the data folder has no ${names.join(' and no ')}, which another process of this installation has used: copy the keys from its data folder. ` +
+  'Without them, this process creates its own when it needs them, and is refused later, once another process has recorded its keys. ' +
+  'If every container has a new data folder, keep the keys outside it (docs/installation.md).'
+
+const adviceFor = (faults: readonly Fault[]): string => {
+  const [them, they] = faults.length === 1 ? ['it', 'it is'] : ['them', 'they are']
+  return (
+    `${faults.map(({ text }) => text).join(' ')} Copy ${them} from the data folder of another process, or restore ${them} from a backup. ` +
+    `If ${they} lost, replace ${them} with SERVICE_REPLACE_KEYS=${faults.map(({ recorded }) => recorded).join(',')}; ` +
+    `docs/installation.md says what is lost with ${them}.`
+  )
+}
 
 export type KeyFiles = ReturnType<typeof createKeyFiles>

@@ -2,13 +2,19 @@ import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { KeyFile } from '../../../platform/secrets.ts'
 
+const all = async (db: Executor): Promise<ReadonlyMap<string, string>> => {
+  const rows = await db.selectFrom('key_fingerprints').selectAll().execute()
+  return new Map(rows.map(({ name, fingerprint }) => [name, fingerprint]))
+}
+
 /** Which keys the installation uses. */
 export const createKeyFilesStore = () => ({
+  all,
+
   /** Also makes other starting processes wait until the transaction ends. */
   async locked(tx: Executor): Promise<ReadonlyMap<string, string>> {
     await sql`lock table key_fingerprints in exclusive mode`.execute(tx)
-    const rows = await tx.selectFrom('key_fingerprints').selectAll().execute()
-    return new Map(rows.map(({ name, fingerprint }) => [name, fingerprint]))
+    return all(tx)
   },
 
   async record(tx: Executor, name: KeyFile, fingerprint: string): Promise<void> {
@@ -17,9 +23,15 @@ export const createKeyFilesStore = () => ({
       on conflict (name) do update set fingerprint = excluded.fingerprint`.execute(tx)
   },
 
-  /** Whether a process has used its keys on this database: every audit entry needs one. */
-  async isUsed(tx: Executor): Promise<boolean> {
+  /** Every audit entry needs `audit.key`. */
+  async hasAuditEntries(tx: Executor): Promise<boolean> {
     return (await tx.selectFrom('audit_heads').select('seq').limit(1).execute()).length === 1
+  },
+
+  /** `secrets.key` encrypts the secrets of authenticator apps. */
+  async hasAuthenticators(tx: Executor): Promise<boolean> {
+    const { rows } = await sql`select from people where totp_secret is not null limit 1`.execute(tx)
+    return rows.length === 1
   },
 })
 

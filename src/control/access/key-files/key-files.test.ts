@@ -2,16 +2,28 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { emptyFolder, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
+import { emptyFolder, freshPostgresUrl, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
+import { runService } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import { createSecrets } from '../../../platform/secrets.ts'
+import { type Database, openDatabase } from '../../../platform/db/open.ts'
+import { createSecrets, createSigner } from '../../../platform/secrets.ts'
 import { createKeyFiles } from './key-files.service.ts'
 import { createKeyFilesStore } from './key-files.store.ts'
 
 /** What a process with this data folder finds at its start. */
-const starting = (database: Database, dataDir: string, replaceKeys: readonly string[] = []): Promise<string> =>
-  createKeyFiles({ database, store: createKeyFilesStore(), dataDir, replaceKeys })
+const starting = (
+  database: Database,
+  dataDir: string,
+  replaceKeys: readonly string[] = [],
+  warnings: string[] = [],
+): Promise<string> =>
+  createKeyFiles({
+    database,
+    store: createKeyFilesStore(),
+    dataDir,
+    replaceKeys,
+    log: { warn: (_fields, message) => void warnings.push(message) },
+  })
     .require()
     .then(
       () => 'started',
@@ -34,8 +46,9 @@ describe.skipIf(!hasPostgres())('processes with their own data folders on one se
 
     const missing = await starting(database, second)
     expect(missing).toMatch(
-      `StartError: ${join(second, 'secrets.key')} is missing. ${join(second, 'audit.key')} is missing. Copy it from`,
+      `StartError: ${join(second, 'secrets.key')} is missing. ${join(second, 'audit.key')} is missing. Copy them from`,
     )
+    expect(missing).toContain('If they are lost, replace them with SERVICE_REPLACE_KEYS=')
     expect(await readdir(second)).toEqual([])
     await copyKeys(first, second)
     expect(await starting(database, second)).toBe('started')
@@ -58,12 +71,69 @@ describe.skipIf(!hasPostgres())('processes with their own data folders on one se
     await sql`insert into audit_heads (org_id, seq, hash) values ('', 1, 'ab')`.execute(database.sql)
     const [without, withKeys] = [await emptyFolder(), await emptyFolder()]
     await createSecrets(withKeys).seal('hush', 'one')
-    expect(await starting(database, without)).toBe('started')
+    const warnings: string[] = []
+    expect(await starting(database, without, [], warnings)).toBe('started')
     expect(await readdir(without)).toEqual([])
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^the data folder has no audit\.key, which another process of this installation has used: /,
+      ),
+    ])
     expect(await starting(database, withKeys)).toBe('started')
     const refused = await starting(database, without)
     expect(refused).toContain(`${join(without, 'secrets.key')} is missing.`)
     expect(refused).not.toContain('audit.key')
+  })
+
+  it('get a key that an earlier version has never needed when they start', async () => {
+    const database = await openTestDatabase('postgres')
+    await sql`insert into audit_heads (org_id, seq, hash) values ('', 1, 'ab')`.execute(database.sql)
+    const [first, second] = [await emptyFolder(), await emptyFolder()]
+    await createSigner(first).sign('text')
+    await writeFile(join(second, 'audit.key'), await readFile(join(first, 'audit.key')))
+    expect(await starting(database, first)).toBe('started')
+    expect((await readdir(first)).sort()).toEqual(['audit.key', 'secrets.key'])
+    expect(await starting(database, second)).toContain(`${join(second, 'secrets.key')} is missing.`)
+  })
+
+  it('never get a key that has encrypted authenticator apps or integrations', async () => {
+    const database = await openTestDatabase('postgres')
+    await sql`
+      insert into people (id, org_id, role, totp_secret, created_at)
+      values (gen_random_uuid(), 'acme', 'admin', 'sealed', now())`.execute(database.sql)
+    const folder = await emptyFolder()
+    expect(await starting(database, folder)).toBe('started')
+    expect(await readdir(folder)).toEqual([])
+
+    const [dataDir, url] = [await emptyFolder(), await freshPostgresUrl()]
+    const settings = { SERVICE_DATABASE_URL: url }
+    const service = await runService(dataDir, settings)
+    const post = async (path: string, key: string | null, body: object) => {
+      const headers = { 'content-type': 'application/json', ...(key !== null && { authorization: `Bearer ${key}` }) }
+      const response = await fetch(`${service.baseUrl}/api/v1${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      expect(response.status).toBe(201)
+      return (await response.json()) as { api_key: string }
+    }
+    const { api_key } = await post('/devices/register', null, { device_id: 'd' })
+    const endpoint = 'https://splunk.example.org'
+    await post('/integrations', api_key, { kind: 'logs', type: 'splunk', name: 's', endpoint, config: { token: 't' } })
+    await service.terminate()
+    const own = await openDatabase({
+      url,
+      dataDir,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    })
+    await sql`delete from key_fingerprints`.execute(own.sql)
+    await own.close()
+    await rm(join(dataDir, 'secrets.key'))
+    const restarted = await runService(dataDir, settings)
+    expect(restarted.output()).toContain('the data folder has no secrets.key, which another process')
+    expect(await readdir(dataDir)).not.toContain('secrets.key')
+    await restarted.terminate()
   })
 
   it('that start at once agree on one pair of keys', async () => {
@@ -97,4 +167,10 @@ it('an installation of an earlier version keeps its keys', async () => {
   expect(await readFile(join(folder, 'secrets.key'))).toEqual(before)
   await writeFile(join(folder, 'secrets.key'), Buffer.alloc(32, 1))
   expect(await starting(database, folder)).toContain('is not the key that this installation uses')
+})
+
+it.skipIf(process.platform !== 'linux')('a key that cannot be created stops the start', async () => {
+  const database = await openTestDatabase('embedded')
+  // No new files are allowed there.
+  expect(await starting(database, '/proc')).toMatch(/^StartError: \/proc\/secrets\.key cannot be created \(ENOENT\): /)
 })

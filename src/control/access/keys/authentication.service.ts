@@ -83,8 +83,17 @@ export const createAuthentication = (parts: {
     ...(key.personId !== null && { personId: key.personId }),
   })
 
-  const callerById = async (id: string, db: Executor = database.sql): Promise<Caller | null> => {
-    const key = await store.find(db, id)
+  const lookUpById = createBatcher<string, StoredKey | null>({
+    maxBatch: 1000,
+    run: async (ids) => {
+      const keys = await store.findByIds(database.sql, [...new Set(ids)])
+      const found = new Map(keys.map((key) => [key.id, key]))
+      return ids.map((id) => found.get(id) ?? null)
+    },
+  })
+
+  const callerById = async (id: string, tx?: Executor): Promise<Caller | null> => {
+    const key = await (tx === undefined ? lookUpById(id) : store.find(tx, id))
     if (key === null || !isValid(key, now())) return null
     uses.set(key.id, now())
     return callerFor(key)
@@ -113,7 +122,7 @@ export const createAuthentication = (parts: {
       return callerFor(key)
     },
 
-    /** The caller of the key `id`; null if it is revoked, expired or gone. */
+    /** The caller of the key `id`, read in `tx` if it is given; null if it is revoked, expired or gone. */
     callerById,
 
     /** The same for the key that was last rotated into its place, or for itself if it was not rotated. */

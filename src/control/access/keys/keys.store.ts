@@ -28,6 +28,8 @@ const roleOfPerson = sql<string | null>`(
 
 const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where newer.replaces = keys.id)`
 
+const selectWithRole = (db: Executor) => db.selectFrom('keys').selectAll().select(roleOfPerson.as('role'))
+
 export const createKeysStore = () => ({
   /**
    * The part of the statement for registering devices that gives them their keys, so that neither is ever visible without the
@@ -60,13 +62,13 @@ export const createKeysStore = () => ({
   },
 
   async findByHashes(db: Executor, hashes: readonly string[]): Promise<StoredKey[]> {
-    const rows = await db
-      .selectFrom('keys')
-      .selectAll()
-      .select(roleOfPerson.as('role'))
-      .where('hash', '=', sql<string>`any(${hashes}::text[])`)
-      .execute()
-    return rows.map(fromRow)
+    const isFound = sql<boolean>`hash = any(${hashes}::text[])`
+    return (await selectWithRole(db).where(isFound).execute()).map(fromRow)
+  },
+
+  async findByIds(db: Executor, ids: readonly string[]): Promise<StoredKey[]> {
+    const isFound = sql<boolean>`id = any(${ids}::uuid[])`
+    return (await selectWithRole(db).where(isFound).execute()).map(fromRow)
   },
 
   /** Newest first. */

@@ -43,12 +43,12 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
   }
 
-  const callerFor = async (session: PersonalSession, db: Executor = database.sql): Promise<Caller | null> => {
+  const callerFor = async (session: PersonalSession, tx?: Executor): Promise<Caller | null> => {
     const { person } = session
     const own = { keyId: session.id, sessionId: session.id, deviceId: null }
     if (person !== null) {
       // A session that was opened with the person's own key ends with it, and may do no more.
-      const key = session.keyId === null ? null : await keys.callerById(session.keyId, db)
+      const key = session.keyId === null ? null : await keys.callerById(session.keyId, tx)
       if (session.keyId !== null && key === null) return null
       const scopes = ROLE_SCOPES[person.role]
       return {
@@ -63,7 +63,7 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     }
     if (session.personId !== null) return null
     if (session.keyId !== null) {
-      const caller = await keys.callerById(session.keyId, db)
+      const caller = await keys.callerById(session.keyId, tx)
       return caller && { ...caller, sessionId: session.id }
     }
     return enrollment === 'open' ? { ...own, orgId: null, grants: SCOPES, homeOrgId: null } : null
@@ -92,8 +92,8 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     return { token, session: { ...session, expiresAt } }
   }
 
-  const opened = async (token: string, session: PersonalSession, db?: Executor): Promise<OpenedSession | null> => {
-    const caller = await callerFor(session, db)
+  const opened = async (token: string, session: PersonalSession, tx?: Executor): Promise<OpenedSession | null> => {
+    const caller = await callerFor(session, tx)
     return caller && { token, session, caller, seconds: lifetimeOf(session) / 1000 }
   }
 

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../../domain/access.ts'
 import { notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -24,6 +25,15 @@ export const createSessionsService = (parts: SessionParts) => {
 
   /** Hashes of tokens that were valid recently: requests with them do not count as guesses. */
   const validTokens = new LRUCache<string, true>({ maxSize: MAX_VALID_TOKENS, sizeCalculation: () => 1 })
+
+  const lookUp = createBatcher<string, PersonalSession | null>({
+    maxBatch: 1000,
+    run: async (ids) => {
+      const sessions = await store.findByIds(database.sql, [...new Set(ids)])
+      const found = new Map(sessions.map((session) => [session.id, session]))
+      return ids.map((id) => found.get(id) ?? null)
+    },
+  })
 
   return {
     ...opening,
@@ -67,10 +77,13 @@ export const createSessionsService = (parts: SessionParts) => {
       return caller
     },
 
-    /** Whether an earlier caller is still valid: its key is not revoked, and its session has not ended or become restricted. */
+    /**
+     * Whether an earlier caller is still valid: its key is not revoked, and its session has not ended or become restricted.
+     * Looks up callers together that are checked at the same time.
+     */
     async isStillIn(caller: Caller): Promise<boolean> {
       if (caller.sessionId == null) return (await keys.callerById(caller.keyId)) !== null
-      const session = await store.find(database.sql, caller.sessionId)
+      const session = await lookUp(caller.sessionId)
       if (session === null || hasEnded(session, now())) return false
       const found = await callerFor(session)
       return found !== null && found.restriction === undefined

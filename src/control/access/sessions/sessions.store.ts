@@ -85,6 +85,11 @@ export const createSessionsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
+  async findByIds(db: Executor, ids: readonly string[]): Promise<PersonalSession[]> {
+    const rows = await selectFrom(db).where(sql<boolean>`sessions.id = any(${ids}::uuid[])`).execute()
+    return rows.map(fromRow)
+  },
+
   async extend(db: Executor, id: string, usedAt: Date, expiresAt: Date): Promise<void> {
     await db.updateTable('sessions').set({ used_at: usedAt, expires_at: expiresAt }).where('id', '=', id).execute()
   },

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
+import { namedMetrics, outsideWarning, reportedValues, unnamedWarning } from '../../../domain/reported-number.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import { matchesTag } from '../../../platform/http/download.ts'
@@ -92,7 +92,9 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
     async (request) => {
       const { device_id, plan_id } = request.params
       const { state, version, reason, metrics } = request.body
-      const reported = metrics && reportedValues(metrics)
+      const named = metrics && namedMetrics(metrics)
+      if (named !== undefined && named.unnamed.length > 0) warn(request, unnamedWarning('metrics', named.unnamed))
+      const reported = named && reportedValues(named.metrics)
       if (reported !== undefined && reported.outside.length > 0) {
         warn(request, outsideWarning('metrics', reported.outside))
       }

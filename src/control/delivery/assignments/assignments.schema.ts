@@ -26,8 +26,8 @@ export const ReportBody = Body('NewReport', "A device's report on an assignment"
   version: Type.String({ minLength: 1, maxLength: 200 }),
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
   metrics: Type.Optional(
-    Type.Record(Type.String({ maxLength: 100 }), Nullable(Type.Number()), {
-      description: `What the device measured with this version, e.g. accuracy and loss. ${REPORTED_RANGE}`,
+    Type.Record(Type.String(), Nullable(Type.Number()), {
+      description: `What the device measured with this version, e.g. accuracy and loss. ${REPORTED_RANGE}. A metric whose name does not have 1 to 100 characters, or contains a line break, is left out, with a warning`,
       maxProperties: 100,
     }),
   ),

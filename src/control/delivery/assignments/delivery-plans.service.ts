@@ -10,6 +10,7 @@ import {
   type Offer,
   type Plan,
   plansPreceding,
+  plansReplacing,
   type Target,
   targetKey,
   targetsOf,
@@ -128,6 +129,9 @@ export const createDeliveryPlans = (parts: {
     /** Returns the plans in force that may take precedence over a rollout. */
     preceding: (rollout: Parameters<typeof plansPreceding>[1]): Plan[] =>
       plansPreceding([...inForce.values()], rollout),
+
+    /** Returns the completed plans that have replaced an experiment's variants of a model. */
+    replacing: (experiment: Parameters<typeof plansReplacing>[1]) => plansReplacing([...inForce.values()], experiment),
 
     /** True if a running experiment gives devices versions of this model. */
     tests: (modelId: string): boolean =>

@@ -145,6 +145,11 @@ describe('a deployment that a newer rollout has replaced', () => {
     const warnings = async (rollout: string): Promise<unknown> =>
       ((await call('GET', `/models/m/rollouts/${rollout}`)) as unknown as { warnings: string[] }).warnings
     expect(await warnings(newer)).toEqual([`Running experiments take precedence on their devices: ${experimentId}.`])
+    const newest = await rollOut('1.0.0')
+    expect(await warnings(newest)).toEqual([
+      `Running experiments take precedence on their devices until this rollout is completed, which replaces them: ${experimentId}.`,
+    ])
+    await call('POST', `/models/m/rollouts/${newest}/rollback`)
     expect(await warnings(completed)).toEqual(await warnings(newer))
     await world.advance(60)
     expect(await warnings(completed)).toEqual([

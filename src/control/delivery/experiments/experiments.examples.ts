@@ -30,7 +30,7 @@ const measured = (name: string, mean: number) => ({
 export const experimentExamples = {
   newExperiment: { name: 'next-word-2', variants, target_groups: [ids.group], primary_metric: 'accuracy' },
   experiment: { ...experiment, warnings: [] },
-  experimentList: { experiments: [experiment], ...page },
+  experimentList: { experiments: [experiment], ...page, warnings: [] },
   startedExperiment: { id: ids.experiment, status: 'running', started_at: times.started },
   variantAssignment: {
     experiment_id: ids.experiment,

@@ -63,7 +63,7 @@ export const experimentsRoutes = (
       schema: {
         operationId: 'listExperiments',
         summary: 'List experiments',
-        description: 'List experiments, newest first.',
+        description: 'List experiments, newest first. The warnings name those that newer plans have replaced.',
         querystring: ListExperimentsQuery,
         response: { 200: ExperimentList },
       },
@@ -72,7 +72,10 @@ export const experimentsRoutes = (
     async (request) => {
       const { status, limit, offset } = request.query
       const found = await experiments.list(callerOf(request), status, { limit, offset })
-      return { experiments: found.experiments.map(present), total: found.total, limit, offset }
+      const warnings = found.experiments.flatMap((experiment) =>
+        experiments.replacementsOf(experiment).map((warning) => `Experiment '${experiment.name}': ${warning}`),
+      )
+      return { experiments: found.experiments.map(present), total: found.total, limit, offset, warnings }
     },
   )
 

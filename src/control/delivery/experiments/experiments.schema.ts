@@ -95,6 +95,7 @@ const ExperimentSummary = Part('ExperimentSummary', 'An experiment in a list', e
 export const ExperimentList = Body('ExperimentList', 'A page of experiments', examples.experimentList, {
   experiments: Type.Array(ExperimentSummary),
   ...Envelope,
+  warnings: Type.Array(Type.String()),
 })
 export const Started = Body('StartedExperiment', 'A started experiment', examples.startedExperiment, {
   id: Uuid,

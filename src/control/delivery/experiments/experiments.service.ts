@@ -7,6 +7,7 @@ import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import { enumerate } from '../deployments/deployment-targets.service.ts'
 import type { ExperimentsStore, StoredExperiment } from './experiments.store.ts'
 
 export type { StoredExperiment, StoredVariant } from './experiments.store.ts'
@@ -73,8 +74,22 @@ export const createExperimentsService = (parts: {
     return [...ids]
   }
 
+  /** Returns the completed plans that give devices something else than their variants of a running or paused experiment. */
+  const replacementsOf = ({ orgId, variants, startedRevision, endedAt }: StoredExperiment): string[] => {
+    if (startedRevision === null || endedAt !== null) return []
+    return [...new Set(variants.map(({ modelId }) => modelId))].flatMap((modelId) => {
+      const names = variants.filter((variant) => variant.modelId === modelId).map(({ name }) => `'${name}'`)
+      const { onAll, onSome } = plans.replacing({ modelId, orgId, startedRevision })
+      if (onAll !== null)
+        return `No device gets ${enumerate(names)}: the newer rollout ${onAll.id} has given all devices version ${onAll.target.version}. Roll it back, or end the experiment.`
+      const replacing = onSome.map(({ id, target }) => `${id} (version ${target.version})`)
+      return replacing.length === 0 ? [] : `Newer completed plans replace it on their devices: ${enumerate(replacing)}.`
+    })
+  }
+
   return {
     get,
+    replacementsOf,
 
     async create(caller: Caller, requested: NewExperiment): Promise<StoredExperiment> {
       requireVariants(requested.variants)
@@ -138,7 +153,7 @@ export const createExperimentsService = (parts: {
         if (group === null) warnings.push(`Device group ${id} no longer exists.`)
         else if (group.deviceCount === 0) warnings.push(`Device group '${group.name}' has no devices.`)
       }
-      return warnings
+      return [...warnings, ...replacementsOf(experiment)]
     },
   }
 }

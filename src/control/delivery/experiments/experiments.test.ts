@@ -59,7 +59,7 @@ describe('an experiment', () => {
     const { warnings: _, ...listed } = second
     expect(await ask('GET', '')).toEqual({
       status: 200,
-      body: { experiments: [listed, { ...experiment, id }], total: 2, limit: 100, offset: 0 },
+      body: { experiments: [listed, { ...experiment, id }], total: 2, limit: 100, offset: 0, warnings: [] },
     })
     expect(await ask('GET', '?limit=1&offset=1')).toMatchObject({
       body: { experiments: [{ id }], total: 2, limit: 1, offset: 1 },
@@ -99,6 +99,38 @@ describe('an experiment', () => {
       "Device group 'empty' has no devices.",
       `Device group ${gone} no longer exists.`,
     ])
+  })
+
+  it('warns of newer completed plans, which have replaced it on their devices', async () => {
+    const { world, ask, send, createHalves, fleet, variantOf } = await startExperimentService()
+    await fleet(4)
+    const { id } = await createHalves()
+    await ask('POST', `/${id}/start`)
+    const warnings = async () => {
+      const [shown, list, results] = await Promise.all(['', `/${id}`, `/${id}/analytics`].map((at) => ask('GET', at)))
+      const of = (response: typeof shown) => (response!.body as ExperimentBody).warnings
+      return { shown: of(list), list: of(shown), results: of(results)[0] }
+    }
+    const deployed = await send('POST', '/deploy/execute', {
+      model_name: 'old',
+      model_version: '1',
+      devices: ['d0'],
+      rollout_percentage: 100,
+      strategy: 'immediate',
+    })
+    const { deployment_id } = deployed.body as { deployment_id: string }
+    expect(await warnings()).toMatchObject({ shown: [], list: [] })
+    await send('POST', `/devices/d0/assignments/${deployment_id}/report`, { state: 'active', version: '1' })
+    const some = `Newer completed plans replace it on their devices: ${deployment_id} (version 1).`
+    expect(await warnings()).toEqual({ shown: [some], list: [`Experiment 'a b': ${some}`], results: some })
+    const rollout = await send('POST', '/models/new/rollouts', { version: '1', rollout_percentage: 100 })
+    await world.advance(3600)
+    const { rollout_id } = rollout.body as { rollout_id: string }
+    const all = `No device gets 'treatment': the newer rollout ${rollout_id} has given all devices version 1. Roll it back, or end the experiment.`
+    expect((await warnings()).shown).toEqual([some, all])
+    expect(await variantOf(id, 'd1')).not.toBeNull()
+    await ask('POST', `/${id}/complete`)
+    expect(await warnings()).toMatchObject({ shown: [], list: [] })
   })
 
   it('goes from draft to its end; any other transition is a conflict that changes nothing', async () => {

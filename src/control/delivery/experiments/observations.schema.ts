@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
+import { METRIC_NAME, REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import { Body, Count, Nullable, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { experimentExamples as examples } from './experiments.examples.ts'
 import { Allocation, ConfidenceLevel, QueriedDevice, Status } from './experiments.schema.ts'
@@ -22,7 +22,7 @@ export const Placement = Body('VariantAssignment', 'Which variant a device has',
 })
 
 // The keys of a record are validated only by their pattern.
-const MetricKey = Type.String({ pattern: '^.{1,100}$' })
+const MetricKey = Type.String({ pattern: METRIC_NAME })
 const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
   additionalProperties: false,
   minProperties: 1,

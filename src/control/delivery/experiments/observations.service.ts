@@ -157,7 +157,8 @@ export const createObservationsService = ({
           metrics: new Map<string, Moments>([...metrics].map(([metric, sample]) => [metric, sample.devices])),
         })),
       })
-      return { experiment, variants, analysis }
+      const warnings = [...experiments.replacementsOf(experiment), ...analysis.warnings]
+      return { experiment, variants, analysis: { ...analysis, warnings } }
     },
   }
 }

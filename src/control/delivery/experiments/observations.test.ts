@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf } from '../../../../test/world.ts'
@@ -364,7 +365,7 @@ describe('an observation', () => {
 
 describe('a report of a device', () => {
   it('is an observation if the device runs its variant and sends metrics', async () => {
-    const { id, send, ask, variants, analytics } = await openRunning(30)
+    const { id, send, ask, variants, analytics, world, key } = await openRunning(30)
     const [first, second] = variants.control as [string, string]
     const [other] = variants.treatment as [string]
     const report = async (deviceId: string, body: object) =>
@@ -380,6 +381,14 @@ describe('a report of a device', () => {
       current: false,
     })
     await report(other, { state: 'failed', reason: 'no space', metrics: { accuracy: 9 } })
+    const long = randomBytes(3000).toString('hex')
+    const path = `/api/v1/devices/${first}/assignments/${id}/report`
+    const metrics = { [long]: 1, '': 1, 'two\nlines': 1, ['x'.repeat(101)]: 1 }
+    const invalid = await world.request('POST', path, { key, body: { version: '1.0.0', state: 'active', metrics } })
+    expect(invalid.status).toBe(200)
+    expect(invalid.headers.get('x-service-warning')).toMatch(
+      /left out; a name has 1 to 100 characters and no line break$/,
+    )
     const metric = (devices: number, observations: number, mean: number) => ({
       devices,
       observations,

@@ -14,7 +14,7 @@ type Place = { readonly index: number; readonly variant: StoredVariant } | { rea
 export interface PlacementParts {
   readonly database: Database
   readonly report: ObservationsReport
-  readonly experiments: Pick<ExperimentsService, 'get'>
+  readonly experiments: Pick<ExperimentsService, 'get' | 'replacementsOf'>
   readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'reaches'>
   readonly devices: Pick<DevicesService, 'owner'>
 }

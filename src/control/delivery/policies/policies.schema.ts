@@ -97,7 +97,7 @@ export const DecisionList = Body('DecisionList', "A page of a policy's decisions
         Type.String({
           format: 'uuid',
           description:
-            "The rollout to all devices: the canary's own, or another one if the canary was limited to a group",
+            "The rollout to all devices: the canary's own, or another one if the canary was limited to a group or an operator had completed it",
         }),
       ),
       comparisons: Type.Array(

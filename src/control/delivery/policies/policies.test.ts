@@ -205,25 +205,57 @@ describe('a policy', () => {
     ['POST', '/advance', {}, 50],
     ['PUT', '/percentage', { percentage: 60 }, 60],
   ] as const)(
-    'promotes a good version whose canary an operator completes by %s %s',
+    'starts a rollout to all devices for a good version whose canary an operator completes by %s %s, which keeps its devices',
     async (method, action, body, percentage) => {
       const { world, fleet, key } = await start(POLICY)
+      const post = async (to: string, sent: object) =>
+        (await world.request('POST', `/api/v1${to}`, { key, body: sent })).body as { id: string }
+      const group = await post('/device-groups', { org_id: 'default', name: 'half' })
+      const half = fleet.slice(0, 20)
+      await post(`/device-groups/${group.id}/devices`, { device_ids: half.map(({ deviceId }) => deviceId) })
+      const variants = ['a', 'b'].map((name) => ({ name, model_id: 'm', version: '1', allocation: 0.5 }))
+      const experiment = await post('/experiments', { name: 'e', variants, target_groups: [group.id] })
+      await post(`/experiments/${experiment.id}/start`, {})
       const first = await trainOnce(world, fleet[0]!, 'm')
       const id = (await decisions(world, key))[0]!.canary_rollout_id
       const path = `/api/v1/models/m/rollouts/${id}`
       const completed = await world.request(method, `${path}${action}`, { key, body })
       expect(completed).toMatchObject({ status: 200, body: { status: 'completed', percentage } })
+      const versions = () => Promise.all(half.map(async (device) => (await given(world, device)).version))
+      const before = await versions()
+      expect(new Set(before)).toEqual(new Set(['1.0.0', '1.1.0']))
 
       await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
       const [decision] = await decisions(world, key)
       expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
-      expect(decision!.promotion_rollout_id).toBe(id)
-      const promoted = { status: 'active', percentage, target_percentage: 100 }
-      expect((await world.request('GET', path, { key })).body).toMatchObject(promoted)
+      expect((await world.request('GET', path, { key })).body).toMatchObject({ status: 'completed', percentage })
+      const promotion = `/api/v1/models/m/rollouts/${decision!.promotion_rollout_id}`
+      const promoted = { status: 'active', percentage: 10, target_percentage: 100, version: '1.1.0' }
+      expect((await world.request('GET', promotion, { key })).body).toMatchObject(promoted)
+      // The experiment, which is older than the canary, does not get its devices back.
+      expect(await versions()).toEqual(before)
       await trainOnce(world, fleet[0]!, first, 5)
       expect(await decisions(world, key)).toMatchObject([{ round_number: 2, status: 'observing' }, { round_number: 1 }])
     },
   )
+
+  it('leaves a canary that an operator has completed on all devices', async () => {
+    const { world, fleet, key } = await start(POLICY)
+    await trainOnce(world, fleet[0]!, 'm')
+    const id = (await decisions(world, key))[0]!.canary_rollout_id
+    await world.request('PUT', `/api/v1/models/m/rollouts/${id}/percentage`, { key, body: { percentage: 100 } })
+    await world.advance(30 * 60)
+    expect(await decisions(world, key)).toMatchObject([
+      {
+        status: 'promoted',
+        promotion_rollout_id: id,
+        reason: 'An operator completed the canary on all devices, so there was nothing left to compare or promote.',
+      },
+    ])
+    expect(await versionsOf(world, fleet)).toEqual(['1.1.0'])
+    const { body } = await world.request('GET', `/api/v1/models/m/rollouts/${id}`, { key })
+    expect(body).toMatchObject({ status: 'completed' })
+  })
 
   it('rolls back a worse version even if an operator has completed its canary', async () => {
     const { world, fleet, key } = await start(POLICY)

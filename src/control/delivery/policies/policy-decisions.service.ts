@@ -14,6 +14,10 @@ export const announcePolicy = (
   status: string,
 ): Promise<void> => plans.announce(tx, { kind: 'policy', id, orgId, modelId, status })
 
+/** True if an operator has completed the rollout on all devices. */
+const hasReachedAll = ({ status, percentage, groupId }: StoredRollout): boolean =>
+  status === 'completed' && percentage === 100 && groupId === null
+
 /** Decides on canaries: promotes them or rolls them back. */
 export const createPolicyDecisions = (parts: PolicyParts) => {
   const { database, store, decisionsStore, plans, models, rollouts, groups, log, now } = parts
@@ -35,6 +39,10 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     }
     // An operator has paused it, and decides how it continues.
     if (canary.status === 'paused') return
+    if (hasReachedAll(canary)) {
+      const reason = 'An operator completed the canary on all devices, so there was nothing left to compare or promote.'
+      return end(decision, policy, 'promoted', reason, canary)
+    }
     const metrics = Object.keys(marginsOf(settings))
     const measured = await decisionsStore.measured(
       database.sql,
@@ -64,9 +72,12 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
   const promote = async (tx: Executor, bump: Bump, canary: StoredRollout, policy: StoredPolicy, reason: string) => {
     const { incrementStep, stepIntervalSeconds } = policy.settings
     const steps = { incrementStep, stepIntervalSeconds }
-    // A canary of the fleet keeps its devices while it grows; one of a group cannot grow beyond it.
-    if (canary.groupId === null) return rollouts.promote(tx, bump, canary.id, steps, reason)
+    // A canary of the fleet keeps its devices while it grows. One of a group cannot grow beyond it, and if one that an operator
+    // has completed were active again, older plans would take precedence on its devices.
+    if (canary.groupId === null && canary.status === 'active')
+      return rollouts.promote(tx, bump, canary.id, steps, reason)
     const ended = await rollouts.end(tx, bump, canary.id, 'reach', reason)
+    if (ended !== null && hasReachedAll(ended)) return ended
     const model = await models.known(policy.modelId, tx)
     if (ended === null || model === null) return null
     return rollouts.launch(tx, bump, model, {

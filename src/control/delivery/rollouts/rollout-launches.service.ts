@@ -45,21 +45,28 @@ interface Parts {
 }
 
 /** Returns why some devices get something else than the rollout's version. */
-const precedenceWarnings = (preceding: readonly Plan[]): string[] => {
-  const named = (kind: Plan['kind']) =>
-    preceding.flatMap((plan) => {
-      if (plan.kind !== kind) return []
-      return plan.kind === 'experiment' ? [plan.id] : [`${plan.id} (version ${plan.target.version})`]
-    })
-  const reasons = {
-    deployment: 'Unfinished deployments take precedence on their devices',
-    experiment: 'Running experiments take precedence on their devices',
-    rollout: 'A newer rollout has reached all devices, which get its version instead',
-  } as const
-  return (Object.keys(reasons) as Plan['kind'][]).flatMap((kind) => {
-    const plans = named(kind)
-    return plans.length === 0 ? [] : [`${reasons[kind]}: ${enumerate(plans)}.`]
-  })
+const precedenceWarnings = (
+  preceding: readonly Plan[],
+  { startedRevision, settled }: { readonly startedRevision: number | null; readonly settled: boolean },
+): string[] => {
+  // When the rollout is completed, it replaces the plans that are older.
+  const replacedUpTo = settled ? -1 : (startedRevision ?? Number.POSITIVE_INFINITY)
+  const warning = (kind: Plan['kind'], isReplaced: boolean, reason: string): string[] => {
+    const plans = preceding.filter((plan) => plan.kind === kind && plan.startedRevision <= replacedUpTo === isReplaced)
+    const named = plans.map((plan) =>
+      plan.kind === 'experiment' ? plan.id : `${plan.id} (version ${plan.target.version})`,
+    )
+    return named.length === 0 ? [] : [`${reason}: ${enumerate(named)}.`]
+  }
+  const running = { deployment: 'Unfinished deployments', experiment: 'Running experiments' } as const
+  const precede = 'take precedence on their devices'
+  return [
+    ...(['deployment', 'experiment'] as const).flatMap((kind) => [
+      ...warning(kind, true, `${running[kind]} ${precede} until this rollout is completed, which replaces them`),
+      ...warning(kind, false, `${running[kind]} ${precede}`),
+    ]),
+    ...warning('rollout', false, 'A newer rollout has reached all devices, which get its version instead'),
+  ]
 }
 
 /** Creates rollouts: version, devices, and steps. */
@@ -95,8 +102,8 @@ export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => 
     }
     if (status !== 'rolled_back') {
       const { modelId, startedRevision = null } = rollout
-      const preceding = plans.preceding({ modelId, orgId, startedRevision, settled: status === 'completed' })
-      warnings.push(...precedenceWarnings(preceding))
+      const place = { modelId, orgId, startedRevision, settled: status === 'completed' }
+      warnings.push(...precedenceWarnings(plans.preceding(place), place))
     }
     return warnings
   }

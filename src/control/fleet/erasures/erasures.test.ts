@@ -2,6 +2,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
+import { openFederation } from '../../federations/federation.fixture.ts'
 
 const DATABASES = ['embedded', ...(hasPostgres() ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
 const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
@@ -123,6 +124,36 @@ it('the reason why a round failed no longer names an erased device', async () =>
   expect((await erase('phone')).status).toBe(200)
   expect(await reason()).toBe(before.replaceAll("device 'phone'", `device '${devices[0]!.id}'`))
   expect(await reason()).toContain("device 'phone 2'")
+})
+
+it("the reason why a federation's round failed still names another organization's device of the same name", async () => {
+  const { world, send, keyOf, found } = await openFederation()
+  const federation = await found(['beta'])
+  const [acme, beta] = [await keyOf('acme'), await keyOf('beta')]
+  const register = async (key: string, device_id: string) =>
+    (await send(key, 'POST', '/devices/register', { device_id })).body as { id: string; api_key: string }
+  const other = await register(acme, 'other')
+  await register(acme, 'phone')
+  const phone = await register(beta, 'phone')
+  const round = await send(acme, 'POST', '/training/rounds/start', { federation, target_devices: 3, min_devices: 2 })
+  expect(round).toMatchObject({ status: 201 })
+  for (const [at, { api_key: key }] of [other, phone].entries()) {
+    const update = new Uint8Array(new Float32Array(3 + at).fill(1).buffer)
+    const path = `/training/rounds/${round.body.id}/updates`
+    expect((await send(key, 'POST', path, formOf(update, { num_samples: 5 }))).status).toBe(201)
+  }
+  await world.advance(24 * 3600)
+  await world.service.runDueTasks()
+  const reason = async () =>
+    (await send(acme, 'GET', `/training/rounds/${round.body.id}/status`)).body.failure_reason as string
+  const before = await reason()
+  expect(before).toContain("device 'phone'")
+  const erase = async (orgId: string) =>
+    (await send(await keyOf(orgId, ['admin']), 'POST', '/devices/phone/erase', { confirm: 'phone' })).status
+  expect(await erase('acme')).toBe(200)
+  expect(await reason()).toBe(before)
+  expect(await erase('beta')).toBe(200)
+  expect(await reason()).toBe(before.replaceAll("device 'phone'", `device '${phone.id}'`))
 })
 
 it.each(DATABASES)('of many concurrent erasures, amid heartbeats, one succeeds (%s)', async (database) => {

@@ -1,7 +1,9 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../../config.ts'
+import { isUuid } from '../../../domain/model.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import { ownerAdvice } from '../../../platform/db/embedded/folder-owner.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupSource } from './backup-source.service.ts'
@@ -35,15 +37,25 @@ export const createBackupRuns = (parts: {
 
   const stagingOf = (id: string): string => join(config.dataDir, `${STAGING}${id}`)
 
-  /** Removes folders that killed backups left behind: they contain the whole database. Only logs errors. */
+  const undeletable = new Set<string>()
+
+  /** Removes folders that killed backups left behind: they contain the whole database. Only logs errors, once for each folder. */
   const sweepStaging = async (): Promise<void> => {
     for (const name of await readdir(config.dataDir)) {
-      if (!name.startsWith(STAGING)) continue
-      const backup = await store.find(database.sql, name.slice(STAGING.length))
-      if (backup?.status === 'running') continue
-      await rm(join(config.dataDir, name), { recursive: true, force: true }).catch((error: unknown) =>
-        log.warn({ err: error }, 'what a killed backup left behind cannot be deleted'),
-      )
+      const id = name.startsWith(STAGING) ? name.slice(STAGING.length) : ''
+      if (!isUuid(id) || (await store.find(database.sql, id))?.status === 'running') continue
+      const path = join(config.dataDir, name)
+      try {
+        await rm(path, { recursive: true, force: true })
+      } catch (error) {
+        if (undeletable.has(name)) continue
+        undeletable.add(name)
+        const owner = await ownerAdvice(path, path)
+        log.warn(
+          { err: error },
+          `what a killed backup left behind cannot be deleted${owner === null ? '' : `: ${owner}`}`,
+        )
+      }
     }
   }
 
@@ -56,9 +68,9 @@ export const createBackupRuns = (parts: {
   }
 
   /** Only logs errors: the new backup is complete, even if old ones cannot be deleted. */
-  const prune = async (target: BackupTarget, made: string): Promise<void> => {
+  const prune = async (target: BackupTarget, newestName: string): Promise<void> => {
     try {
-      await pruneBackups(target, config.backupKeep, made)
+      await pruneBackups(target, config.backupKeep, newestName)
       await target.sweep()
     } catch (error) {
       log.warn({ err: error, target: target.url }, 'old backups could not be deleted')

@@ -97,8 +97,9 @@ it('what a killed backup left behind is deleted when the service starts', async 
   const left = join(dataDir, '.backup-7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f')
   await mkdir(left)
   await writeFile(join(left, 'database.dump'), '')
+  await mkdir(join(dataDir, '.backup-2026'))
   await runService(dataDir)
-  expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual([])
+  expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual(['.backup-2026'])
 })
 
 const YEARS = 40 * 365 * 24 * 3600

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Config } from '../../../config.ts'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
 import { writeSynced } from '../../../platform/blobs/staging-area.ts'
+import { ownerAdvice } from '../../../platform/db/embedded/folder-owner.ts'
 import { syncFolder } from '../../../platform/transfer/durable-file.ts'
 import { makeFolder } from '../../../platform/transfer/make-folder.ts'
 import { s3Target } from './s3-target.ts'
@@ -20,13 +20,19 @@ export const STAGING = '.backup-'
 /** What the service creates in a folder of stored files. */
 const BLOB_SUBFOLDERS = ['sha256', 'staging', 'partial', 'cache']
 
-/** The result of reading a folder without such a file. @throws bad_request if `root` is a file */
+/** The result of reading a folder without such a file. @throws bad_request if `root` is a file, or cannot be read */
 const orMissing =
   <Value>(root: string, value: Value) =>
-  (error: NodeJS.ErrnoException): Value => {
+  async (error: NodeJS.ErrnoException): Promise<Value> => {
     if (error.code === 'ENOENT') return value
-    if (error.code !== 'ENOTDIR') throw error
-    throw badRequest(`${root} is not a folder. Choose an empty folder, or one that already contains backups.`)
+    if (error.code === 'ENOTDIR')
+      throw badRequest(`${root} is not a folder. Choose an empty folder, or one that already contains backups.`)
+    const fault = FAULTS[error.code ?? '']
+    if (fault === undefined) throw error
+    const owner = await ownerAdvice(error.path ?? root, root)
+    throw badRequest(
+      `The backups in ${root} cannot be read: ${fault} (${error.path})${owner === null ? '' : `. ${owner}`}.`,
+    )
   }
 
 const UNFINISHED = 'unfinished'
@@ -56,8 +62,8 @@ const folderTarget = (root: string): BackupTarget => {
     url: root,
     list,
     async read(path) {
-      const found = await stat(join(root, path)).catch(orMissing(root, null))
-      return found === null ? null : createReadStream(join(root, path), { highWaterMark: CHUNK })
+      const file = await open(join(root, path)).catch(orMissing(root, null))
+      return file === null ? null : file.createReadStream({ highWaterMark: CHUNK })
     },
     async write(path, source) {
       const growing = join(root, UNFINISHED, randomUUID())
@@ -122,7 +128,7 @@ export const openBackupTargetOutside = (url: string, folders: Folders): BackupTa
     join(dataDir, 'database'),
     ...blobs.flatMap((folder) => BLOB_SUBFOLDERS.map((name) => join(folder, name))),
   ]
-  // The first backup would delete it.
+  // Some of these are deleted by the next backup.
   const isStaging = isTargetIn(target, dataDir) && relative(dataDir, target.url).startsWith(STAGING)
   const isRoot = [dataDir, ...blobs].some((folder) => resolve(target.url) === resolve(folder))
   if (!isRoot && !isStaging && !inUse.some((folder) => isTargetIn(target, folder))) return target

@@ -178,14 +178,14 @@ it('makes scheduled backups, keeps the configured number, and reports the age of
   }
 })
 
-/** Runs a program of the service, and kills it as soon as `isThere`. */
-const killed = async (argv: readonly string[], dataDir: string, isThere: () => Promise<boolean>): Promise<void> => {
+/** Runs a program of the service, and kills it as soon as `condition` is met. */
+const killed = async (argv: readonly string[], dataDir: string, condition: () => Promise<boolean>): Promise<void> => {
   const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
     stdio: 'ignore',
   })
   const exited = once(child, 'exit')
-  while (child.exitCode === null && !(await isThere())) await sleep(1)
+  while (child.exitCode === null && !(await condition())) await sleep(1)
   child.kill('SIGKILL')
   await exited
 }

@@ -102,11 +102,11 @@ export const latestBackup = async (target: BackupTarget): Promise<string> => {
 /**
  * Deletes all but the `keep` newest backups, and files that no backup needs and that are older than a day. Deletes no file
  * while the manifest of a kept backup cannot be read, because it lists the files that that backup needs.
- * @param made the newest backup; those with later dates were made before it, while a clock was wrong, and are deleted first
+ * @param newestName the newest backup; those with later dates were made before it, while a clock was wrong, and are deleted first
  */
-export const pruneBackups = async (target: BackupTarget, keep: number, made: string): Promise<void> => {
+export const pruneBackups = async (target: BackupTarget, keep: number, newestName: string): Promise<void> => {
   const dated = await listBackups(target)
-  const names = [...dated.filter((name) => name > made), ...dated.filter((name) => name <= made)]
+  const names = [...dated.filter((name) => name > newestName), ...dated.filter((name) => name <= newestName)]
   for (const name of names.slice(0, -keep)) await target.remove(manifestPath(name))
   const needed = new Set<string>()
   for (const name of names.slice(-keep)) {

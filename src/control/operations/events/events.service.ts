@@ -1,10 +1,9 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Caller } from '../../../domain/access.ts'
 import { type EventTopic, topicsFor } from '../../../domain/event-topics.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { EventTail, Place } from './event-tail.service.ts'
-import { federationsOf } from './memberships.report.ts'
+import { isOutage } from '../../../platform/db/transactions.ts'
+import type { Place } from './event-tail.service.ts'
 import type { EventFilter, OutboxStore, Position, StoredEvent } from './outbox.store.ts'
+import { createStreamAccess, type StreamAccess, type StreamAccessParts } from './stream-access.service.ts'
 
 /** What a stream sends: that it starts, that it has missed events, an event, or a keep-alive. */
 export type Frame =
@@ -21,48 +20,16 @@ interface Client {
 const MAX_PER_KEY = 8
 const MAX_PER_PROCESS = 1000
 const PING_MS = 15_000
-/** A revocation is announced; if the notification is lost, the stream ends after this time (docs/decisions/0175). */
-const CHECK_MS = 5000
-/** Not more often, however many keys are revoked: the next events wait for the check. */
-const MIN_CHECK_MS = 1000
 /** Clients reconnect after this time, which spreads streams over the processes. */
 const LIFETIME_MS = 15 * 60_000
 const REPLAYED_AT_ONCE = 500
 
-interface EventParts {
-  readonly database: Database
+interface EventParts extends StreamAccessParts {
   readonly store: OutboxStore
-  readonly tail: EventTail
-  /** Whether the caller's key and session are still valid. */
-  readonly isStillIn: (caller: Caller) => Promise<boolean>
 }
-
-/** Watches what the caller may receive. */
-const watch = ({ database, tail, isStillIn }: EventParts, caller: Caller, topics: readonly EventTopic[]) => {
-  let filter: EventFilter | null = { orgId: caller.orgId, federationIds: [], topics }
-  let seen = -1
-  let checkedAt = Number.NEGATIVE_INFINITY
-  const waitMs = (ms: number): number => Math.max(0, checkedAt + ms - performance.now())
-  return {
-    /** Null once its key or session has ended. Call it before reading events. */
-    async filter(): Promise<EventFilter | null> {
-      const isNews = seen !== tail.news.versionOf('revocation')
-      if (filter === null || (!isNews && waitMs(CHECK_MS) > 0)) return filter
-      if (waitMs(MIN_CHECK_MS) > 0) await setTimeout(waitMs(MIN_CHECK_MS))
-      seen = tail.news.versionOf('revocation')
-      checkedAt = performance.now()
-      const isOver = !(await isStillIn(caller))
-      filter = isOver ? null : { ...filter, federationIds: await federationsOf(database.sql, caller.orgId) }
-      return filter
-    },
-    untilNextCheckMs: () => waitMs(CHECK_MS),
-  }
-}
-
-type Access = ReturnType<typeof watch>
 
 /** A slow client takes long to receive events, and its access may end meanwhile. */
-async function* permitted(events: readonly StoredEvent[], access: Access): AsyncGenerator<Frame> {
+async function* permitted(events: readonly StoredEvent[], access: StreamAccess): AsyncGenerator<Frame> {
   for (const event of events) {
     if (access.untilNextCheckMs() === 0 && (await access.filter()) === null) return
     yield { kind: 'event', event }
@@ -74,7 +41,7 @@ export const createEvents = (parts: EventParts) => {
   const { database, store, tail } = parts
   const streamsOf = new Map<string, number>()
   let streams = 0
-  database.hints.listen('keys', () => tail.news.notify('revocation'))
+  const watch = createStreamAccess(parts)
 
   /** Counts a new stream. False if the key or the process has as many as it may, or the service stops. */
   const enter = (key: string): boolean => {
@@ -99,11 +66,12 @@ export const createEvents = (parts: EventParts) => {
   }
 
   /** Yields the missed events, up to where the live stream continues. */
-  async function* replay(from: Position, to: Position, access: Access): AsyncGenerator<Frame> {
+  async function* replay(from: Position, to: Position, access: StreamAccess): AsyncGenerator<Frame> {
     for (let at = from; ; ) {
       const filter = await access.filter()
       if (filter === null) return
-      const events = await store.between(database.sql, { from: at, to }, filter, REPLAYED_AT_ONCE)
+      const range = { from: at, to }
+      const events = await access.throughOutage(() => store.between(database.sql, range, filter, REPLAYED_AT_ONCE))
       yield* permitted(events, access)
       if (events.length < REPLAYED_AT_ONCE) return
       at = events.at(-1)!
@@ -113,7 +81,7 @@ export const createEvents = (parts: EventParts) => {
   /** Yields live events until the stream's time is over; a client that reads too slowly reconnects with its last id. */
   async function* live(
     from: number,
-    access: Access,
+    access: StreamAccess,
     { seen: last, gone }: { readonly seen: Position | null; readonly gone: AbortSignal },
   ): AsyncGenerator<Frame> {
     const endsAt = performance.now() + LIFETIME_MS
@@ -142,14 +110,16 @@ export const createEvents = (parts: EventParts) => {
 
   async function* follow(
     place: Place,
-    access: Access,
+    access: StreamAccess,
     { lastEventId, gone, leave }: Client & { readonly leave: () => void },
   ): AsyncGenerator<Frame> {
     try {
-      const from = lastEventId === undefined ? null : await positionOf(lastEventId)
+      const from = lastEventId === undefined ? null : await access.throughOutage(() => positionOf(lastEventId))
       if (from !== null && place.position !== null) yield* replay(from, place.position, access)
       else yield { kind: lastEventId === undefined ? 'ready' : 'resync', id: place.position?.id ?? null }
       yield* live(place.next, access, { seen: from, gone })
+    } catch (error) {
+      if (!isOutage(error)) throw error
     } finally {
       leave()
     }
@@ -181,7 +151,7 @@ export const createEvents = (parts: EventParts) => {
         // If a client disconnects before it was sent anything, the stream is never read to its end.
         client.gone.addEventListener('abort', leave)
         if (client.gone.aborted) leave()
-        return follow(place, watch(parts, caller, topics), { ...client, leave })
+        return follow(place, watch(caller, topics, client.gone), { ...client, leave })
       } catch (error) {
         exit(key)
         throw error

@@ -1,13 +1,15 @@
+import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** Returns the federations in which the organization is an active member. */
-export const federationsOf = async (db: Executor, orgId: string | null): Promise<string[]> => {
-  if (orgId === null) return []
+/** Returns the federations in which each of these organizations is an active member. */
+export const federationsOf = async (db: Executor, orgIds: readonly string[]): Promise<Map<string, string[]>> => {
   const rows = await db
     .selectFrom('federation_members')
-    .select('federation_id')
-    .where('org_id', '=', orgId)
+    .select(['org_id', 'federation_id'])
+    .where(sql<boolean>`org_id = any(${orgIds}::text[])`)
     .where('status', '=', 'active')
     .execute()
-  return rows.map(({ federation_id }) => federation_id)
+  const found = new Map<string, string[]>()
+  for (const { org_id, federation_id } of rows) found.set(org_id, [...(found.get(org_id) ?? []), federation_id])
+  return found
 }

@@ -75,7 +75,7 @@ export const createDeliveriesStore = () => ({
 
   /**
    * Leases integrations that are due and have something to send: metrics, events, or work (`withWork`). Those due later than
-   * any delivery schedules are due now: the clock was set back.
+   * any delivery schedules, with a margin for the clocks of other processes, are due now: the clock was set back.
    */
   async claim(
     db: Executor,
@@ -85,7 +85,7 @@ export const createDeliveriesStore = () => ({
       update integrations set lease_until = now() + interval '30 seconds' where id in (
         select i.id from integrations i
         where not i.paused and (i.next_at <= ${now}
-            or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '1 minute' else interval '1 hour' end)
+            or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '2 minutes' else interval '2 hours' end)
           and (i.lease_until is null or i.lease_until <= now())
           and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
             or i.kind = 'logs' and exists (select 1 from events_outbox e where ${DELIVERABLE_EVENTS}))

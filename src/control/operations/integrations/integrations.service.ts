@@ -121,9 +121,7 @@ export const createIntegrations = (parts: {
       const format = readFormat(requested)
       const given = readIntegrationConfig(type, requested.config)
       if (type === 'elasticsearch' && given.index !== undefined && isBulkAddress(endpoint)) {
-        throw badRequest(
-          'config.index cannot be combined with an endpoint that ends with /_bulk. Leave one of them out.',
-        )
+        throw badRequest('config.index cannot be combined with an endpoint that ends with /_bulk. Remove one.')
       }
       const secret =
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null

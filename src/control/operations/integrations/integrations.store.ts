@@ -29,6 +29,12 @@ export interface StoredIntegration {
   readonly createdAt: Date
 }
 
+/** Whether there is an integration, whose configuration is encrypted. */
+export const hasIntegrations = async (tx: Executor): Promise<boolean> => {
+  const { rows } = await sql`select from integrations limit 1`.execute(tx)
+  return rows.length === 1
+}
+
 export const createIntegrationsStore = () => ({
   async insert(db: Executor, integration: StoredIntegration): Promise<void> {
     const { cursor, auditCursor } = integration

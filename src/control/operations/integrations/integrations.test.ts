@@ -160,6 +160,16 @@ it('deliveries continue after the clock was set back', async () => {
   expect(figures.received.length).toBeGreaterThan(0)
 })
 
+it('a process whose clock is a minute behind does not send metrics earlier', async () => {
+  const { world, create } = await start()
+  const receiver = await startReceiver()
+  await create({ type: 'opentelemetry', endpoint: receiver.url })
+  await deliverUntil(world, () => receiver.received.length > 0)
+  receiver.received.length = 0
+  await world.advance(-55)
+  expect(receiver.received).toEqual([])
+})
+
 it('a receiver that hangs does not delay the others', async () => {
   const { world, create, show, happen } = await start()
   const [hanging, healthy] = [await startReceiver(), await startReceiver()]
@@ -262,6 +272,7 @@ it.each([
   ['', {}, '/tributary/_bulk'],
   ['/es/', { index: 'log' }, '/es/log/_bulk'],
   ['/es/log/_bulk?pipeline=p', {}, '/es/log/_bulk?pipeline=p'],
+  ['/es/log/_bulk/', {}, '/es/log/_bulk/'],
 ])('Elasticsearch at %j with %j is sent to %s', async (path, config, sent) => {
   const { ask, create } = await start()
   const receiver = await startReceiver()
@@ -395,7 +406,10 @@ it('an invalid integration is refused, naming the field', async () => {
       { type: 'otlp', endpoint: 'http://h', config: { bearer_token: '“t”' } },
       'config.bearer_token contains a character',
     ],
-    [{ type: 'splunk', endpoint: 'http://h', config: { token: 't\u0007' } }, 'config.token contains a character'],
+    [
+      { type: 'splunk', endpoint: 'http://h', config: { token: 't\u0007' } },
+      'config.token contains a character that HTTP headers cannot contain: use only Latin-1 characters, and no control',
+    ],
     [{ type: 'syslog', endpoint: 'udp://h:99999' }, 'such as udp://receiver.example:514.'],
     [
       { type: 'elasticsearch', endpoint: 'http://h/es/log/_bulk', config: { index: 'log' } },

@@ -66,7 +66,7 @@ const bulkUrl = (endpoint: string, index: string): string => {
   return url.href
 }
 
-export const isBulkAddress = (endpoint: string): boolean => new URL(endpoint).pathname.endsWith('/_bulk')
+export const isBulkAddress = (endpoint: string): boolean => /\/_bulk\/?$/.test(new URL(endpoint).pathname)
 
 const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } })
 

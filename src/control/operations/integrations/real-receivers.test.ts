@@ -12,9 +12,11 @@ const RSYSLOG = '/usr/sbin/rsyslogd'
 
 /** True if the program is installed; warns if it is not. */
 const has = (program: string): boolean => {
-  const isThere = program.startsWith('/') ? existsSync(program) : spawnSync(program, ['--version']).error === undefined
-  if (!isThere) console.warn(`\nSKIPPED: the tests with ${program}, which is not installed.\n`)
-  return isThere
+  const isInstalled = program.startsWith('/')
+    ? existsSync(program)
+    : spawnSync(program, ['--version']).error === undefined
+  if (!isInstalled) console.warn(`\nSKIPPED: the tests with ${program}, which is not installed.\n`)
+  return isInstalled
 }
 
 const start = async () => {

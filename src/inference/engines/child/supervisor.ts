@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { basename } from 'node:path'
 import { errorMessage } from '../../../domain/error-message.ts'
-import { InferenceError } from '../../errors.ts'
+import { InferenceError, type LoadedFiles, withoutFolders } from '../../errors.ts'
 import { type EngineProgram, startProgram } from './engine-process.ts'
 import { type Command, type EngineRequest, type EngineResponse, errorOf, type Message } from './protocol.ts'
 
@@ -26,7 +26,7 @@ const FIRST_PAUSE_MS = 200
 const MAX_PAUSE_MS = 30_000
 const KILL_AFTER_MS = 2000
 
-export interface ProcessOptions<Settings extends { readonly path: string }> {
+export interface ProcessOptions<Settings extends LoadedFiles> {
   readonly program: EngineProgram
   readonly settings: Settings
   /** The model as the user named it, for the log. */
@@ -40,7 +40,7 @@ interface Running<Facts> {
 }
 
 /** Starts the process and waits until the model is loaded. */
-const start = <Settings extends { readonly path: string }, Facts>(
+const start = <Settings extends LoadedFiles, Facts>(
   { program, settings }: ProcessOptions<Settings>,
   listen: (message: Message<Facts>) => void,
 ): { ready: Promise<Running<Facts>>; child: ChildProcess } => {
@@ -88,7 +88,7 @@ const start = <Settings extends { readonly path: string }, Facts>(
 }
 
 /** @throws InferenceError the reason that the process refused the model, or died */
-export const superviseProcess = async <Settings extends { readonly path: string }, Facts>(
+export const superviseProcess = async <Settings extends LoadedFiles, Facts>(
   options: ProcessOptions<Settings>,
 ): Promise<Supervisor<Facts>> => {
   /** Requests without a final response. */
@@ -144,7 +144,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
       } catch (error) {
         options.log(`the engine of ${options.name} could not be started: ${String(error)}`)
         // Waiting requests fail with the reason instead of waiting for a restart that succeeds.
-        const reason = errorMessage(error)
+        const reason = withoutFolders(errorMessage(error), options.settings)
         rejectPending(new InferenceError('engine_failed', `The engine ended and could not be restarted: ${reason}`))
       }
     }

@@ -38,12 +38,12 @@ export const processorClock = (threads: number) => (): number => {
 
 /**
  * Measures costs on the first sequence of an unused context: the fastest of a few runs each, in milliseconds. The first run
- * also loads the model's weights into memory. Returns null if `goesOn` returned false between two runs.
+ * also loads the model's weights into memory. Returns null if `shouldContinue` returned false between two runs.
  */
 export const measureCosts = async (
   context: BatchContext,
   clock: () => number,
-  goesOn: () => boolean = () => true,
+  shouldContinue: () => boolean = () => true,
 ): Promise<BatchCosts | null> => {
   const once = async (size: number): Promise<number> => {
     const began = clock()
@@ -59,7 +59,7 @@ export const measureCosts = async (
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const size of SIZES) {
       // When time is short, the middle of the curve is interpolated.
-      if (!goesOn()) return null
+      if (!shouldContinue()) return null
       const slow = performance.now() - began > TIMEOUT_MS
       if (slow && (repeat > 0 || (size !== 1 && size !== 4 && size !== 8))) continue
       fastest.set(size, Math.min(fastest.get(size) ?? Number.POSITIVE_INFINITY, await once(size)))
@@ -68,7 +68,7 @@ export const measureCosts = async (
   return costsFrom([...fastest])
 }
 
-const LOOK_EVERY_MS = 1000
+const POLL_INTERVAL_MS = 1000
 
 /**
  * Measures costs on a separate context as soon as nothing else is computed, and retries after an interruption, because a user
@@ -99,7 +99,7 @@ export const costsWhenIdle = (parts: {
         (isDone) => isDone || look(),
         () => undefined,
       )
-    }, LOOK_EVERY_MS)
+    }, POLL_INTERVAL_MS)
     later.unref()
   }
   look()

@@ -1,4 +1,4 @@
-import { cp } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
@@ -243,6 +243,19 @@ test('a model that was replaced by an embedding model fails instead of waiting f
   await expect(responseOf(victim, ask('Hi'))).rejects.toMatchObject({
     code: 'invalid_model',
     message: "The model's file was replaced, and is no longer a language model. Restart the server.",
+  })
+})
+
+test('if a model is gone at a restart, its name is part of the error, but not its folder', async () => {
+  const path = join(await emptyFolder(), 'gone.gguf')
+  await cp('models/starter.gguf', path)
+  const victim = await open({ path })
+  await rm(path)
+  process.kill(victim.figures().process_id!, 'SIGKILL')
+  await expect.poll(() => victim.figures().restarts_total).toBe(1)
+  await expect(responseOf(victim, ask('Hi'))).rejects.toMatchObject({
+    code: 'engine_failed',
+    message: "The engine ended and could not be restarted: There is no model file at 'gone.gguf'.",
   })
 })
 

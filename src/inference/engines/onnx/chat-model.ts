@@ -53,7 +53,7 @@ const USUAL_CONTEXT = 2048
  */
 const templateOf = async (folder: string, { chat_template: given }: Tokenizer): Promise<string | null> => {
   const file = await readText(join(folder, 'chat_template.jinja'))
-  if (file !== null) return file
+  if (file?.trim()) return file
   const template = isObject(given) ? (given.default ?? Object.values(given)[0]) : given
   return typeof template === 'string' ? template : null
 }

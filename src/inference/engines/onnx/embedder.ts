@@ -31,9 +31,11 @@ const numbersOf = (name: string, tensor: Tensor): Float32Array => {
 
 export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
   const { transformers, model } = loading
-  const pooling = await readPooling(model.folder)
   const tokenizer = await loadTokenizer(loading)
   const network = await loadWeights(transformers.AutoModel, loading)
+  // Graphs with this output contain the modules of sentence-transformers.
+  const isWhole = Object.values(network.sessions).some(({ outputNames }) => outputNames.includes('sentence_embedding'))
+  const pooling = isWhole ? null : await readPooling(model.folder)
   const limits = [
     positionsOf(model.config),
     countIn(await readObject(join(model.folder, 'sentence_bert_config.json')), 'max_seq_length'),
@@ -42,8 +44,7 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
   const contextTokens = Math.min(...limits.filter((limit) => typeof limit === 'number'))
 
   const vectorOf = (outputs: Readonly<Record<string, Tensor | undefined>>): Float32Array => {
-    const whole = outputs.sentence_embedding
-    if (whole !== undefined) return unitVector(numbersOf('sentence_embedding', whole))
+    if (pooling === null) return unitVector(numbersOf('sentence_embedding', outputs.sentence_embedding!))
     const states = outputs.last_hidden_state ?? outputs.token_embeddings
     if (states === undefined)
       throw invalidModel(`The model outputs ${Object.keys(outputs).join(', ')}, but no embeddings.`)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -6,13 +7,13 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const invalidModel = (message: string): InferenceError =>
   new InferenceError('invalid_model', message, { param: 'model' })
 
-/** Reads a model's file; null if it does not exist. */
+/** Reads a model's file; null if it does not exist. @throws InferenceError invalid_model */
 export const readText = async (path: string): Promise<string | null> => {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
-    throw error
+    throw invalidModel(`${path} cannot be read: ${errorMessage(error)}.`)
   }
 }
 

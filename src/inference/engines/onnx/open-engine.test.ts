@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -82,8 +82,10 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     }
   })
 
-  test('float16 outputs are decoded', async () => {
+  test('float16 outputs are decoded, and modules that the graph contains are not refused', async () => {
     const folder = await copyOf('tiny-bert')
+    await writeFile(join(folder, 'modules.json'), JSON.stringify([{ type: 'sentence_transformers.models.Dense' }]))
+    await expect(open(folder)).rejects.toMatchObject({ code: 'unsupported' })
     await appendFile(join(folder, 'onnx', 'model.onnx'), castToFloat16('last_hidden_state', 'sentence_embedding'))
     const engine = await open(folder)
     try {
@@ -196,6 +198,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     const template = "{% for m in messages %}{{ 'is is is is ' + m['content'] + ' ' }}{% endfor %}The grass"
     const [file, list] = [await copyOf('tiny-bigram'), await copyOf('tiny-bigram')]
     await writeFile(join(file, 'chat_template.jinja'), template)
+    await writeFile(join(list, 'chat_template.jinja'), '')
     const path = join(list, 'tokenizer_config.json')
     const config = JSON.parse(await readFile(path, 'utf8'))
     const templates = [
@@ -248,6 +251,8 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     await rm(join(noWeights, 'onnx', 'encoder_model.onnx'))
     const badConfig = await copyOf('tiny-bert')
     await writeFile(join(badConfig, 'config.json'), '{')
+    const folderAsFile = await copyOf('tiny-bigram')
+    await mkdir(join(folderAsFile, 'chat_template.jinja'))
     const classifier = await copyOf('tiny-bert')
     await writeFile(join(classifier, 'config.json'), '{"architectures":["BertForSequenceClassification"]}')
     const fault = async (path: string): Promise<unknown> => {
@@ -257,11 +262,12 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
       )
       return [code, message.replace(path, '…').slice(0, 70)]
     }
-    expect(await Promise.all([cut, noTokenizer, noWeights, badConfig, classifier].map(fault))).toEqual([
+    expect(await Promise.all([cut, noTokenizer, noWeights, badConfig, folderAsFile, classifier].map(fault))).toEqual([
       ['invalid_model', expect.stringContaining('The ONNX model in … cannot be loaded: ')],
       ['invalid_model', 'There is no tokenizer.json in ….'],
       ['invalid_model', 'There is no encoder_model.onnx in …/onnx.'],
       ['invalid_model', '…/config.json is damaged: it is not JSON.'],
+      ['invalid_model', expect.stringContaining('…/chat_template.jinja cannot be read: EISDIR')],
       ['unsupported', 'The model is a BertForSequenceClassification. Here, onnxruntime runs e'],
     ])
   })

@@ -26,9 +26,9 @@ test('vectors are scaled to length 1, except the zero vector', () => {
 test('the folder determines the pooling', async () => {
   const folder = await emptyFolder()
   await mkdir(join(folder, '1_Pooling'), { recursive: true })
-  const reading = async (config: object): Promise<string> => {
+  const reading = async (config: object, fault: 'code' | 'message' = 'code'): Promise<string> => {
     await writeFile(join(folder, '1_Pooling', 'config.json'), JSON.stringify(config))
-    return readPooling(folder).catch((error) => error.code)
+    return readPooling(folder).catch((error) => error[fault])
   }
   expect(await readPooling(folder)).toBe('mean')
   expect(await reading({ word_embedding_dimension: 8, pooling_mode_lasttoken: true })).toBe('last')
@@ -40,6 +40,7 @@ test('the folder determines the pooling', async () => {
   expect(await reading({ pooling_mode: ['lasttoken'] })).toBe('last')
   expect(await reading({ pooling_mode: ['mean', 'max'] })).toBe('unsupported')
   expect(await reading({ pooling_mode: 'weightedmean' })).toBe('unsupported')
+  await expect(reading({ pooling_mode: { a: 1 } }, 'message')).resolves.toContain('pools by {"a":1}, which')
   await writeFile(join(folder, 'modules.json'), JSON.stringify([{ type: 'sentence_transformers.models.Dense' }]))
   expect(await reading({})).toBe('unsupported')
 })

@@ -39,7 +39,9 @@ export const readPooling = async (folder: string): Promise<Pooling> => {
   }
   const config = await readObject(join(folder, '1_Pooling', 'config.json'))
   const flags = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true)
-  const chosen = [config.pooling_mode ?? flags].flat().map(String)
+  const chosen = [config.pooling_mode ?? flags]
+    .flat()
+    .map((mode) => (typeof mode === 'string' ? mode : JSON.stringify(mode)))
   const known = chosen.map((mode) => MODES.get(mode))
   if (chosen.length === 0) return 'mean'
   if (chosen.length === 1 && known[0] !== undefined) return known[0]

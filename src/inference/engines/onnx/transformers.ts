@@ -58,6 +58,7 @@ export type FeatureExtractor = (
 export interface Model {
   (inputs: object): Promise<Readonly<Record<string, Tensor>>>
   readonly config: Readonly<Record<string, unknown>>
+  readonly sessions: Readonly<Record<string, { readonly outputNames: readonly string[] }>>
   dispose(): Promise<unknown>
 }
 

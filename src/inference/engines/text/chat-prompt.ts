@@ -107,7 +107,7 @@ const CHATML = `{% for message in messages %}{{ '<|im_start|>' + message['role']
 
 /** The model's properties that determine a prompt. */
 interface PromptModel {
-  /** With null, the template that most models without one know. */
+  /** If null or empty, the template that most models without one know. */
   readonly chatTemplate: string | null
   readonly bosToken: string
   readonly eosToken: string
@@ -144,7 +144,7 @@ export type PromptWriter = (messages: readonly ChatMessage[], tools?: readonly T
 export const createPromptWriter = (model: PromptModel): PromptWriter => {
   let template: Template
   try {
-    template = new Template(model.chatTemplate ?? CHATML)
+    template = new Template(model.chatTemplate?.trim() ? model.chatTemplate : CHATML)
   } catch (error) {
     throw new InferenceError('invalid_model', `The model's chat template cannot be read: ${String(error)}`)
   }

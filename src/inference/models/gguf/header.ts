@@ -37,12 +37,24 @@ export interface GgufHeader extends GgufContainer, Dimensions {
  * bounds.
  * @throws InferenceError invalid_model that names the file, the key or tensor, and the fault
  */
-export const readGgufHeader = async (path: string): Promise<GgufHeader> => {
+export const readGgufHeader = async (path: string): Promise<GgufHeader> => reading(path, readHeader)
+
+/** Returns how many files the model of a GGUF file is split into; 1 if its header cannot be read, which an engine explains. */
+export const readSplitCount = (path: string): number => {
+  try {
+    return reading(path, (reader) => splitCountIn(readContainer(reader)))
+  } catch (error) {
+    if (error instanceof InferenceError) return 1
+    throw error
+  }
+}
+
+const reading = <Result>(path: string, read: (reader: HeaderReader, fileBytes: number) => Result): Result => {
   const file = openModel(path)
   try {
     const status = fstatSync(file)
     if (!status.isFile()) throw invalidModel(path, 'is a folder or a device, not a file.')
-    return readHeader(new HeaderReader(path, file, status.size), status.size)
+    return read(new HeaderReader(path, file, status.size), status.size)
   } finally {
     closeSync(file)
   }
@@ -113,13 +125,16 @@ const readEmbeds = (path: string, metadata: ReturnType<typeof metadataOf>, archi
   return isEmbedding || (type > 0 && type < RANK)
 }
 
-const readFileCount = (path: string, { metadata }: GgufContainer): number => {
-  const count = Number(metadata.get('split.count')?.value ?? 1)
-  const number = Number(metadata.get('split.no')?.value ?? 0)
+const splitCountIn = ({ metadata }: GgufContainer): number =>
+  Math.max(1, Number(metadata.get('split.count')?.value ?? 1))
+
+const readFileCount = (path: string, container: GgufContainer): number => {
+  const count = splitCountIn(container)
+  const number = Number(container.metadata.get('split.no')?.value ?? 0)
   if (count > 1 && number !== 0)
     throw invalidModel(
       path,
       `is part ${number + 1} of ${count}. Give the path of the first part; the others are found next to it.`,
     )
-  return Math.max(1, count)
+  return count
 }

@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Engine } from '../../engines/engine.ts'
 import { openLlamaEngine } from '../../engines/llama/open-engine.ts'
+import { InferenceError } from '../../errors.ts'
 import { createModelPool, defaultMemoryBytes, type ModelPool, type ModelPoolOptions } from './model-pool.ts'
 
 const MEGABYTES_64 = 64 * 2 ** 20
@@ -19,6 +21,7 @@ const poolOf = (options: Partial<ModelPoolOptions> = {}): { readonly pool: Model
     name,
     created: 1,
     expectedBytes: 1,
+    files: { path },
     open: (): Promise<Engine> => {
       events.push(`open ${name}`)
       const settings = { threads: 1, slots: 1, contextTokens: 128, cacheMegabytes: 0, log: () => undefined }
@@ -77,26 +80,35 @@ it('reports an unknown model, insufficient memory, and a file that cannot be loa
     code: 'out_of_memory',
     message: expect.stringMatching(/^Model 'whole' needs [\d.]+ MB of memory, and the limit is 1 kB\. Choose/),
   })
+  const unloadable = (name: string, path: string, lora: readonly string[] = []) => ({
+    name,
+    created: 1,
+    expectedBytes: 1,
+    files: { path, lora },
+    open: () => openLlamaEngine({ name, path, lora, cacheMegabytes: 0, log: () => undefined }),
+  })
+  const message = 'There is no config.json in /the/model: it must be next to /the/model/onnx/model.onnx.'
+  const onnx = {
+    ...unloadable('onnx', '/the/model/onnx/model.onnx'),
+    open: () => Promise.reject(new InferenceError('invalid_model', message)),
+  }
   const broken = createModelPool({
     models: [
-      {
-        name: 'broken',
-        created: 1,
-        expectedBytes: 1,
-        open: () => openLlamaEngine({ name: 'broken', path: 'package.json', cacheMegabytes: 0, log: () => undefined }),
-      },
-      {
-        name: 'deleted',
-        created: 1,
-        expectedBytes: 1,
-        open: () => openLlamaEngine({ name: 'deleted', path: '/no/m.gguf', cacheMegabytes: 0, log: () => undefined }),
-      },
+      unloadable('broken', 'package.json'),
+      unloadable('deleted', "/the/o'brien files/m.gguf"),
+      unloadable('changed', resolve(FILES.whole), ['/the/lora/a.gguf']),
+      onnx,
     ],
   })
-  await expect(broken.open('deleted', signal)).rejects.toMatchObject({
-    code: 'invalid_model',
-    message: "The model 'deleted' cannot be loaded on this server: There is no model file at 'm.gguf'.",
-  })
+  for (const [name, fault] of [
+    ['deleted', "There is no model file at 'm.gguf'."],
+    ['onnx', 'There is no config.json in model: it must be next to model.onnx.'],
+    ['changed', "There is no LoRA adapter at 'a.gguf'."],
+  ] as const)
+    await expect(broken.open(name, signal)).rejects.toMatchObject({
+      code: 'invalid_model',
+      message: `The model '${name}' cannot be loaded on this server: ${fault}`,
+    })
   for (let attempt = 0; attempt < 2; attempt++) {
     await expect(broken.open('broken', signal)).rejects.toMatchObject({
       code: 'invalid_model',

@@ -1,7 +1,7 @@
 import { sizeWords } from '../../../domain/sizes.ts'
 import { type AvailableModels, type ListedModel, modelNotFound } from '../../api/available-models.ts'
 import type { Engine } from '../../engines/engine.ts'
-import { InferenceError, type InferenceErrorCode } from '../../errors.ts'
+import { InferenceError, type InferenceErrorCode, type LoadedFiles, withoutFolders } from '../../errors.ts'
 import { NoRoom, ShuttingDown } from './resident.ts'
 import { Residents } from './residents.ts'
 
@@ -9,6 +9,8 @@ import { Residents } from './residents.ts'
 export interface PooledModel extends ListedModel {
   /** The expected memory for its file and a context. The engine's own figure replaces it after loading. */
   readonly expectedBytes: number
+  /** Their paths are not part of errors. */
+  readonly files: LoadedFiles
   open(): Promise<Engine>
 }
 
@@ -45,11 +47,11 @@ const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: 
   return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
 }
 
-/** Errors of a model's files, which may be gone. Clients need not know where they are. */
+/** Errors of a model's files, which may be gone. */
 const BROKEN: readonly string[] = ['invalid_model', 'model_not_found', 'engine_failed'] satisfies InferenceErrorCode[]
 
-const brokenModel = (name: string, cause: InferenceError): InferenceError => {
-  const reason = cause.message.replace(/'\/[^']*\/([^'/]+)\/?'/g, "'$1'")
+const brokenModel = ({ name, files }: PooledModel, cause: InferenceError): InferenceError => {
+  const reason = withoutFolders(cause.message, files)
   return new InferenceError('invalid_model', `The model '${name}' cannot be loaded on this server: ${reason}`, {
     param: 'model',
     cause,
@@ -82,7 +84,7 @@ export const createModelPool = (options: ModelPoolOptions): ModelPool => {
       } catch (error) {
         if (error instanceof NoRoom) throw outOfMemory(name, error, memoryBytes)
         if (error instanceof ShuttingDown) throw new InferenceError('engine_failed', 'The server is shutting down.')
-        throw error instanceof InferenceError && BROKEN.includes(error.code) ? brokenModel(name, error) : error
+        throw error instanceof InferenceError && BROKEN.includes(error.code) ? brokenModel(model, error) : error
       }
     },
   }

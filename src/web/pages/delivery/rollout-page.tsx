@@ -70,7 +70,7 @@ const useDevices = (path: { readonly model_id: string; readonly rollout_id: stri
 }
 
 /** When a policy decides on this canary at the latest; null if it does not, or while unknown. */
-const useVerdictTime = (rollout: Rollout): Date | null => {
+const useDecisionDeadline = (rollout: Rollout): Date | null => {
   const path = { model_id: rollout.model_id }
   const enabled = rollout.status === 'active' && isCanary(rollout)
   const policy = useApi('/api/v1/models/{model_id}/policy', { path }, { enabled })
@@ -88,7 +88,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
     query: { limit: MAX_EVENTS },
   })
   const devices = useDevices(path)
-  const decidedBy = useVerdictTime(rollout)
+  const decidedBy = useDecisionDeadline(rollout)
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
   const reports = Object.values(rollout.reports).reduce((sum, of) => sum + of, 0)

@@ -24,8 +24,10 @@ const DRAFT_COLUMNS: readonly Column<Experiment['variants'][number]>[] = [
   { name: 'Share of devices', number: true, cell: ({ allocation }) => percent(allocation) },
 ]
 
-const DecisionPanel = ({ analytics }: { readonly analytics: Analytics }) => {
+const DecisionPanel = ({ experiment, analytics }: { experiment: Experiment; analytics: Analytics }) => {
   const { tone, title, reasons } = decide(analytics)
+  // The experiment's own are shown at the top.
+  const shown = [...reasons, ...experiment.warnings]
   return (
     <Panel title="Decision" aside={<Badge state={title} tone={tone} />}>
       <ul className={styles.reasons}>
@@ -33,7 +35,7 @@ const DecisionPanel = ({ analytics }: { readonly analytics: Analytics }) => {
           <li key={reason}>{reason}</li>
         ))}
       </ul>
-      <Warnings texts={analytics.warnings.filter((warning) => !reasons.includes(warning))} />
+      <Warnings texts={analytics.warnings.filter((warning) => !shown.includes(warning))} />
     </Panel>
   )
 }
@@ -127,7 +129,7 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
         <Loaded query={analytics}>
           {(data) => (
             <>
-              <DecisionPanel analytics={data} />
+              <DecisionPanel experiment={experiment} analytics={data} />
               <KeyFigures experiment={experiment} analytics={data} />
               <Loaded query={estimates}>{(points) => <EstimateCurves estimates={points} />}</Loaded>
               <VariantsTable experiment={experiment} analytics={data} estimates={estimates.data} />

@@ -9,7 +9,7 @@ import { Aside, Button, Facts, Loaded, PageHeader, Panel, Problem } from '../../
 import { type Column, Table } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
 import { count, plural } from '../../text/format.ts'
-import { type Integration, IntegrationBadge, LOOK_EVERY_MS } from './integrations-page.tsx'
+import { type Integration, IntegrationBadge, POLL_INTERVAL_MS } from './integrations-page.tsx'
 
 type DeadLetter = ResponseOf<'/api/v1/integrations/{integration_id}/dead-letters'>['dead_letters'][number]
 
@@ -87,7 +87,7 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
 
 const DeadLetters = ({ integration }: { readonly integration: Integration }) => {
   const { params } = paramsOf(integration)
-  const query = useApi('/api/v1/integrations/{integration_id}/dead-letters', params, { everyMs: LOOK_EVERY_MS })
+  const query = useApi('/api/v1/integrations/{integration_id}/dead-letters', params, { everyMs: POLL_INTERVAL_MS })
   return (
     <Loaded query={query}>
       {({ dead_letters: rows }) =>
@@ -103,7 +103,7 @@ const DeadLetters = ({ integration }: { readonly integration: Integration }) => 
 
 export const IntegrationPage = ({ integrationId }: { readonly integrationId: string }) => {
   const params = { path: { integration_id: integrationId } }
-  const query = useApi('/api/v1/integrations/{integration_id}', params, { everyMs: LOOK_EVERY_MS })
+  const query = useApi('/api/v1/integrations/{integration_id}', params, { everyMs: POLL_INTERVAL_MS })
   return (
     <Loaded query={query}>
       {(integration) => (

@@ -12,7 +12,7 @@ import { CreateIntegration } from './create-integration.tsx'
 export type Integration = ResponseOf<'/api/v1/integrations'>['integrations'][number]
 
 /** The live stream does not report the end of a delivery. */
-export const LOOK_EVERY_MS = 5000
+export const POLL_INTERVAL_MS = 5000
 
 export const IntegrationBadge = ({ status }: Pick<Integration, 'status'>) => (
   <Badge state={status} {...(status === 'failing' && { tone: 'bad' as const })} />
@@ -43,7 +43,7 @@ export const IntegrationsPage = () => {
   return (
     <ListPage
       title="Integrations"
-      query={useApi('/api/v1/integrations', {}, { everyMs: LOOK_EVERY_MS })}
+      query={useApi('/api/v1/integrations', {}, { everyMs: POLL_INTERVAL_MS })}
       actions={
         <DialogButton
           needs="admin"

@@ -45,9 +45,8 @@ const inOrder = (names: ReadonlySet<string>): readonly string[] => [
 export const chartsOf = (rounds: readonly Round[]): readonly MetricChart[] => {
   const names = (of: (round: Round) => object | undefined) =>
     inOrder(new Set(rounds.flatMap((round) => Object.keys(of(round) ?? {}))))
-  const isThere = (chart: MetricChart) =>
-    chart.name === 'Loss' || rounds.some((round) => chart.readFrom(round) !== null)
+  const exists = (chart: MetricChart) => chart.name === 'Loss' || rounds.some((round) => chart.readFrom(round) !== null)
   const inTraining = [...new Set([...FIRST, ...names(({ metrics }) => metrics)])].map(trained)
   const onHeldOut = names(({ evaluation }) => evaluation?.metrics).map(evaluated)
-  return [...inTraining.slice(0, 2), ...onHeldOut, ...inTraining.slice(2)].filter(isThere).slice(0, MAX_CHARTS)
+  return [...inTraining.slice(0, 2), ...onHeldOut, ...inTraining.slice(2)].filter(exists).slice(0, MAX_CHARTS)
 }

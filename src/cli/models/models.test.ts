@@ -149,6 +149,10 @@ it('add fetches the files that an ONNX graph keeps weights in, and refuses what 
     fault: `svc: hf:org/tiny:${name} is incomplete: m-00002-of-00002.gguf is missing from its folder. Download all parts.`,
   })
   expect(await readdir(join(home, 'downloads'))).toEqual([])
+  expect(await add({ ...settings, 'onnx/model.onnx': entry('../../x'), '../x': 'd' })).toMatchObject({
+    exitCode: 1,
+    fault: "svc: The model names a file outside of its repository: '../x'.",
+  })
 })
 
 it('list models shows models with their variants, damaged ones with the reason, and engines', async () => {

@@ -89,6 +89,8 @@ export const findExternalFiles = async (
   for (const { place } of parts)
     if (place.endsWith('.onnx'))
       for (const name of await readExternalFiles(join(folder, place))) places.add(posix.join(dirname(place), name))
+  const outside = [...places].find((place) => place.startsWith('../') || place.includes('\\'))
+  if (outside !== undefined) throw new TransferError(`The model names a file outside of its repository: '${outside}'.`)
   return findParts(source, places, env, signal)
 }
 

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
+import { composeKey } from '../domain/api-key.ts'
 import { commandLinesOf } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { runInProcess } from './in-process.fixture.ts'
@@ -197,6 +198,11 @@ it('reports a program that is not the service, a response cut off, and a redirec
     expect(await stderrOf(other)).toBe(
       `svc: ${base}${other} answers with data of another kind: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
     )
+  }
+  const key = composeKey((count) => new Uint8Array(count).fill(7))
+  for (const argv of [`login --api-key ${key}`, 'login --no-browser', 'doctor']) {
+    const { exitCode, stderr } = await svc(argv, { SERVICE_API_KEY: key, SERVICE_API_BASE: `${base}/other` })
+    expect([argv, exitCode, stderr]).toEqual([argv, 1, expect.stringContaining('data of another kind: it is not the')])
   }
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)
 })

@@ -1,4 +1,4 @@
-import { type Connection, connect, otherProgram } from './connection.ts'
+import { type Connection, type ConnectionSettings, connect, otherProgram } from './connection.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
 import type { Io } from './io.ts'
@@ -15,6 +15,8 @@ export interface Session {
   apiBase(option: string | undefined): Promise<string>
   /** Returns the key for that service and where it was read; null if there is none. */
   apiKey(apiBase: string): Promise<{ readonly key: string; readonly source: string } | null>
+  /** Connects until the command is aborted. Other programs at the address are recognized by `toUserError`. */
+  connectTo(settings: Omit<ConnectionSettings, 'signal' | 'onUnidentified'>): Connection
   /** Connects with a key. @throws Failure with advice on how to get a key, if there is none */
   signedIn(options: ConnectOptions): Promise<Connection>
   /** Replaces errors that come from missing fields if the response that lacked them may be from another program. */
@@ -41,6 +43,15 @@ export const createSession = (io: Io): Session => {
   const { env } = io
   let unidentified: string | null = null
 
+  const connectTo: Session['connectTo'] = (settings) =>
+    connect({
+      ...settings,
+      signal: io.signal,
+      onUnidentified: () => {
+        unidentified = settings.baseUrl
+      },
+    })
+
   const apiBase: Session['apiBase'] = async (option) => {
     if (option !== undefined) return parseApiBase(option, '--api-base')
     if (env.SERVICE_API_BASE) return parseApiBase(env.SERVICE_API_BASE, 'SERVICE_API_BASE')
@@ -63,6 +74,7 @@ export const createSession = (io: Io): Session => {
     now: io.now ?? (() => new Date()),
     apiBase,
     apiKey,
+    connectTo,
     async signedIn(options) {
       const baseUrl = await apiBase(options.apiBase)
       const found = await apiKey(baseUrl)
@@ -73,16 +85,12 @@ export const createSession = (io: Io): Session => {
           advice: `Sign in with: svc login${to}. Or set SERVICE_API_KEY.`,
         })
       }
-      return connect({
+      return connectTo({
         baseUrl,
         apiKey: found.key,
         keySource: found.source,
-        signal: io.signal,
         timeoutMs: options.timeoutMs,
         warn: out.warn,
-        onUnidentified: () => {
-          unidentified = baseUrl
-        },
         ...(io.verbose === true && { trace: out.note }),
       })
     },

@@ -97,16 +97,22 @@ export const plansPreceding = (
   })
 }
 
-/** Returns the completed plans that have replaced an experiment's variants of a model, on all devices or on some. */
+/**
+ * Returns the completed plans that have replaced an experiment's variants of a model, on all devices or on some. Groups other than
+ * the experiment's may have devices of both, but usually have not.
+ */
 export const plansReplacing = (
   plans: readonly Plan[],
-  experiment: OfModel & { readonly startedRevision: number },
+  experiment: OfModel & { readonly startedRevision: number; readonly targetGroups: readonly string[] },
 ): { readonly onAll: RolloutPlan | null; readonly onSome: readonly (RolloutPlan | DeploymentPlan)[] } => {
   const newer = plansOf(plans, experiment)
     .filter((plan) => plan.kind !== 'experiment')
     .filter((plan) => plan.settled && plan.startedRevision > experiment.startedRevision)
   const onAll = newer.filter(hasReachedAll).sort((a, b) => b.startedRevision - a.startedRevision)[0] ?? null
-  return { onAll, onSome: onAll === null ? newer : [] }
+  const { targetGroups } = experiment
+  const isElsewhere = (plan: Plan): boolean =>
+    plan.kind === 'rollout' && plan.groupId !== null && targetGroups.length > 0 && !targetGroups.includes(plan.groupId)
+  return { onAll, onSome: onAll === null ? newer.filter((plan) => !isElsewhere(plan)) : [] }
 }
 
 /** Returns equal keys for targets that name the same version of the same model. */

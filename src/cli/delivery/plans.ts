@@ -19,6 +19,8 @@ export interface Plan {
   readonly reason: string | null
   /** The start time, otherwise the creation time. */
   readonly since: string
+  /** When a deployment ended; null for rollouts and while it has not. */
+  readonly endedAt: string | null
 }
 
 export interface PlanDevice {
@@ -95,6 +97,7 @@ export const plansOf = async (
       nextStepAt: rollout.next_step_at,
       reason: rollout.reason,
       since: rollout.started_at ?? rollout.created_at,
+      endedAt: null,
     })),
     ...deployments.map((deployment) => ({
       kind: 'deployment' as const,
@@ -107,6 +110,7 @@ export const plansOf = async (
       nextStepAt: null,
       reason: deployment.reason,
       since: deployment.created_at,
+      endedAt: deployment.ended_at,
     })),
   ]
   return plans.sort((one, other) => (one.since < other.since ? 1 : one.since > other.since ? -1 : 0))

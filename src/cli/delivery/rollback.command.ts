@@ -32,7 +32,9 @@ const rolloutTo = async (connection: Connection, { name, model, version, plans }
     if (rollout.approval_id !== undefined) return rollout
   }
   const newest = plans.find(canBeWithdrawn)
-  if (newest !== undefined && newest.status !== 'paused' && isRequested(newest))
+  // A deployment may have started later than it was created, once it was approved.
+  const isNewer = ({ endedAt }: Plan): boolean => endedAt !== null && endedAt > newest!.since
+  if (newest !== undefined && newest.status !== 'paused' && isRequested(newest) && !plans.some(isNewer))
     return rolloutOf(connection, model.id, newest.id)
   const { startRollout } = await import('./deploy.ts')
   const created = await startRollout(connection, model.id, {

@@ -130,6 +130,18 @@ it('--to-version withdraws and pauses nothing until its rollout is approved, and
   expect(await given()).toMatchObject(Array(3).fill({ kind: 'rollout', version: '1.0.0' }))
 })
 
+it('--to-version is repeated by a new rollout if a deployment may have started since', async () => {
+  const { svc, world } = await startFleet(2, ['1.0.0', '3.0.0'])
+  await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd0')
+  const rolloutOf = async () =>
+    (JSON.parse((await svc('rollback', 'm', '--to-version', '1.0.0', '--json')).stdout) as { rollout_id: string })
+      .rollout_id
+  const first = await rolloutOf()
+  expect(await rolloutOf()).toBe(first)
+  await sql`update deployments set ended_at = ended_at + interval '1 minute'`.execute(world.database!.sql)
+  expect(await rolloutOf()).not.toBe(first)
+})
+
 it('--to-version finds an unfinished deployment that is older than a thousand others', async () => {
   const { svc, world, given } = await startFleet(2, ['1.0.0', '3.0.0'])
   await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd0')

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { connect } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
 import { parseApiBase } from '../service-address.ts'
@@ -39,7 +38,7 @@ const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | unde
  */
 export const loginWithBrowser = async (session: Session, apiBase: string): Promise<Credentials> => {
   const { io, out } = session
-  const connection = connect({ baseUrl: apiBase, signal: io.signal, warn: out.warn })
+  const connection = session.connectTo({ baseUrl: apiBase, warn: out.warn })
   await connection.ask((client) => client.GET('/api/v1/health'))
 
   const state = randomBytes(32).toString('base64url')

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { ApiError, unwrap } from '../../client/client.ts'
-import { connect, toFailure } from '../connection.ts'
+import { otherProgram, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
 import { waitForNextPoll, withRetries } from '../poll-delay.ts'
@@ -25,11 +25,12 @@ const lostKey = (cause: ApiError): Failure =>
 
 /** Signs in without a local browser by device authorization (RFC 8628): the code can be approved on any device. */
 export const loginWithCode = async (session: Session, apiBase: string): Promise<Credentials> => {
-  const { io, out } = session
-  const connection = connect({ baseUrl: apiBase, signal: io.signal, warn: out.warn })
+  const { out } = session
+  const connection = session.connectTo({ baseUrl: apiBase, warn: out.warn })
   const started = await connection.ask((client) =>
     client.POST('/api/v1/login/device', { body: { client_name: clientName() } }),
   )
+  if (started.device_code === undefined) throw otherProgram(apiBase)
   const { renderUnicodeCompact } = await import('uqr')
   out.note(`${renderUnicodeCompact(started.verification_uri_complete, { border: 2 })}\n`)
   out.note(`Open ${started.verification_uri} in any browser, and enter the code:\n\n  ${started.user_code}\n`)

@@ -1,15 +1,17 @@
 import { ApiError, unwrap } from '../../client/client.ts'
 import { askForKey, requireKeyShape } from '../ask-for-key.ts'
-import { connect } from '../connection.ts'
+import { otherProgram } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
 import type { Session } from '../session.ts'
 
 /** Returns the organization that the key is bound to, or null. @throws Failure if the key is not valid */
 const organizationOf = async (session: Session, apiBase: string, key: string): Promise<string | null> => {
-  const connection = connect({ baseUrl: apiBase, apiKey: key, keySource: '--api-key', signal: session.io.signal })
+  const connection = session.connectTo({ baseUrl: apiBase, apiKey: key, keySource: '--api-key' })
   try {
-    return (await unwrap(connection.client.GET('/api/v1/keys/self'))).org_id
+    const { id, org_id: orgId } = await unwrap(connection.client.GET('/api/v1/keys/self'))
+    if (id === undefined) throw otherProgram(apiBase)
+    return orgId
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const advice =

@@ -1,5 +1,4 @@
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -51,13 +50,13 @@ it('another svc that is changing the keys is waited for, until its lock is no lo
   const path = join(home, 'credentials.json')
   const lock = `${path}.lock`
   await writeFile(path, JSON.stringify({ api_key: 'k', org_id: null, api_base: 'https://a.example.org' }))
-  await writeFile(lock, `1 ${hostname()} of-a-process-that-runs`)
+  await writeFile(lock, '1 elsewhere.example of-a-process-that-runs')
   const logout = () => runInProcess(['logout', '--all'], { env: { SERVICE_HOME: home } })
   expect(await logout()).toEqual({
     exitCode: 1,
     stdout: '',
     stderr:
-      `svc: Another svc is changing ${path} (process 1 on ${hostname()}).\n` +
+      `svc: Another svc is changing ${path} (process 1 on elsewhere.example).\n` +
       `If no other svc is running, delete ${lock}.\n`,
   })
   const past = new Date(Date.now() - 121_000)

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sizeWords } from '../../domain/sizes.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
-import { type Connection, connect } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
@@ -152,7 +152,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
 const key = async (session: Session, baseUrl: string): Promise<Finding> => {
   const found = await session.apiKey(baseUrl)
   if (found === null) return warn('Key', `not signed in to ${baseUrl}`, 'Sign in with: svc login')
-  const { client } = connect({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  const { client } = session.connectTo({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS })
   const response = await client.GET('/api/v1/keys/self').catch(() => null)
   if (response === null) return warn('Key', 'not checked: the service does not answer', START)
   if (response.data === undefined)
@@ -189,7 +189,7 @@ export const allFindings = async (session: Session, apiBase: string | undefined)
   ]
   if (damaged.length > 0 && !(await isServiceKnown(session, apiBase))) return local
   const baseUrl = await session.apiBase(apiBase)
-  const connection = connect({ baseUrl, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  const connection = session.connectTo({ baseUrl, timeoutMs: TIMEOUT_MS })
   return [
     ...local,
     ...(await service(connection, session.now)),

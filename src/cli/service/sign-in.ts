@@ -23,7 +23,7 @@ const isSignedIn = async ({ home, io }: Session, apiBase: string): Promise<boole
  */
 export const signInOpenly = async (session: Session, apiBase: string): Promise<void> => {
   if (await isSignedIn(session, apiBase)) return
-  const { client } = connect({ baseUrl: apiBase, signal: session.io.signal })
+  const { client } = session.connectTo({ baseUrl: apiBase })
   const verifier = randomBytes(32).toString('base64url')
   const state = randomBytes(32).toString('base64url')
   const { data } = await client.POST('/api/v1/login/authorize', {

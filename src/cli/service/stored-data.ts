@@ -1,4 +1,3 @@
-import { connect } from '../connection.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
@@ -18,7 +17,7 @@ const SHOWN = 3
 export const storedData = async (session: Session, baseUrl: string): Promise<readonly Finding[]> => {
   const found = await session.apiKey(baseUrl)
   if (found === null) return []
-  const { client } = connect({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  const { client } = session.connectTo({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS })
   const findings: Finding[] = []
   const files = await client.GET('/api/v1/storage/damaged-files').catch(() => null)
   if (files?.data !== undefined) {

@@ -118,9 +118,11 @@ it('the lock of a dead process is taken over, and that of a process elsewhere on
   await expect(download()).rejects.toThrow('(process 1 on elsewhere.example)')
 
   const past = new Date(Date.now() - 121_000)
+  await writeFile(lock, `1 ${hostname()} of-a-process-that-is-stopped`)
+  await utimes(lock, past, past)
+  await expect(download()).rejects.toThrow('Another run is downloading hf:org/tiny:tiny.gguf (process 1 on ')
   const left = [
     ['1 elsewhere.example token', past],
-    [`1 ${hostname()} of-a-dead-process-whose-id-another-one-has`, past],
     // No process id is this high.
     [`99999999 ${hostname()} token`, new Date()],
     [`${process.pid} ${hostname()} of-an-earlier-process-with-this-number`, new Date()],

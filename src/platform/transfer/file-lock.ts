@@ -6,8 +6,8 @@ import { addPathToError } from './durable-file.ts'
 import { nullIfMissing } from './missing-file.ts'
 
 /**
- * A lock is renewed while it is held. Processes of other machines or containers cannot be checked, and another process may get
- * the id of a dead one.
+ * For locks from other machines or containers, whose processes cannot be checked: a lock is renewed while it is held. A process of
+ * this machine may be stopped for longer, and keeps its lock.
  */
 const DEAD_AFTER_MS = 120_000
 const RENEWED_EVERY_MS = 10_000
@@ -47,8 +47,7 @@ const isRunning = (pid: number): boolean => {
 
 const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
   if (heldHere.has(text)) return false
-  if (Date.now() - changedAt >= DEAD_AFTER_MS) return true
-  if (host !== hostname()) return false
+  if (host !== hostname()) return Date.now() - changedAt >= DEAD_AFTER_MS
   if (pid === process.pid) return true
   // After a reboot another process may have this id.
   return changedAt < Date.now() - uptime() * 1000 || !isRunning(pid)

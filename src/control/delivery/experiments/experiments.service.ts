@@ -75,11 +75,12 @@ export const createExperimentsService = (parts: {
   }
 
   /** Returns the completed plans that give devices something else than their variants of a running or paused experiment. */
-  const replacementsOf = ({ orgId, variants, startedRevision, endedAt }: StoredExperiment): string[] => {
+  const replacementsOf = (experiment: StoredExperiment): string[] => {
+    const { orgId, variants, startedRevision, endedAt, targetGroups } = experiment
     if (startedRevision === null || endedAt !== null) return []
     return [...new Set(variants.map(({ modelId }) => modelId))].flatMap((modelId) => {
       const names = variants.filter((variant) => variant.modelId === modelId).map(({ name }) => `'${name}'`)
-      const { onAll, onSome } = plans.replacing({ modelId, orgId, startedRevision })
+      const { onAll, onSome } = plans.replacing({ modelId, orgId, startedRevision, targetGroups })
       if (onAll !== null)
         return `No device gets ${enumerate(names)}: the newer rollout ${onAll.id} has given all devices version ${onAll.target.version}. Roll it back, or end the experiment.`
       const replacing = onSome.map(({ id, target }) => `${id} (version ${target.version})`)

@@ -131,7 +131,7 @@ describe.skipIf(!hasPostgres())('processes with their own data folders on one se
     await own.close()
     await rm(join(dataDir, 'secrets.key'))
     const restarted = await runService(dataDir, settings)
-    expect(restarted.output()).toContain('the data folder has no secrets.key, which another process')
+    await expect.poll(restarted.output).toContain('the data folder has no secrets.key, which another process')
     expect(await readdir(dataDir)).not.toContain('secrets.key')
     await restarted.terminate()
   })

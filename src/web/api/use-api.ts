@@ -160,3 +160,8 @@ export const useApiPages = <Path extends KeysetPath>(
     getNextPageParam: (page) => (page as KeysetPages).next,
     placeholderData: keepOfSame(params) as never,
   }) as UseInfiniteQueryResult<{ pages: ResponseOf<Path>[] }>
+
+/** Loads the next page; undefined if there is none, or while one is loading. */
+export const loaderOfNext = (
+  query: Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>,
+) => (query.hasNextPage && !query.isFetchingNextPage ? query.fetchNextPage : undefined)

@@ -25,7 +25,7 @@ export interface TableProps<Row> {
   /** Identifies rows: a field, or a function of the row. */
   readonly rowKey: (keyof Row & string) | ((row: Row) => string)
   readonly sorting?: Sorting
-  /** Called when the end comes into view, to load the next page. */
+  /** Called while the end is close to the visible area, to load the next page; not defined while one is loading. */
   readonly onEnd?: (() => unknown) | undefined
 }
 
@@ -100,17 +100,30 @@ const Spacer = ({ height, columns }: { readonly height: number; readonly columns
     </tr>
   )
 
-/** Calls `onEnd` whenever the returned element comes close to the visible area. */
+const LOAD_AGAIN_MS = 1000
+
+/** Calls `onEnd` while the returned element is close to the visible area. */
 const useEnd = (onEnd: (() => unknown) | undefined, rows: number) => {
   const end = useRef<HTMLDivElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: if the end is still in view after a page, another must load
   useEffect(() => {
     if (onEnd === undefined || end.current === null) return
-    const observer = new IntersectionObserver((seen) => seen.some((entry) => entry.isIntersecting) && onEnd(), {
-      rootMargin: '800px',
-    })
+    let isNear = false
+    const load = () => isNear && onEnd()
+    const observer = new IntersectionObserver(
+      (seen) => {
+        isNear = seen.at(-1)!.isIntersecting
+        load()
+      },
+      { rootMargin: '800px' },
+    )
     observer.observe(end.current)
-    return () => observer.disconnect()
+    // A live update may have canceled the request for the page.
+    const again = setInterval(load, LOAD_AGAIN_MS)
+    return () => {
+      observer.disconnect()
+      clearInterval(again)
+    }
   }, [onEnd, rows])
   return end
 }

@@ -1,7 +1,7 @@
 import { useDeferredValue } from 'react'
 import { Link } from 'wouter'
 import { PLATFORMS } from '../../../domain/device.ts'
-import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
+import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
 import { Aside, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
@@ -82,7 +82,6 @@ export const DevicesPage = () => {
     platform: platform as Device['platform'],
   }
   const pages = useApiPages('/api/v1/fleet/devices', { query })
-  const more = pages.hasNextPage && !pages.isFetchingNextPage ? pages.fetchNextPage : undefined
   return (
     <>
       <PageHeader title="Devices">
@@ -116,7 +115,7 @@ export const DevicesPage = () => {
                   descending: desc,
                   onChange: (by, descending) => change({ sort: by, desc: descending }),
                 }}
-                onEnd={more}
+                onEnd={loaderOfNext(pages)}
               />
             </Panel>
           )

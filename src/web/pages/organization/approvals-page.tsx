@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
-import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
+import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, TextField } from '../../parts/form.tsx'
@@ -127,7 +127,7 @@ export const ApprovalsPage = () => {
             columns={columnsOf(session?.person?.id)}
             rows={pages.flatMap(({ approvals }) => approvals)}
             rowKey="id"
-            onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
+            onEnd={loaderOfNext(query)}
             empty={
               <Empty
                 title={status === 'all' ? 'Nothing has been requested yet' : 'Nothing is waiting for approval'}

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
 import { useMay, useSession } from '../../api/session.ts'
-import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
+import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Dialog, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
@@ -125,7 +125,7 @@ export const AuditPage = () => {
             columns={columnsOf(everyones)}
             rows={pages.flatMap(({ entries }) => entries)}
             rowKey="id"
-            onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
+            onEnd={loaderOfNext(query)}
             empty={
               <Empty title="No entry matches">
                 Names and ids must match exactly; actions are matched by operation id.

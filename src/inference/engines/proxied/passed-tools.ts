@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatEvent, ChatMessage, Tool, ToolUse } from '../engine.ts'
-import type { ChatPiece } from './openai-client.ts'
+import type { ChatPiece } from './chat-pieces.ts'
 
 /** Formats a message for OpenAI's API. */
 export const presentMessage = ({ role, content, toolCalls = [], toolCallId }: ChatMessage): object => ({

@@ -1,9 +1,11 @@
 import { reasonOf } from '../../../platform/transfer/transfer-error.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine, EngineName, LoadedModel } from '../engine.ts'
-import { type ChatPiece, embedTexts, type Server, streamChat } from './openai-client.ts'
+import type { ChatPiece } from './chat-pieces.ts'
+import { embedTexts, streamChat } from './openai-client.ts'
 import { createCallReader, presentMessage, presentTools } from './passed-tools.ts'
 import { ChatServerError, ServerStalled } from './server-errors.ts'
+import type { Server } from './server-requests.ts'
 import { type ServerProgram, serverNamed } from './servers.ts'
 
 /** A rule of thumb for servers that do not count tokens. */

@@ -1,8 +1,9 @@
 import { InferenceError } from '../../errors.ts'
 import type { Engine, EngineName } from '../engine.ts'
-import { listServed, type Server } from './openai-client.ts'
+import { listServed } from './openai-client.ts'
 import { createProxiedEngine, failureOf } from './proxied-engine.ts'
 import { ChatServerError } from './server-errors.ts'
+import type { Server } from './server-requests.ts'
 import { openAiFormat, serverNamed } from './servers.ts'
 
 const LOOK_WITHIN_MS = 10_000

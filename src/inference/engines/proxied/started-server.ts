@@ -3,7 +3,8 @@ import { InferenceError } from '../../errors.ts'
 import { type Environment, findProgram } from '../../find-program.ts'
 import { freePort, HOST } from './free-port.ts'
 import { type KeptProgram, keepProgram } from './kept-program.ts'
-import { listServed, type Server } from './openai-client.ts'
+import { listServed } from './openai-client.ts'
+import type { Server } from './server-requests.ts'
 import type { ServerProgram } from './servers.ts'
 
 const PROBE_MS = 100

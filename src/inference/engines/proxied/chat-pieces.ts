@@ -1,0 +1,70 @@
+import { count, type Json, list, messageOf, object } from './loose-json.ts'
+import { ChatServerError } from './server-errors.ts'
+
+/** A chunk of a streamed chat completion. Fields that the server omits are null. */
+export interface ChatPiece {
+  readonly text: string
+  /** Pieces of calls. The first piece of each has its id and name. */
+  readonly calls: readonly {
+    readonly index: number
+    readonly id: string | null
+    readonly name: string | null
+    readonly arguments: string
+  }[]
+  readonly finishReason: string | null
+  readonly usage: {
+    readonly promptTokens: number
+    readonly completionTokens: number | null
+    readonly cachedTokens: number
+  } | null
+}
+
+const callIn = (value: unknown, position: number): ChatPiece['calls'][number] => {
+  const { index, id, function: called } = object(value)
+  const { name, arguments: given } = object(called)
+  return {
+    index: typeof index === 'number' ? index : position,
+    id: typeof id === 'string' && id !== '' ? id : null,
+    name: typeof name === 'string' && name !== '' ? name : null,
+    // Some servers send them as an object.
+    arguments: typeof given === 'string' ? given : Object.keys(object(given)).length > 0 ? JSON.stringify(given) : '',
+  }
+}
+
+/** Content may be a list of parts. */
+const textOf = (content: unknown): string =>
+  [typeof content === 'string' ? content : list(content).map((part) => object(part).text ?? object(part).refusal)]
+    .flat()
+    .filter((text) => typeof text === 'string')
+    .join('')
+
+/** @param isFirst whether no piece came before. @throws ChatServerError for an error, or what is not JSON */
+export const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
+  let value: Json
+  try {
+    value = object(JSON.parse(data))
+  } catch {
+    throw new ChatServerError(`it sent something other than JSON: ${data.slice(0, 200)}`, null)
+  }
+  if ((value.error ?? null) !== null) throw new ChatServerError(messageOf(value.error), null)
+  const choice = object(list(value.choices)[0])
+  // At the end of a stream, some servers repeat the reply as a message.
+  const { content, refusal, tool_calls: calls } = object(choice.delta ?? (isFirst ? choice.message : null))
+  const usage = object(value.usage)
+  const [promptTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
+  const cachedTokens = count(object(usage.prompt_tokens_details).cached_tokens) ?? 0
+  const finishReason = choice.finish_reason
+  return {
+    text: textOf(content) + textOf(refusal),
+    calls: list(calls).map(callIn),
+    finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
+    usage:
+      promptTokens === null
+        ? null
+        : {
+            promptTokens,
+            completionTokens,
+            cachedTokens: Math.min(cachedTokens, promptTokens),
+          },
+  }
+}

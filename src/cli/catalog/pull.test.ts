@@ -1,11 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld } from '../../../test/world.ts'
 import { sha256Of, someBytes } from '../../inference/sources/loopback-hub.fixture.ts'
+import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const start = async () => {
@@ -108,34 +107,22 @@ it('resumes after a lost connection; refuses wrong bytes and keeps none of them;
   const ranges: (string | undefined)[] = []
   let spoil = false
   let isBusy = false
-  const server = createServer((incoming, outgoing) => {
-    if (isBusy && incoming.url!.endsWith('/download')) {
+  const SERVICE_API_BASE = await startFaultyProxy(world, ({ url, headers }, outgoing, forward) => {
+    if (isBusy && url!.endsWith('/download')) {
       const body = { error: 'rate_limited', message: 'Too many requests. Try again in 19 s.', details: null }
       outgoing.writeHead(429, { 'content-type': 'application/json', 'retry-after': '19' }).end(JSON.stringify(body))
       return
     }
-    const onward = httpRequest(
-      `${world.baseUrl}${incoming.url}`,
-      { method: incoming.method, headers: incoming.headers },
-      (response) => {
-        outgoing.writeHead(response.statusCode!, response.headers)
-        const isWhole = incoming.url!.endsWith('/download') && incoming.headers.range !== 'bytes=0-0'
-        if (isWhole) ranges.push(incoming.headers.range)
-        if (isWhole && spoil)
-          response.on('data', (piece: Buffer) => outgoing.write(piece.fill(0))).on('end', () => outgoing.end())
-        else if (isWhole && ranges.length === 1)
-          response.once('data', (piece: Buffer) => outgoing.write(piece, () => outgoing.destroy()))
-        else response.pipe(outgoing)
-      },
-    )
-    incoming.pipe(onward)
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+    if (!url!.endsWith('/download') || headers.range === 'bytes=0-0') return forward()
+    ranges.push(headers.range)
+    forward((response) => {
+      outgoing.writeHead(response.statusCode!, response.headers)
+      if (spoil) response.on('data', (piece: Buffer) => outgoing.write(piece.fill(0))).on('end', () => outgoing.end())
+      else if (ranges.length === 1)
+        response.once('data', (piece: Buffer) => outgoing.write(piece, () => outgoing.destroy()))
+      else response.pipe(outgoing)
+    })
   })
-  const SERVICE_API_BASE = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const svc = (...argv: string[]) => runInProcess(argv, { env: { ...env, SERVICE_API_BASE }, cwd })
   expect(await svc('pull', 'net')).toMatchObject({ exitCode: 0, stderr: '' })
   expect([sha256Of(await readFile(join(cwd, 'net-v2.onnx'))), ranges.length]).toEqual([

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
@@ -11,6 +9,7 @@ import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
 import { makeGguf, tinyLlama } from '../../inference/models/gguf/write-gguf.fixture.ts'
 import { someBytes, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
+import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const hashOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
@@ -258,38 +257,22 @@ it('pushes a local model by its name', async () => {
 })
 
 /** A proxy between svc and the service: cuts uploads off, loses their responses, or answers 503 (`down`: also to the next request). */
-const startTroubled = async (world: World, troubles: ('cut' | 'lose-answer' | 'busy' | 'down')[]): Promise<string> => {
+const startTroubled = async (
+  world: World,
+  troubles: ('cut' | 'lose-response' | 'busy' | 'down')[],
+): Promise<string> => {
   let isDown = false
-  const server = createServer((incoming, outgoing) => {
+  return startFaultyProxy(world, (incoming, outgoing, forward) => {
     const isUpload = incoming.method === 'POST' && incoming.url!.endsWith('/upload')
     const trouble = isUpload ? troubles.shift() : undefined
     const isStillDown = isDown
     isDown = trouble === 'down'
-    if (trouble === 'busy' || trouble === 'down' || isStillDown) {
+    if (trouble === 'busy' || trouble === 'down' || isStillDown)
       incoming.resume().on('end', () => outgoing.writeHead(503, { 'retry-after': '0' }).end())
-      return
-    }
-    if (trouble === 'cut') {
-      incoming.once('data', () => incoming.destroy())
-      return
-    }
-    const onward = httpRequest(
-      `${world.baseUrl}${incoming.url}`,
-      { method: incoming.method, headers: incoming.headers },
-      (response) => {
-        if (trouble === 'lose-answer') return outgoing.destroy()
-        outgoing.writeHead(response.statusCode!, response.headers)
-        response.pipe(outgoing)
-      },
-    )
-    incoming.pipe(onward)
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+    else if (trouble === 'cut') incoming.once('data', () => incoming.destroy())
+    else if (trouble === 'lose-response') forward(() => outgoing.destroy())
+    else forward()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 it('retries an interrupted upload, even if the version was stored and only the response was lost', async () => {
@@ -298,7 +281,7 @@ it('retries an interrupted upload, even if the version was stored and only the r
   await writeFile(join(cwd, 'net.onnx'), bytes)
   for (const [label, troubles] of [
     ['1.0.0', ['cut', 'busy']],
-    ['2.0.0', ['lose-answer']],
+    ['2.0.0', ['lose-response']],
     ['3.0.0', ['down']],
   ] as const) {
     const SERVICE_API_BASE = await startTroubled(world, [...troubles])

@@ -1,10 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { run } from '../program.ts'
 
@@ -150,28 +149,15 @@ it('follows a job to its end, with a line for each round, and pulls the result b
 it('follows a job through a rate limit, a proxy error, and a lost connection', async () => {
   const { world, devices, key } = await opened()
   const faults = ['none', 'limit', 'proxy', 'cut']
-  const server = createServer((incoming, outgoing) => {
+  const SERVICE_API_BASE = await startFaultyProxy(world, (incoming, outgoing, forward) => {
     const fault = /\/jobs\/./.test(incoming.url!) ? faults.shift() : undefined
     if (fault === 'limit') {
       const body = { error: 'rate_limited', message: 'Too many requests. Try again in 1 s.', details: null }
       outgoing.writeHead(429, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     } else if (fault === 'proxy') outgoing.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>')
     else if (fault === 'cut') outgoing.destroy()
-    else {
-      const { method, headers } = incoming
-      const onward = httpRequest(`${world.baseUrl}${incoming.url}`, { method, headers }, (response) => {
-        outgoing.writeHead(response.statusCode!, response.headers)
-        response.pipe(outgoing)
-      })
-      incoming.pipe(onward)
-    }
-  }).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+    else forward()
   })
-  const SERVICE_API_BASE = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE }
   const texts = { stdout: '', stderr: '' }
   const stdout = { write: (text: string) => void (texts.stdout += text) }

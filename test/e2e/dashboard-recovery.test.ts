@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
       await page.getByRole('heading', { name: target!, level: 1 }).waitFor()
       await page.goBack()
       await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(place)
-      expect(await visible()).toContain(target)
+      await expect.poll(visible).toContain(target)
     },
   )
 

@@ -28,8 +28,8 @@ from tributary.lock import FolderLock
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Client]]:
     """A service with token enrollment, and an admin's client."""
     service = Service(tmp_path_factory.mktemp("guarded"), SERVICE_ENROLLMENT="token")
-    key = re.search(r"sk_live_\w{32}", service.output)
-    assert key is not None, service.output
+    # It is printed once the service accepts connections.
+    key = until(lambda: re.search(r"sk_live_\w{32}", service.output), "the admin key")
     yield service, Client(service.url, key[0])
     service.end()
 

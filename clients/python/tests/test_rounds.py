@@ -126,6 +126,9 @@ def test_fedbuff_takes_an_update_of_an_earlier_round(client: Client, fleet: Flee
             began[name].append(plan.round_number)
             if name == "fast":
                 until(lambda: began["slow"], "the slow device to begin")
+                if len(began["fast"]) == 2:
+                    path = f"/training/rounds/{plan.round_id}/updates"
+                    until(lambda: client.listed(path, "updates"), "the slow device's update, or the job could end before it")
             elif len(began["slow"]) == 1:
                 until(lambda: len(began["fast"]) >= 2, "the fast device to be in a later round")
             return {"w": weights["w"] + 1}, 1, {}

@@ -80,10 +80,10 @@ const routeBetween = async (
  * Refuses settings that the first model's engine cannot follow. Further models ignore them.
  * @throws InferenceError unsupported
  */
-const assertFollowed = (
+const assertFollowed = async (
   [first, ...others]: readonly ChosenModel[],
   { engineSettings, jsonMode }: ServedModelsOptions,
-): void => {
+): Promise<void> => {
   const { name } = first!.engine
   const { contextTokens, slots = 1, draft } = engineSettings
   const isOnnx = name === 'onnxruntime'
@@ -93,7 +93,13 @@ const assertFollowed = (
     isOnnx && slots > 1 ? ['parallel replies', '--slots'] : null,
     isOnnx && jsonMode ? ['JSON mode', '--json-mode'] : null,
   ].find((what) => what !== null)
-  if (refused === undefined) return
+  if (refused === undefined) {
+    if (!draft || !(await readGgufHeader(first!.file.path)).embeds) return
+    throw new InferenceError(
+      'unsupported',
+      `${first!.file.name} computes embeddings, without decoding. Leave out --draft.`,
+    )
+  }
   const [what, option] = refused
   const gguf = others.find(({ file }) => file.format === 'gguf')
   const advice = gguf === undefined ? '' : `, or name ${gguf.file.name} first`
@@ -147,7 +153,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null
   const route = options.autoRoute ? await routeBetween(chosen, options.engineSettings.contextTokens, calibration) : null
   const first = chosen[0]!
-  assertFollowed(chosen, options)
+  await assertFollowed(chosen, options)
   const { models, engine, close } =
     chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
   const nameOf = new Map(requested.map((name, index) => [name, names[index]!]))

@@ -158,6 +158,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
   const part = (count: number) => makeGguf({ metadata: { ...metadata, 'split.count': ['u32', count] }, tensors })
   await writeFile(join(cwd, 'renamed.gguf'), part(2))
   await writeFile(join(cwd, 'merged-00001-of-00002.gguf'), part(1))
+  await writeFile(join(cwd, 'graph.onnx'), '\n\x08location\x12\x0cweights.data')
   const failed = async (...argv: string[]) => {
     const { exitCode, stderr } = await svc('push', ...argv)
     return [exitCode, stderr.split('\n').find((line) => line.startsWith('svc: '))]
@@ -168,6 +169,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     await failed('other', '-v', '1.0.0'),
     await failed('empty.onnx', '-v', '1.0.0'),
     await failed('renamed.gguf', '-v', '1.0.0'),
+    await failed('graph.onnx', '-v', '1.0.0'),
     await failed('merged-00001-of-00002.gguf', '-v', '1.0.0'),
     await failed('net.onnx', '-v', '1.0.0', '-m', '00000000-0000-4000-8000-000000000000'),
     await failed('hf:a/b/c', '-v', '1.0.0'),
@@ -180,6 +182,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     [1, "svc: There is no file and no model 'other' here."],
     [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],
     [1, 'svc: renamed.gguf is one of 2 parts of a model, but a version is one file.'],
+    [1, 'svc: graph.onnx keeps weights in another file, weights.data, but a version is one file.'],
     [0, undefined],
     [1, 'svc: There is no model with the id 00000000-0000-4000-8000-000000000000.'],
     [1, "svc: 'hf:a/b/c' is not the name of a model."],
@@ -214,6 +217,14 @@ it('downloads a Hugging Face or Ollama model, pushes it, and deletes the downloa
     ['tiny', hashOf(weights)],
   ])
   expect(await readdir(join(home, 'downloads'))).toEqual([])
+  hub.files.set('tiny-Q4_0.gguf', {
+    bytes: makeGguf({ ...tinyLlama(), metadata: { ...tinyLlama().metadata, 'split.count': ['u32', 2] } }),
+    large: true,
+  })
+  expect(await svc('push', 'hf:org/tiny', '-v', '3.0.0')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('tiny-Q4_0.gguf is one of 2 parts of a model, but a version is one file.'),
+  })
   const refused = await svc('push', 'hf:org/none', '-v', '1.0.0')
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,

@@ -14,6 +14,7 @@ import { Interrupted } from '../io.ts'
 
 const FRANCE = 'What is the capital of France?'
 const PARIS = 'The capital of France is Paris.'
+const EMBEDDINGS = fileURLToPath(new URL('../../../test/fixtures/models/tiny-embed/tiny-embed.gguf', import.meta.url))
 const BIGGER = fileURLToPath(new URL('../../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
 const nowhere = { SERVICE_HOME: join('/', 'nowhere', 'svc') }
 
@@ -70,6 +71,11 @@ test.each([
   [['serve', 'starter', '--share', '--benchmark', '--port', '0', '--host', '127.0.0.1'], 1, 'needs an API key'],
   [['serve', 'starter', '--route-strategy', 'dice'], 2, "argument 'dice' is invalid"],
   [['serve', 'starter', '--draft', 'guess', '--port', '0', '--host', '127.0.0.1'], 2, '--draft takes'],
+  [
+    ['serve', EMBEDDINGS, '--draft', 'prompt-lookup', '--port', '0', '--host', '127.0.0.1'],
+    1,
+    'tiny-embed computes embeddings, without decoding. Leave out --draft.',
+  ],
   [['serve', 'starter', '--port', '0', '--host', '203.0.113.1'], 1, '203.0.113.1 is not an address of this machine.'],
 ])('refuses svc %j with the reason', async (argv, exitCode, reason) => {
   const ran = await runInProcess(argv, { env: nowhere })

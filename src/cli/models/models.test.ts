@@ -115,13 +115,15 @@ it('add fetches the files that an ONNX graph keeps weights in, and refuses what 
     const hub = await startHub(Object.fromEntries(entries))
     const env = { SERVICE_HOME: home, HF_ENDPOINT: hub.endpoint }
     const { exitCode, stderr } = await runInProcess(['add', 'bert', source], { env })
+    const gets = (address: RegExp) => hub.seen.filter(({ method, url }) => method === 'GET' && address.test(url)).length
     return {
       exitCode,
       fault: stderr.split('\n')[0],
-      downloads: hub.seen.filter(({ method, url }) => method === 'GET' && url.includes('/resolve/')).length,
+      lists: gets(/\/tree\/\w+\?recursive=true$/),
+      downloads: gets(/\/resolve\//),
     }
   }
-  expect(await add({ ...settings, 'onnx/model.onnx': graph, ...kept })).toMatchObject({ exitCode: 0 })
+  expect(await add({ ...settings, 'onnx/model.onnx': graph, ...kept })).toMatchObject({ exitCode: 0, lists: 2 })
   const path = join(home, 'models', 'bert', 'default')
   const [folder] = (await readdir(path)).filter((name) => name !== 'model.json')
   expect((await readdir(join(path, folder!, 'onnx'))).sort()).toEqual(['model.onnx', 'model.onnx.data', 'weights.bin'])
@@ -133,11 +135,13 @@ it('add fetches the files that an ONNX graph keeps weights in, and refuses what 
     {
       exitCode: 1,
       fault: `${cannot}it has no tokenizer.json next to its config.json, which every ONNX model needs.`,
+      lists: 1,
       downloads: 0,
     },
     {
       exitCode: 1,
       fault: `${cannot}model_O4.onnx alone is not a model that an engine opens (ONNX).`,
+      lists: 1,
       downloads: 0,
     },
   ])

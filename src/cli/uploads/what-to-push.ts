@@ -5,6 +5,7 @@ import { MODEL_NAME } from '../../domain/model.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { readSplitCount } from '../../inference/models/gguf/header.ts'
 import { findModel } from '../../inference/models/model-folder.ts'
+import { readExternalFiles } from '../../inference/sources/external-data.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
@@ -72,6 +73,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   try {
     const folder = join(home.folder, 'downloads', mark)
     const path = await fetchModelFile(found, folder, { signal, progress: bar.update })
+    await assertWhole(path)
     const { fileName, label } = found
     return { path, fileName, name: nameFor(plainNameOf(source)), description: `From ${label}`, isOurs: true }
   } finally {
@@ -79,13 +81,25 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   }
 }
 
-const fileAt = (path: string): Pushed => {
+/** @throws Failure for a file that is only a part of its model */
+const assertWhole = async (path: string): Promise<void> => {
+  const name = basename(path)
   const parts = readSplitCount(path)
   if (parts > 1) {
-    throw new Failure(`${basename(path)} is one of ${parts} parts of a model, but a version is one file.`, {
+    throw new Failure(`${name} is one of ${parts} parts of a model, but a version is one file.`, {
       advice: 'Merge the parts with llama-gguf-split --merge, or use a smaller quantization.',
     })
   }
+  const [further] = name.toLowerCase().endsWith('.onnx') ? await readExternalFiles(path) : []
+  if (further !== undefined) {
+    throw new Failure(`${name} keeps weights in another file, ${further}, but a version is one file.`, {
+      advice: "Save one file: onnx.save(onnx.load(path), 'whole.onnx', save_as_external_data=False).",
+    })
+  }
+}
+
+const fileAt = async (path: string): Promise<Pushed> => {
+  await assertWhole(path)
   return { path, fileName: basename(path), name: nameFor(basename(path)), description: '', isOurs: false }
 }
 
@@ -110,7 +124,7 @@ export const whatToPush = async (text: string | undefined, session: Session): Pr
   try {
     const model = await findModel(text, home.folder, io.cwd)
     const at = (await stat(model.path)).isDirectory() ? await theOneIn(model.path, `the model ${text}`) : model.path
-    return { ...fileAt(at), name: nameFor(model.name.split(':')[0]!) }
+    return { ...(await fileAt(at)), name: nameFor(model.name.split(':')[0]!) }
   } catch (error) {
     if (!(error instanceof InferenceError)) throw error
     throw new Failure(`There is no file and no model '${text}' here.`, {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type DownloadOptions, downloadFile } from '../../platform/transfer/download-file.ts'
 import type { FoundFile } from '../../platform/transfer/remote-file.ts'
 import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
-import { onnxPartsOf } from './choose-file.ts'
+import { type ListedFile, onnxPartsOf } from './choose-file.ts'
 import { readExternalFiles } from './external-data.ts'
 import { findOnHuggingFace, type HuggingFaceSettings, listOnHuggingFace } from './hugging-face.ts'
 import type { HuggingFaceSource, ModelSource } from './model-source.ts'
@@ -28,13 +28,19 @@ const addressIn = (env: Environment, name: string, usual: string): URL => {
 }
 
 /**
- * Finds the file for a name such as `hf:org/model`. Uses HF_ENDPOINT, HF_TOKEN, and OLLAMA_REGISTRY.
+ * Finds the file for a name such as `hf:org/model`. Uses HF_ENDPOINT, HF_TOKEN, and OLLAMA_REGISTRY. `listed` are the files of a
+ * Hugging Face repository, if they are known already.
  * @throws TransferError if it is not available
  */
-export const findModelFile = (source: ModelSource, env: Environment, signal: AbortSignal): Promise<FoundFile> =>
+export const findModelFile = (
+  source: ModelSource,
+  env: Environment,
+  signal: AbortSignal,
+  listed?: readonly ListedFile[],
+): Promise<FoundFile> =>
   asking(source, signal, () =>
     source.kind === 'hf'
-      ? findOnHuggingFace(source, hubIn(env, signal))
+      ? findOnHuggingFace(source, hubIn(env, signal), listed)
       : findInOllamaRegistry(source, { registry: addressIn(env, 'OLLAMA_REGISTRY', OLLAMA), signal }),
   )
 
@@ -44,14 +50,19 @@ export interface FoundPart {
   readonly found: FoundFile
 }
 
+const listFiles = (source: HuggingFaceSource, env: Environment, signal: AbortSignal) =>
+  asking(source, signal, () => listOnHuggingFace(source, hubIn(env, signal)))
+
 const findParts = async (
   source: HuggingFaceSource,
   places: Iterable<string>,
+  listed: readonly ListedFile[],
   env: Environment,
   signal: AbortSignal,
 ): Promise<readonly FoundPart[]> => {
   const parts: FoundPart[] = []
-  for (const place of places) parts.push({ place, found: await findModelFile({ ...source, file: place }, env, signal) })
+  for (const place of places)
+    parts.push({ place, found: await findModelFile({ ...source, file: place }, env, signal, listed) })
   return parts
 }
 
@@ -61,15 +72,12 @@ export const findModelParts = async (
   env: Environment,
   signal: AbortSignal,
 ): Promise<readonly FoundPart[]> => {
-  const paths =
-    source.kind === 'hf' && source.file === null
-      ? onnxPartsOf(await asking(source, signal, () => listOnHuggingFace(source, hubIn(env, signal))))
-      : null
-  if (source.kind !== 'hf' || paths === null) {
-    const found = await findModelFile(source, env, signal)
-    return [{ place: found.fileName, found }]
-  }
-  return findParts(source, paths, env, signal)
+  const listed = source.kind === 'hf' && source.file === null ? await listFiles(source, env, signal) : undefined
+  const paths = listed === undefined ? null : onnxPartsOf(listed)
+  if (source.kind === 'hf' && listed !== undefined && paths !== null)
+    return findParts(source, paths, listed, env, signal)
+  const found = await findModelFile(source, env, signal, listed)
+  return [{ place: found.fileName, found }]
 }
 
 /**
@@ -91,7 +99,7 @@ export const findExternalFiles = async (
       for (const name of await readExternalFiles(join(folder, place))) places.add(posix.join(dirname(place), name))
   const outside = [...places].find((place) => place.startsWith('../') || place.includes('\\'))
   if (outside !== undefined) throw new TransferError(`The model names a file outside of its repository: '${outside}'.`)
-  return findParts(source, places, env, signal)
+  return places.size === 0 ? [] : findParts(source, places, await listFiles(source, env, signal), env, signal)
 }
 
 const hubIn = (env: Environment, signal: AbortSignal): HuggingFaceSettings => ({

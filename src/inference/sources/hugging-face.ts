@@ -122,18 +122,18 @@ export const listOnHuggingFace = (
 ): Promise<readonly ListedFile[]> => settled(source, settings).list()
 
 /**
- * Finds the model file of a repository.
+ * Finds the model file of a repository, of which `listed` are the files if they are known already.
  * @throws TransferError if there is none, several, or it may not be read; Interruption if there is no answer
  */
 export const findOnHuggingFace = async (
   source: HuggingFaceSource,
   settings: HuggingFaceSettings,
+  listed?: readonly ListedFile[],
 ): Promise<FoundFile> => {
   const { repo, revision } = source
   const { endpoint, signal } = settings
   const { ownHeaders, refusal, at, list } = settled(source, settings)
-  const files = await list()
-  const { file, note } = chooseFile(repo, files, source.file)
+  const { file, note } = chooseFile(repo, listed ?? (await list()), source.file)
   const { response: head } = await follow(at(`${repo}/resolve/${encodeURIComponent(revision)}/${encoded(file.path)}`), {
     method: 'HEAD',
     ownHeaders,
@@ -145,13 +145,13 @@ export const findOnHuggingFace = async (
   const etag = plainEtag(head.headers.get('x-linked-etag') ?? head.headers.get('etag'))
   const size = Number(head.headers.get('x-linked-size') ?? head.headers.get('content-length') ?? Number.NaN)
   const commit = head.headers.get('x-repo-commit')
-  const listed = (file as TreeFile).digest
+  const { digest: digestInList } = file as TreeFile
   // The list may be older than the file that is downloaded now.
   const digest: Digest | null = isHex(etag, 64)
     ? { algorithm: 'sha256', hex: etag }
     : isHex(etag, 40)
       ? { algorithm: 'git-blob', hex: etag }
-      : listed
+      : digestInList
   if (digest === null) {
     throw new TransferError(`${endpoint.host} gives no checksum for ${file.path}, so it cannot be verified.`)
   }

@@ -1,6 +1,6 @@
-import type { Config } from '../config.ts'
-import { type BlobStore, blobPath } from '../platform/blobs/blob-store.ts'
+import { blobPath } from '../platform/blobs/blob-store.ts'
 import type { Download } from '../platform/http/download.ts'
+import type { Context } from './context.ts'
 
 /** The location of nginx for the folder of stored files; see deploy/nginx. */
 const INTERNAL = '/stored-files'
@@ -9,7 +9,7 @@ const INTERNAL = '/stored-files'
 export type Downloads = (file: Omit<Download, 'open' | 'redirect' | 'internalPath'>) => Download
 
 export const createDownloads =
-  ({ blobs, config }: { readonly blobs: BlobStore; readonly config: Config }): Downloads =>
+  ({ blobs, config }: Pick<Context, 'blobs' | 'config'>): Downloads =>
   (file) => ({
     ...file,
     open: (range, chunks) => blobs.read(file.sha256, range, chunks),

@@ -4,27 +4,20 @@ import type { Context } from '../context.ts'
 import { forEach, type Module } from '../module.ts'
 import { approvalsRoutes } from './approvals/approvals.routes.ts'
 import { createApprovals } from './approvals/approvals.service.ts'
-import { createApprovalsStore } from './approvals/approvals.store.ts'
 import { presentEntry } from './audit/audit.present.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { createAudit } from './audit/audit.service.ts'
-import { createAuditStore } from './audit/audit.store.ts'
-import { createAuditSearchStore } from './audit/audit-search.store.ts'
 import { type AuditChains, createAuditChains } from './audit/chains.service.ts'
 import { createKeyFiles } from './key-files/key-files.service.ts'
-import { createKeyFilesStore } from './key-files/key-files.store.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
 import { createKeysService } from './keys/keys.service.ts'
-import { createKeysStore } from './keys/keys.store.ts'
+import { keysStore } from './keys/keys.store.ts'
 import { deviceLoginsRoutes } from './login/device-logins.routes.ts'
 import { createDeviceLoginsService } from './login/device-logins.service.ts'
-import { createDeviceLoginsStore } from './login/device-logins.store.ts'
 import { loginRoutes } from './login/login.routes.ts'
 import { createLoginService } from './login/login.service.ts'
-import { createLoginStore } from './login/login.store.ts'
 import { orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
-import { createOrgsStore } from './orgs/orgs.store.ts'
 import { invitationsRoutes } from './people/invitations.routes.ts'
 import { nameErasureRoutes } from './people/name-erasure.routes.ts'
 import { createNameErasure } from './people/name-erasure.service.ts'
@@ -32,97 +25,71 @@ import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
 import { signInPolicyRoutes } from './people/sign-in-policy.routes.ts'
 import { teamRoutes } from './people/team.routes.ts'
-import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
+import { rateLimitsStore } from './rate-limits/rate-limits.store.ts'
 import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
-import { createSessionsStore } from './sessions/sessions.store.ts'
 import { createSettingsService, type SettingsService } from './settings/settings.service.ts'
-import { createSettingsStore } from './settings/settings.store.ts'
 import { orgSettingsRoutes } from './settings-changes/settings-changes.routes.ts'
 import { createSettingsChanges } from './settings-changes/settings-changes.service.ts'
 import { accountRoutes, factorRoutes } from './sign-in/account.routes.ts'
 import { createAccountService } from './sign-in/account.service.ts'
-import { createAccountsStore } from './sign-in/accounts.store.ts'
 import { createIdentityProvider } from './sign-in/identity-provider.ts'
 import { oidcRoutes } from './sign-in/oidc.routes.ts'
 import { createOidc } from './sign-in/oidc.service.ts'
 import { passkeySignInRoutes, passkeysRoutes } from './sign-in/passkeys.routes.ts'
 import { createPasskeys } from './sign-in/passkeys.service.ts'
-import { createPasskeysStore } from './sign-in/passkeys.store.ts'
 import { signInRoutes } from './sign-in/sign-in.routes.ts'
 import { createSignIn } from './sign-in/sign-in.service.ts'
 import { createSteps } from './sign-in/steps.service.ts'
-import { createStepsStore } from './sign-in/steps.store.ts'
 import { createThrottle } from './sign-in/throttle.service.ts'
-import { createThrottleStore } from './sign-in/throttle.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
-const create = ({ database, config, secrets, events, log, now, newId }: Context) => {
+const create = (context: Context) => {
+  const { config, events } = context
   const { enrollment } = config
-  const settings = createSettingsService({ database, store: createSettingsStore(), now })
-  const keysStore = createKeysStore()
-  const keys = createKeysService({ database, store: keysStore, enrollment, settings, now, newId })
-  const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
-  const deviceLoginsStore = createDeviceLoginsStore()
-  const deviceLogins = createDeviceLoginsService({ database, store: deviceLoginsStore, keys, enrollment, now })
-  const orgs = createOrgsService({
-    database,
-    store: createOrgsStore(),
+  const settings = createSettingsService(context)
+  const keys = createKeysService(context, { enrollment, settings })
+  const login = createLoginService(context, { keys, enrollment })
+  const deviceLogins = createDeviceLoginsService(context, { keys, enrollment })
+  const orgs = createOrgsService(context, {
     settings,
     enrollment,
     region: config.region,
-    events,
-    now,
   })
-  const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
+  const sessions = createSessionsService(context, { keys, enrollment })
   const peopleStore = createPeopleStore()
-  const people = createPeopleService({
-    database,
+  const people = createPeopleService(context, {
     store: peopleStore,
     mailer: createMailer(config.smtp),
     endAccess: keys.revokeOfPerson,
     forget: keys.forgetPerson,
-    now,
-    newId,
   })
-  const approvals = createApprovals({
-    database,
-    store: createApprovalsStore(),
+  const approvals = createApprovals(context, {
     settings,
     people,
     keys,
-    events,
-    now,
-    newId,
   })
-  const settingsChanges = createSettingsChanges({ database, settings, approvals })
+  const settingsChanges = createSettingsChanges(context, { settings, approvals })
   const signer = createSigner(config.dataDir)
-  const keyFiles = createKeyFiles({ ...config, database, store: createKeyFilesStore(), log })
-  const steps = createSteps({ database, store: createStepsStore(), now })
-  const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
-  const accounts = createAccountsStore()
-  const signIn = createSignIn({ database, accounts, sessions, steps, throttle, secrets, now })
-  const account = createAccountService({
-    database,
-    accounts,
+  const keyFiles = createKeyFiles(context, config)
+  const steps = createSteps(context)
+  const throttle = createThrottle(context, { signer })
+  const signIn = createSignIn(context, { sessions, steps, throttle })
+  const account = createAccountService(context, {
     sessions,
     steps,
     throttle,
     endKeys: keys.revokeOfPerson,
-    secrets,
-    now,
   })
-  const passkeysStore = createPasskeysStore()
-  const passkeys = createPasskeys({ database, store: passkeysStore, accounts, account, sessions, signIn, steps, now })
+  const passkeys = createPasskeys(context, { account, sessions, signIn, steps })
   const provider = config.oidc === null ? null : createIdentityProvider(config.oidc)
-  const oidc = createOidc({ database, provider, accounts, people, sessions, signIn, steps, now })
-  const auditParts = { database, store: createAuditStore(), signer, now }
-  const audit = createAudit({ ...auditParts, search: createAuditSearchStore() })
-  const eraseNames = createNameErasure({ database, store: peopleStore, audit })
-  const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
+  const oidc = createOidc(context, { provider, people, sessions, signIn, steps })
+  const audit = createAudit(context, { signer })
+  const eraseNames = createNameErasure(context, { store: peopleStore, audit })
+  const auditChains = createAuditChains(context, { signer, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
   return {
     approvals,
@@ -146,7 +113,7 @@ const create = ({ database, config, secrets, events, log, now, newId }: Context)
     passkeys,
     steps,
     throttle,
-    rateLimits: createRateLimitsStore(),
+    rateLimits: rateLimitsStore,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Caller } from '../../domain/access.ts'
 import { activeSince } from '../../domain/device.ts'
 import { badRequest } from '../../domain/errors.ts'
+import type { Context } from '../context.ts'
 import { compareGroups, describeGroup, testGroups, testTable } from './analyses.ts'
 import { collectTable, namesMember } from './contingency.ts'
 import {
@@ -19,14 +20,17 @@ export type { Conditions } from './group-samples.service.ts'
 export type { StoredQuery } from './queries.store.ts'
 
 /** Statistics over data that the devices of a federation's active members report; returns only aggregates. */
-export const createAnalyticsService = ({
-  readings,
-  minGroupSize,
-  ...parts
-}: QueryParts & { readonly readings: ReadingsReport; readonly minGroupSize: MinGroupSize }) => {
-  const { database, now } = parts
-  const { run: recorded, list, get } = createQueryRecord(parts)
-  const groups = createGroupSamples({ database, readings, minGroupSize, now })
+export const createAnalyticsService = (
+  context: Context,
+  {
+    readings,
+    minGroupSize,
+    ...parts
+  }: QueryParts & { readonly readings: ReadingsReport; readonly minGroupSize: MinGroupSize },
+) => {
+  const { database, now } = context
+  const { run: recorded, list, get } = createQueryRecord(context, parts)
+  const groups = createGroupSamples(context, { readings, minGroupSize })
 
   return {
     list,

@@ -1,7 +1,7 @@
 import { activeSince } from '../../domain/device.ts'
 import { badRequest } from '../../domain/errors.ts'
 import { MIN_GROUP_SIZE } from '../../domain/withheld-figures.ts'
-import type { Database } from '../../platform/db/open.ts'
+import type { Context } from '../context.ts'
 import type { Group } from './analyses.ts'
 import type { Filters, ReadingsReport } from './readings.report.ts'
 import { collectSamples } from './samples.ts'
@@ -29,14 +29,16 @@ export const smallestShown = async (
 ): Promise<number> => Math.max(MIN_GROUP_SIZE, minSampleCount ?? 0, await minGroupSize(orgIds))
 
 /** The groups of a federation's devices, and the values that they report. */
-export const createGroupSamples = (parts: {
-  readonly database: Database
-  readonly readings: ReadingsReport
-  readonly minGroupSize: MinGroupSize
-  readonly now: () => Date
-}) => {
-  const { database, readings, minGroupSize, now } = parts
-
+export const createGroupSamples = (
+  { database, now }: Context,
+  {
+    readings,
+    minGroupSize,
+  }: {
+    readonly readings: ReadingsReport
+    readonly minGroupSize: MinGroupSize
+  },
+) => {
   /** Returns the ids of a query's groups: the named ones, otherwise all. */
   const idsOf = async (
     orgIds: readonly string[],

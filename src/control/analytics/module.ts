@@ -4,7 +4,6 @@ import type { Federations } from '../federations/module.ts'
 import type { Module } from '../module.ts'
 import { analyticsRoutes } from './analytics.routes.ts'
 import { createAnalyticsService } from './analytics.service.ts'
-import { createQueriesStore } from './queries.store.ts'
 import { createReadingsReport } from './readings.report.ts'
 
 interface Earlier {
@@ -12,17 +11,13 @@ interface Earlier {
   readonly federations: Federations
 }
 
-const create = ({ database, now, newId }: Context, earlier: Earlier) => {
+const create = (context: Context, earlier: Earlier) => {
   const { federations, changed } = earlier.federations
-  const analytics = createAnalyticsService({
-    database,
-    queries: createQueriesStore(),
+  const analytics = createAnalyticsService(context, {
     readings: createReadingsReport(),
     minGroupSize: earlier.access.settings.minGroupSize,
     federations,
     changed,
-    now,
-    newId,
   })
   return { analytics, federations }
 }

@@ -35,7 +35,7 @@ const COLUMNS = [
   'created_at',
 ] as const
 
-export const createQueriesStore = () => ({
+export const queriesStore = {
   async insert(db: Executor, query: StoredQuery): Promise<void> {
     await db
       .insertInto('analytics_queries')
@@ -83,7 +83,7 @@ export const createQueriesStore = () => ({
     )
     return { queries, total }
   },
-})
+}
 
 const fromRow = (row: Pick<Selectable<AnalyticsQueryRow>, (typeof COLUMNS)[number] | 'request'>): StoredQuery => ({
   id: row.id,
@@ -97,5 +97,3 @@ const fromRow = (row: Pick<Selectable<AnalyticsQueryRow>, (typeof COLUMNS)[numbe
   reason: row.reason,
   createdAt: row.created_at,
 })
-
-export type QueriesStore = ReturnType<typeof createQueriesStore>

@@ -1,29 +1,25 @@
 import type { Caller } from '../../domain/access.ts'
 import { notFound, ServiceError } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import type { Database } from '../../platform/db/open.ts'
+import type { Context } from '../context.ts'
 import type { FederationsService } from '../federations/federations.service.ts'
 import type { Federations } from '../federations/module.ts'
-import type { QueriesStore, StoredQuery } from './queries.store.ts'
+import { queriesStore, type StoredQuery } from './queries.store.ts'
 import type { QueryType } from './query-type.ts'
 
 export type Body = Readonly<Record<string, unknown>>
 
 export interface QueryParts {
-  readonly database: Database
-  readonly queries: QueriesStore
   readonly federations: Pick<FederationsService, 'getAsMember' | 'activeOrgs'>
   /** Notifies those who see the federation, inside the transaction. */
   readonly changed: Federations['changed']
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Records a federation's queries, each with its request and its result or the reason for its failure. */
-export const createQueryRecord = ({ database, queries, federations, changed, now, newId }: QueryParts) => {
+export const createQueryRecord = ({ database, now, newId }: Context, { federations, changed }: QueryParts) => {
   const insert = (query: StoredQuery): Promise<void> =>
     database.transaction(async (tx) => {
-      await queries.insert(tx, query)
+      await queriesStore.insert(tx, query)
       await changed(tx, query.federationId)
     })
 
@@ -51,12 +47,12 @@ export const createQueryRecord = ({ database, queries, federations, changed, now
 
     async list(caller: Caller, federationId: string, page: { limit: number; offset: number }) {
       const federation = await federations.getAsMember(caller, federationId)
-      return queries.list(database.sql, federation.id, page)
+      return queriesStore.list(database.sql, federation.id, page)
     },
 
     async get(caller: Caller, federationId: string, queryId: string): Promise<StoredQuery> {
       const federation = await federations.getAsMember(caller, federationId)
-      const query = isUuid(queryId) ? await queries.find(database.sql, federation.id, queryId) : null
+      const query = isUuid(queryId) ? await queriesStore.find(database.sql, federation.id, queryId) : null
       if (query === null) throw notFound('Query', queryId, `of federation '${federation.name}'`)
       return query
     },

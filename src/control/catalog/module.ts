@@ -6,28 +6,21 @@ import { createDownloads } from '../downloads.ts'
 import type { Module } from '../module.ts'
 import { benchmarksRoutes } from './benchmarks/benchmarks.routes.ts'
 import { createBenchmarksService } from './benchmarks/benchmarks.service.ts'
-import { createBenchmarksStore } from './benchmarks/benchmarks.store.ts'
 import { createConversionRuns } from './conversions/conversion-runs.service.ts'
 import { createConversions } from './conversions/conversions.service.ts'
-import { createConversionsStore, inConversions } from './conversions/conversions.store.ts'
+import { inConversions } from './conversions/conversions.store.ts'
 import { filesRoutes } from './files/files.routes.ts'
 import { createFilesService } from './files/files.service.ts'
-import { createFilesStore } from './files/files.store.ts'
 import { createScrubs } from './files/scrubs.service.ts'
-import { createScrubsStore } from './files/scrubs.store.ts'
-import { createAliasesReport } from './models/aliases.report.ts'
 import { aliasesRoutes } from './models/aliases.routes.ts'
 import { createAliasesService } from './models/aliases.service.ts'
-import { createAliasesStore } from './models/aliases.store.ts'
 import { lineageRoutes } from './models/lineage.routes.ts'
 import { createLineage } from './models/lineage.service.ts'
 import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
-import { createModelsStore } from './models/models.store.ts'
+import { modelsStore } from './models/models.store.ts'
 import { createRecognition } from './models/recognize.ts'
 import { createRoundModels } from './models/round-models.service.ts'
-import { createRoundModelsStore } from './models/round-models.store.ts'
-import { createVersionsStore } from './models/versions.store.ts'
 import { createUploadParts } from './uploads/upload-parts.store.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
@@ -40,43 +33,29 @@ interface Earlier {
 }
 
 const create = (context: Context, { access: { approvals } }: Earlier) => {
-  const { config, database, blobs, partialsOf, workers, events, log, now, newId } = context
-  const files = createFilesService({ database, store: createFilesStore(), blobs, now })
-  const scrubs = createScrubs({ config, database, store: createScrubsStore(), blobs, events, log, now })
-  const partials = partialsOf(createUploadParts({ database, now }))
-  const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
-  const conversionsStore = createConversionsStore()
+  const { config, partialsOf, workers, events } = context
+  const files = createFilesService(context)
+  const scrubs = createScrubs(context)
+  const partials = partialsOf(createUploadParts(context))
+  const uploads = createUploadsService(context, { partials, maxBytes: config.maxUploadBytes })
   files.keepReferenced(inConversions)
   const background = config.conversions === 'on'
-  const conversions = createConversions({ database, store: conversionsStore, events, background, now })
+  const conversions = createConversions(context, { background })
   const maxBytes = config.maxConversionBytes
-  const conversionRuns = createConversionRuns({ database, store: conversionsStore, blobs, files, maxBytes, log, now })
-  const modelsStore = createModelsStore()
-  const aliasesStore = createAliasesStore()
-  const models = createModelsService({
-    database,
-    store: modelsStore,
-    versions: createVersionsStore(),
-    aliases: aliasesStore,
+  const conversionRuns = createConversionRuns(context, { files, maxBytes })
+  const models = createModelsService(context, {
     files,
     conversions,
-    events,
     recognize: createRecognition(workers),
-    now,
-    newId,
   })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => modelsStore.adopt(tx, orgId))
-  const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
-  const aliases = createAliasesService({
-    database,
-    store: aliasesStore,
-    report: createAliasesReport(),
+  const benchmarks = createBenchmarksService(context)
+  const aliases = createAliasesService(context, {
     models,
     approvals,
-    now,
   })
-  const roundModels = createRoundModels({ store: createRoundModelsStore() })
-  const lineage = createLineage({ database, models, aliases: aliasesStore, conversions })
+  const roundModels = createRoundModels()
+  const lineage = createLineage(context, { models, conversions })
   return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
 }
 

@@ -6,34 +6,23 @@ import type { Module } from '../module.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
-import { createPlansReport } from './assignments/plans.report.ts'
-import { createPlansStore } from './assignments/plans.store.ts'
-import { createReportedDevicesReport } from './assignments/reported-devices.report.ts'
-import { createReportsStore } from './assignments/reports.store.ts'
 import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
-import { createDeploymentsStore } from './deployments/deployments.store.ts'
+import { deploymentsStore } from './deployments/deployments.store.ts'
 import { createDeploymentsInForce } from './deployments/deployments-in-force.store.ts'
-import { createTargetsReport } from './deployments/targets.report.ts'
 import { createEstimatesService } from './experiments/estimates.service.ts'
-import { createEstimatesStore } from './experiments/estimates.store.ts'
 import { experimentsRoutes } from './experiments/experiments.routes.ts'
 import { createExperimentsService } from './experiments/experiments.service.ts'
-import { createExperimentsStore } from './experiments/experiments.store.ts'
-import { createObservationsReport } from './experiments/observations.report.ts'
+import { experimentsStore } from './experiments/experiments.store.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
-import { createObservationsStore } from './experiments/observations.store.ts'
 import { activeRolloutsOf, adoptDelivery, deliveryRowsOf, isDelivered, leaveDeployments } from './ownership.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
-import { createPairingsStore } from './pairings/pairings.store.ts'
-import { createDecisionsStore } from './policies/decisions.store.ts'
 import { policiesRoutes } from './policies/policies.routes.ts'
 import { createPoliciesService } from './policies/policies.service.ts'
-import { createPoliciesStore } from './policies/policies.store.ts'
 import { rolloutsRoutes } from './rollouts/rollouts.routes.ts'
 import { createRolloutsService } from './rollouts/rollouts.service.ts'
-import { createRolloutsStore } from './rollouts/rollouts.store.ts'
+import { rolloutsStore } from './rollouts/rollouts.store.ts'
 import { usesOf } from './version-uses.report.ts'
 
 interface Earlier {
@@ -43,22 +32,18 @@ interface Earlier {
 }
 
 const create = (context: Context, { access, catalog, fleet }: Earlier) => {
-  const { config, database, events, changes, log, now, newId } = context
+  const { config, events, changes } = context
   const { models } = catalog
   const { devices, groups, heartbeats } = fleet
   const stores = {
-    rollouts: createRolloutsStore(),
-    deployments: createDeploymentsStore(),
-    experiments: createExperimentsStore(),
+    rollouts: rolloutsStore,
+    deployments: deploymentsStore,
+    experiments: experimentsStore,
   }
-  const plans = createDeliveryPlans({
-    database,
-    store: createPlansStore(),
-    report: createPlansReport(),
+  const plans = createDeliveryPlans(context, {
     sources: [stores.rollouts, createDeploymentsInForce(), stores.experiments],
     unboundReachAll: config.enrollment === 'open',
     heartbeats,
-    events,
     changed: () => changes.notify('plans'),
   })
   catalog.roundModels.keepUsed(isDelivered)
@@ -72,30 +57,19 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
       if (planIds.size > 0) await events.publish(tx, 'assignments.reported', { planIds })
     },
   })
-  const experiments = createExperimentsService({ ...context, store: stores.experiments, plans, models, groups })
-  const observations = createObservationsService({
-    database,
-    store: createObservationsStore(),
-    report: createObservationsReport(),
+  const experiments = createExperimentsService(context, { plans, models, groups })
+  const observations = createObservationsService(context, {
     experiments,
     plans,
     devices,
-    now,
   })
-  const estimates = createEstimatesService({ database, store: createEstimatesStore(), experiments, observations, now })
-  const assignments = createAssignmentsService({
-    database,
-    store: createReportsStore(),
-    report: createReportedDevicesReport(),
+  const estimates = createEstimatesService(context, { experiments, observations })
+  const assignments = createAssignmentsService(context, {
     plans,
     devices,
-    events,
     measured: observations.observeReport,
-    now,
   })
-  const rollouts = createRolloutsService({
-    database,
-    store: stores.rollouts,
+  const rollouts = createRolloutsService(context, {
     plans,
     assignments,
     models,
@@ -103,37 +77,24 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     groups,
     settings: access.settings,
     approvals: access.approvals,
-    now,
-    newId,
   })
-  const deployments = createDeploymentsService({
-    database,
-    store: stores.deployments,
-    targetReport: createTargetsReport(),
+  const deployments = createDeploymentsService(context, {
     plans,
     models,
     groups,
     devices,
     approvals: access.approvals,
-    now,
-    newId,
   })
   events.afterCommit('assignments.reported', async ({ planIds }) => {
     await rollouts.reported(planIds)
     await deployments.reported(planIds)
   })
-  const pairings = createPairingsService({ ...context, store: createPairingsStore(), devices, deployments })
-  const policies = createPoliciesService({
-    database,
-    store: createPoliciesStore(),
-    decisionsStore: createDecisionsStore(),
+  const pairings = createPairingsService(context, { devices, deployments })
+  const policies = createPoliciesService(context, {
     plans,
     models,
     rollouts,
     groups,
-    log,
-    now,
-    newId,
   })
   return {
     plans,

@@ -1,10 +1,11 @@
 import { type Caller, requireOwnOrg, sees } from '../../domain/access.ts'
 import { badRequest, forbidden, notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import type { Database, Executor } from '../../platform/db/open.ts'
+import type { Executor } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
-import type { FederationsStore, ListedFederation, StoredFederation } from './federations.store.ts'
-import type { MembersStore } from './members.store.ts'
+import type { Context } from '../context.ts'
+import { federationsStore, type ListedFederation, type StoredFederation } from './federations.store.ts'
+import { membersStore } from './members.store.ts'
 
 export type { ListedFederation, Membership, StoredFederation } from './federations.store.ts'
 
@@ -14,18 +15,10 @@ export interface Page {
 }
 
 /** Federations: organizations that train together, share models, and have a common privacy budget. */
-export const createFederationsService = (parts: {
-  readonly database: Database
-  readonly store: FederationsStore
-  readonly members: Pick<MembersStore, 'activeOrgs'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, members, now, newId } = parts
-
+export const createFederationsService = ({ database, now, newId }: Pick<Context, 'database' | 'now' | 'newId'>) => {
   /** @throws not_found if the caller cannot see it: a bound key sees those that it is a member of or invited to */
   const get = async (caller: Caller, id: string): Promise<ListedFederation> => {
-    const found = isUuid(id) ? await store.find(database.sql, id, caller.orgId) : null
+    const found = isUuid(id) ? await federationsStore.find(database.sql, id, caller.orgId) : null
     if (found === null || (caller.orgId !== null && found.membership === null)) throw notFound('Federation', id)
     return found
   }
@@ -39,7 +32,7 @@ export const createFederationsService = (parts: {
 
   /** Like `get`, but only for the owner. Callers that know only the id get forbidden; only members learn more. */
   const getAsOwner = async (caller: Caller, id: string): Promise<StoredFederation> => {
-    const found = isUuid(id) ? await store.find(database.sql, id, caller.orgId) : null
+    const found = isUuid(id) ? await federationsStore.find(database.sql, id, caller.orgId) : null
     if (found === null) throw notFound('Federation', id)
     const { federation, membership } = found
     if (sees(caller, federation.orgId)) return federation
@@ -69,7 +62,7 @@ export const createFederationsService = (parts: {
         createdAt: now(),
       }
       await database.transaction(async (tx) => {
-        await store.insert(tx, federation)
+        await federationsStore.insert(tx, federation)
         auditNote({ kind: 'federation', ...federation, after: requested })
       })
       return { federation, membership: { role: 'owner', status: 'active' } }
@@ -83,11 +76,11 @@ export const createFederationsService = (parts: {
     ) {
       const { orgId, name } = query
       if (orgId !== undefined && !sees(caller, orgId)) return { federations: [], total: 0 }
-      return store.list(database.sql, { orgId: orgId ?? caller.orgId, name }, page)
+      return federationsStore.list(database.sql, { orgId: orgId ?? caller.orgId, name }, page)
     },
 
     /** The organizations that are active members. */
-    activeOrgs: (db: Executor, federationId: string): Promise<string[]> => members.activeOrgs(db, federationId),
+    activeOrgs: (db: Executor, federationId: string): Promise<string[]> => membersStore.activeOrgs(db, federationId),
   }
 }
 

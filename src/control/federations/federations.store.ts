@@ -38,7 +38,7 @@ const select = (orgId: string | null) => sql`
     (select count(*) from federation_members m where m.federation_id = f.id and m.status = 'active') as members
   from federations f left join federation_members own on own.federation_id = f.id and own.org_id = ${orgId}::text`
 
-export const createFederationsStore = () => ({
+export const federationsStore = {
   /** Inserts the federation with its owner as the first member. */
   async insert(tx: Executor, federation: StoredFederation): Promise<void> {
     const { id, orgId, name, description, status, createdAt } = federation
@@ -89,7 +89,7 @@ export const createFederationsStore = () => ({
       select count(*) as total from (${select(filter.orgId)} where ${requested}) as found`.execute(db)
     return { federations: rows.map(fromRow), total: totals[0]!.total }
   },
-})
+}
 
 const fromRow = (row: Row): ListedFederation => ({
   federation: {
@@ -103,5 +103,3 @@ const fromRow = (row: Row): ListedFederation => ({
   },
   membership: row.role === null ? null : { role: row.role, status: row.member_status! },
 })
-
-export type FederationsStore = ReturnType<typeof createFederationsStore>

@@ -1,10 +1,11 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { type PrivacyLoss, privacyLoss } from '../../domain/privacy/accountant.ts'
 import { grouped, type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
-import type { Database, Executor } from '../../platform/db/open.ts'
-import type { ControlEventBus, RoundFacts } from '../events.ts'
-import type { Accounting, Requester } from './accounting/accounting.ts'
-import type { LedgerStore } from './ledger.store.ts'
+import type { Executor } from '../../platform/db/open.ts'
+import type { Context } from '../context.ts'
+import type { RoundFacts } from '../events.ts'
+import type { Requester } from './accounting/accounting.ts'
+import { ledgerStore } from './ledger.store.ts'
 
 /** Steps that fit into a federation's budget, on top of everything booked at this revision of its ledger. */
 export interface Quote extends NoisySteps {
@@ -37,16 +38,13 @@ const MAX_ATTEMPTS = 20
  * computed before its transaction, which only compares revisions. This detects everything that was booked in the meantime,
  * without holding a lock during the computation.
  */
-export const createLedger = (parts: {
-  readonly database: Database
-  readonly store: LedgerStore
-  readonly accounting: Pick<Accounting, 'ask'>
-  readonly events: Pick<ControlEventBus, 'inTransaction'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, accounting, events, now, newId } = parts
-
+export const createLedger = ({
+  database,
+  accounting,
+  events,
+  now,
+  newId,
+}: Pick<Context, 'database' | 'accounting' | 'events' | 'now' | 'newId'>) => {
   /** The total cost of the `more` rounds on top of the `spent` ones; with `enough`, exact only above that value. */
   const lossOf = (
     requester: Requester,
@@ -70,9 +68,9 @@ export const createLedger = (parts: {
   const quote = async (requester: Requester, federationId: string, more: NoisySteps): Promise<Quote> => {
     const { noiseMultiplier, sampleRate, steps } = more
     // Reads the budget first: anything booked after this changes its revision.
-    const budget = await store.budget(database.sql, federationId)
+    const budget = await ledgerStore.budget(database.sql, federationId)
     if (budget === null) throw noBudget(federationId)
-    const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
+    const committed = await ledgerStore.steps(database.sql, federationId, ['settled', 'reserved'])
     const after = await lossOf(requester, { spent: committed, more: [more] }, budget.delta, budget.epsilon)
     if (after.epsilon <= budget.epsilon) {
       return { noiseMultiplier, sampleRate, steps, federationId, revision: budget.revision }
@@ -88,7 +86,7 @@ export const createLedger = (parts: {
 
   /** Spends what a round has reserved when it ends, even if it fails: that may reveal who was drawn and what was delivered. */
   const settle = async (tx: Executor, { id, federationId, isPrivate }: RoundFacts): Promise<void> => {
-    if (federationId !== null && isPrivate) await store.settle(tx, id, now())
+    if (federationId !== null && isPrivate) await ledgerStore.settle(tx, id, now())
   }
   events.inTransaction('round.completed', settle)
   events.inTransaction('round.failed', settle)
@@ -142,13 +140,13 @@ export const createLedger = (parts: {
      * @throws LedgerMoved if something else was booked since the quote: make another quote and try again
      */
     async reserve(tx: Executor, { federationId, revision, ...steps }: Quote, booked: Booked): Promise<void> {
-      if (!(await store.advance(tx, federationId, revision))) {
+      if (!(await ledgerStore.advance(tx, federationId, revision))) {
         throw new LedgerMoved(
           'conflict',
           'Other private rounds of this federation started at the same moment. Try again.',
         )
       }
-      await store.insert(tx, { ...steps, ...booked, federationId, id: newId(), reservedAt: now() })
+      await ledgerStore.insert(tx, { ...steps, ...booked, federationId, id: newId(), reservedAt: now() })
     },
 
     /**

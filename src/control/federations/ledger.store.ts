@@ -38,7 +38,7 @@ export type NewEntry = Omit<LedgerEntry, 'status' | 'epsilonAfter' | 'accountant
 /** Sorts settled entries by when they were settled; reserved ones come last. */
 const inOrder = sql`settled_at nulls last, ordinal`
 
-export const createLedgerStore = () => ({
+export const ledgerStore = {
   async budget(db: Executor, federationId: string): Promise<StoredBudget | null> {
     const row = await db
       .selectFrom('privacy_budgets')
@@ -178,7 +178,7 @@ export const createLedgerStore = () => ({
       db,
     )
   },
-})
+}
 
 const toSteps = (row: { noise_multiplier: number; sample_rate: number; steps: number }): NoisySteps => ({
   noiseMultiplier: row.noise_multiplier,
@@ -199,5 +199,3 @@ const fromRow = (row: Selectable<PrivacyLedgerRow>): LedgerEntry => ({
   reservedAt: row.reserved_at,
   settledAt: row.settled_at,
 })
-
-export type LedgerStore = ReturnType<typeof createLedgerStore>

@@ -4,9 +4,9 @@ import { eachDatabase } from '../../../test/databases.ts'
 import type { Database } from '../../platform/db/open.ts'
 import { createEventBus } from '../../platform/events/event-bus.ts'
 import { Accounting } from './accounting/accounting.ts'
-import { createFederationsStore } from './federations.store.ts'
+import { federationsStore } from './federations.store.ts'
 import { createLedger } from './ledger.service.ts'
-import { createLedgerStore } from './ledger.store.ts'
+import { ledgerStore } from './ledger.store.ts'
 
 const now = () => new Date('2026-01-01T00:00:00Z')
 const accounting = new Accounting()
@@ -18,7 +18,7 @@ const acme = { orgId: 'acme' }
 const openLedger = async (database: Database, budget: { epsilon: number; delta: number } | null) => {
   const federationId = randomUUID()
   await database.transaction((tx) =>
-    createFederationsStore().insert(tx, {
+    federationsStore.insert(tx, {
       id: federationId,
       orgId: 'acme',
       name: 'league',
@@ -28,7 +28,7 @@ const openLedger = async (database: Database, budget: { epsilon: number; delta: 
       createdAt: now(),
     }),
   )
-  const store = createLedgerStore()
+  const store = ledgerStore
   if (budget !== null) await store.setBudget(database.sql, federationId, budget, now())
   const round = (noiseMultiplier = 1.1, sampleRate = 0.1) => ({
     roundId: randomUUID(),
@@ -39,8 +39,7 @@ const openLedger = async (database: Database, budget: { epsilon: number; delta: 
     steps: 1,
   })
   // Each caller has its own ledger object, as separate processes would.
-  const ledger = () =>
-    createLedger({ database, store, accounting, events: createEventBus(console), now, newId: randomUUID })
+  const ledger = () => createLedger({ database, accounting, events: createEventBus(console), now, newId: randomUUID })
   const reserve = async ({ noiseMultiplier, sampleRate, steps, ...booked } = round()) => {
     const own = ledger()
     await own.withQuote(acme, federationId, { noiseMultiplier, sampleRate, steps }, (quote) =>

@@ -1,12 +1,11 @@
 import { type Caller, requireOwnOrg, sees } from '../../domain/access.ts'
 import { conflict, forbidden, notFound } from '../../domain/errors.ts'
-import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
-import type { ControlEventBus } from '../events.ts'
+import type { Context } from '../context.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService, ListedFederation, Page, StoredFederation } from './federations.service.ts'
-import type { FederationsStore } from './federations.store.ts'
-import type { JoinedMember, MembersStore } from './members.store.ts'
+import { federationsStore } from './federations.store.ts'
+import { type JoinedMember, membersStore } from './members.store.ts'
 
 /** What an organization's devices have contributed; accuracy and loss are weighted by samples. */
 export interface Contribution {
@@ -40,17 +39,16 @@ const NO_CONTRIBUTION: MemberContribution = {
 }
 
 /** Manages the members of a federation: invitations, joining, and leaving. */
-export const createMembersService = (parts: {
-  readonly database: Database
-  readonly store: Pick<FederationsStore, 'find'>
-  readonly members: MembersStore
-  readonly federations: FederationsService
-  readonly changed: FederationChanges
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-}) => {
-  const { database, store, members, federations, changed, events, now } = parts
-
+export const createMembersService = (
+  { database, events, now }: Context,
+  {
+    federations,
+    changed,
+  }: {
+    readonly federations: FederationsService
+    readonly changed: FederationChanges
+  },
+) => {
   let contributionsTo: ContributionsTo = async () => new Map()
 
   return {
@@ -59,7 +57,7 @@ export const createMembersService = (parts: {
       const federation = await federations.getAsOwner(caller, id)
       const requested = [...new Set(orgIds)]
       const added = await database.transaction(async (tx) => {
-        const invited = await members.invite(tx, federation.id, requested, now())
+        const invited = await membersStore.invite(tx, federation.id, requested, now())
         if (invited.size > 0) await changed(tx, federation.id)
         auditNote({ kind: 'federation', ...federation, after: { invited: [...invited] } })
         return invited
@@ -76,13 +74,13 @@ export const createMembersService = (parts: {
       const { federation } = await federations.get(caller, id)
       requireOwnOrg(caller, orgId)
       const joined = await database.transaction(async (tx) => {
-        const isMember = await members.join(tx, id, orgId, { uninvited: caller.orgId === null, at: now() })
+        const isMember = await membersStore.join(tx, id, orgId, { uninvited: caller.orgId === null, at: now() })
         if (isMember) await changed(tx, id)
         auditNote({ kind: 'federation', ...federation, orgId, after: isMember ? { joined: orgId } : {} })
         return isMember
       })
       if (!joined) throw notFound('Federation', id)
-      return (await store.find(database.sql, id, orgId))!
+      return (await federationsStore.find(database.sql, id, orgId))!
     },
 
     /** The owner can remove any other member, and a member itself; this also withdraws or declines an invitation. */
@@ -93,7 +91,7 @@ export const createMembersService = (parts: {
         throw forbidden(`Only '${orgId}' itself and the owner, '${federation.orgId}', can end this membership.`)
       }
       await database.transaction(async (tx) => {
-        if (!(await members.remove(tx, id, orgId))) {
+        if (!(await membersStore.remove(tx, id, orgId))) {
           throw notFound('Member', orgId, `of federation '${federation.name}'`)
         }
         await events.publish(tx, 'member.left', { federationId: id, orgId })
@@ -112,7 +110,7 @@ export const createMembersService = (parts: {
 
     async list(caller: Caller, id: string, page: Page): Promise<{ members: Member[]; total: number }> {
       const federation = await federations.getAsMember(caller, id)
-      const found = await members.list(database.sql, federation.id, page)
+      const found = await membersStore.list(database.sql, federation.id, page)
       const contributed = await contributionsTo(federation.id)
       const withContribution = (member: JoinedMember): Member => {
         const { shownAccuracy, shownLoss, ...own } = contributed.get(member.orgId) ?? NO_CONTRIBUTION

@@ -19,7 +19,7 @@ interface MemberRow {
 /** In federations with more members, the remaining ones see a change with their next request. */
 const MAX_NOTIFIED = 100
 
-export const createMembersStore = () => ({
+export const membersStore = {
   /** Leaves members and invited organizations unchanged; returns the newly invited ones. */
   async invite(tx: Executor, federationId: string, orgIds: readonly string[], at: Date): Promise<Set<string>> {
     const { rows } = await sql<{ org_id: string }>`
@@ -98,7 +98,7 @@ export const createMembersStore = () => ({
       .executeTakeFirstOrThrow()
     return { members: rows.map(fromRow), total }
   },
-})
+}
 
 const fromRow = (row: MemberRow): JoinedMember => ({
   orgId: row.org_id,
@@ -107,5 +107,3 @@ const fromRow = (row: MemberRow): JoinedMember => ({
   invitedAt: row.invited_at,
   joinedAt: row.joined_at,
 })
-
-export type MembersStore = ReturnType<typeof createMembersStore>

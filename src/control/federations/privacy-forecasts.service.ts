@@ -1,10 +1,10 @@
 import type { Caller } from '../../domain/access.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { type NoisySteps, requireDelta } from '../../domain/privacy/mechanism.ts'
-import type { Database } from '../../platform/db/open.ts'
+import type { Context } from '../context.ts'
 import type { FederationsService } from './federations.service.ts'
 import { type Ledger, noBudget } from './ledger.service.ts'
-import type { LedgerStore } from './ledger.store.ts'
+import { ledgerStore } from './ledger.store.ts'
 import { type AskingCaller, NO_BUDGET } from './privacy.service.ts'
 
 export interface Estimate {
@@ -21,21 +21,23 @@ export interface Estimate {
 }
 
 /** Estimates what further private rounds would cost a federation, on top of what is spent and reserved. Changes nothing. */
-export const createPrivacyForecasts = (parts: {
-  readonly database: Database
-  readonly store: Pick<LedgerStore, 'budget' | 'steps'>
-  readonly ledger: Pick<Ledger, 'lossOf' | 'noiseFor' | 'roundsLeft'>
-  readonly federations: Pick<FederationsService, 'getAsMember'>
-}) => {
-  const { database, store, ledger, federations } = parts
-
+export const createPrivacyForecasts = (
+  { database }: Pick<Context, 'database'>,
+  {
+    ledger,
+    federations,
+  }: {
+    readonly ledger: Pick<Ledger, 'lossOf' | 'noiseFor' | 'roundsLeft'>
+    readonly federations: Pick<FederationsService, 'getAsMember'>
+  },
+) => {
   /** The federation's budget, and what is spent or reserved. */
   const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
     const federation = await federations.getAsMember(caller, federationId)
-    const budget = await store.budget(database.sql, federation.id)
+    const budget = await ledgerStore.budget(database.sql, federation.id)
     const delta = wantedDelta ?? (budget ?? NO_BUDGET).delta
     requireDelta(delta)
-    const committed = await store.steps(database.sql, federation.id, ['settled', 'reserved'])
+    const committed = await ledgerStore.steps(database.sql, federation.id, ['settled', 'reserved'])
     return { budget, delta, committed, none: noBudget(federation.id) }
   }
 

@@ -1,13 +1,13 @@
 import type { Caller } from '../../domain/access.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { requireDelta } from '../../domain/privacy/mechanism.ts'
-import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
+import type { Context } from '../context.ts'
 import type { Requester } from './accounting/accounting.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService } from './federations.service.ts'
 import type { Ledger } from './ledger.service.ts'
-import type { Budget, LedgerEntry, LedgerStore } from './ledger.store.ts'
+import { type Budget, type LedgerEntry, ledgerStore } from './ledger.store.ts'
 
 /** The budget until the owner sets one: nothing can be spent. */
 export const NO_BUDGET: Budget = { epsilon: 0, delta: 1e-5 }
@@ -33,21 +33,23 @@ export interface HistoryEntry extends LedgerEntry {
 export type AskingCaller = Caller & Requester
 
 /** A federation's privacy budget, and how much of it is spent. */
-export const createPrivacyService = (parts: {
-  readonly database: Database
-  readonly store: LedgerStore
-  readonly ledger: Pick<Ledger, 'lossOf'>
-  readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
-  readonly changed: FederationChanges
-  readonly now: () => Date
-}) => {
-  const { database, store, ledger, federations, changed, now } = parts
-
+export const createPrivacyService = (
+  { database, now }: Pick<Context, 'database' | 'now'>,
+  {
+    ledger,
+    federations,
+    changed,
+  }: {
+    readonly ledger: Pick<Ledger, 'lossOf'>
+    readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
+    readonly changed: FederationChanges
+  },
+) => {
   const stateOf = async (requester: Requester, federationId: string): Promise<BudgetState> => {
-    const budget = await store.budget(database.sql, federationId)
+    const budget = await ledgerStore.budget(database.sql, federationId)
     const { delta } = budget ?? NO_BUDGET
-    const settled = await store.steps(database.sql, federationId, ['settled'])
-    const committed = await store.steps(database.sql, federationId, ['settled', 'reserved'])
+    const settled = await ledgerStore.steps(database.sql, federationId, ['settled'])
+    const committed = await ledgerStore.steps(database.sql, federationId, ['settled', 'reserved'])
     const spent = await ledger.lossOf(requester, { spent: settled }, delta)
     return {
       federationId,
@@ -57,7 +59,7 @@ export const createPrivacyService = (parts: {
       // Both are bounds accurate to a thousandth: the bound for more rounds may come out slightly below the other.
       epsilonCommitted: Math.max(spent.epsilon, (await ledger.lossOf(requester, { spent: committed }, delta)).epsilon),
       accountant: spent.accountant,
-      roundsTracked: await store.count(database.sql, federationId, 'settled'),
+      roundsTracked: await ledgerStore.count(database.sql, federationId, 'settled'),
     }
   }
 
@@ -68,7 +70,7 @@ export const createPrivacyService = (parts: {
     entries: readonly LedgerEntry[],
     { delta, offset }: { readonly delta: number; readonly offset: number },
   ): Promise<HistoryEntry[]> => {
-    const before = async (count: number) => store.firstSteps(database.sql, federationId, count)
+    const before = async (count: number) => ledgerStore.firstSteps(database.sql, federationId, count)
     let previous = (await ledger.lossOf(requester, { spent: await before(offset) }, delta)).epsilon
     const priced: HistoryEntry[] = []
     for (const [at, entry] of entries.entries()) {
@@ -81,7 +83,7 @@ export const createPrivacyService = (parts: {
         const loss = await ledger.lossOf(requester, { spent: await before(offset + at + 1) }, delta)
         epsilonAfter = Math.max(previous, loss.epsilon)
         accountant = loss.accountant
-        await store.keepCost(database.sql, entry, { epsilon: epsilonAfter, accountant, delta })
+        await ledgerStore.keepCost(database.sql, entry, { epsilon: epsilonAfter, accountant, delta })
       }
       priced.push({ ...entry, epsilonAfter, accountant, epsilonCost: Math.max(0, epsilonAfter - previous) })
       previous = epsilonAfter
@@ -99,19 +101,19 @@ export const createPrivacyService = (parts: {
       const federation = await federations.getAsOwner(caller, federationId)
       requireDelta(budget.delta)
       await database.transaction(async (tx) => {
-        const before = await store.lockBudget(tx, federation.id)
-        await store.setBudget(tx, federation.id, budget, now())
+        const before = await ledgerStore.lockBudget(tx, federation.id)
+        await ledgerStore.setBudget(tx, federation.id, budget, now())
         auditNote({ kind: 'federation', ...federation, before, after: budget })
         await changed(tx, federation.id)
-        if (before !== null && before.delta !== budget.delta) await store.forgetCosts(tx, federation.id)
+        if (before !== null && before.delta !== budget.delta) await ledgerStore.forgetCosts(tx, federation.id)
       })
       return stateOf(caller, federation.id)
     },
 
     async history(caller: AskingCaller, federationId: string, page: { limit: number; offset: number }) {
       const federation = await federations.getAsMember(caller, federationId)
-      const { delta } = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET
-      const { entries, total } = await store.history(database.sql, federation.id, page)
+      const { delta } = (await ledgerStore.budget(database.sql, federation.id)) ?? NO_BUDGET
+      const { entries, total } = await ledgerStore.history(database.sql, federation.id, page)
       return { entries: await withCosts(caller, federation.id, entries, { delta, offset: page.offset }), total, delta }
     },
   }

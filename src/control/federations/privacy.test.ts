@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openTestDatabase } from '../../../test/databases.ts'
 import type { Caller } from '../../domain/access.ts'
+import type { Executor } from '../../platform/db/open.ts'
 import { createEventBus } from '../../platform/events/event-bus.ts'
+import type { ControlEvents } from '../events.ts'
 import { Accounting } from './accounting/accounting.ts'
 import { openFederation } from './federation.fixture.ts'
 import { createFederationsService } from './federations.service.ts'
-import { createFederationsStore } from './federations.store.ts'
 import { createLedger } from './ledger.service.ts'
-import { createLedgerStore } from './ledger.store.ts'
-import { createMembersStore } from './members.store.ts'
+import { ledgerStore } from './ledger.store.ts'
 import { createPrivacyService } from './privacy.service.ts'
 import { createPrivacyForecasts } from './privacy-forecasts.service.ts'
 
@@ -171,23 +171,12 @@ describe('the history of a privacy budget', () => {
     const database = await openTestDatabase()
     let at = start
     const now = () => at
-    const parts = { database, now, newId: randomUUID }
-    const store = createLedgerStore()
-    const ledger = createLedger({
-      database,
-      store,
-      accounting,
-      events: createEventBus(console),
-      now,
-      newId: randomUUID,
-    })
-    const federations = createFederationsService({
-      ...parts,
-      store: createFederationsStore(),
-      members: createMembersStore(),
-    })
-    const privacy = createPrivacyService({ ...parts, store, ledger, federations, changed: async () => undefined })
-    const forecasts = createPrivacyForecasts({ database, store, ledger, federations })
+    const events = createEventBus<Executor, ControlEvents>(console)
+    const context = { database, accounting, events, now, newId: randomUUID }
+    const ledger = createLedger(context)
+    const federations = createFederationsService(context)
+    const privacy = createPrivacyService(context, { ledger, federations, changed: async () => undefined })
+    const forecasts = createPrivacyForecasts(context, { ledger, federations })
     const owner: Caller = { keyId: 'k', orgId: 'acme', deviceId: null, grants: ['training:read', 'training:write'] }
     const { federation } = await federations.create(owner, { name: 'league', orgId: 'acme', description: '' })
     await privacy.setBudget(owner, federation.id, { epsilon: 8, delta: 1e-5 })
@@ -200,7 +189,7 @@ describe('the history of a privacy budget', () => {
     }
     const settle = async (roundId: string) => {
       at = new Date(at.getTime() + 60_000)
-      await database.transaction((tx) => store.settle(tx, roundId, now()))
+      await database.transaction((tx) => ledgerStore.settle(tx, roundId, now()))
     }
     const history = async (page = { limit: 100, offset: 0 }) => {
       const { entries } = await privacy.history(owner, federation.id, page)

@@ -26,7 +26,7 @@ interface SharedRow {
 }
 
 /** The models that a federation's active members may read, whichever organization owns them. */
-export const createSharedModelsReport = () => ({
+export const sharedModelsReport = {
   async find(db: Executor, federationId: string, modelId: string): Promise<SharedModel | null> {
     const { rows } = await sql<SharedRow>`
       ${select} where s.federation_id = ${federationId} and s.model_id = ${modelId}`.execute(db)
@@ -59,7 +59,7 @@ export const createSharedModelsReport = () => ({
       order by s.shared_at, m.ordinal limit 1`.execute(db)
     return rows[0]?.id ?? null
   },
-})
+}
 
 const select = sql`
   select s.model_id, s.shared_at, m.org_id, m.name, m.framework, m.description, m.accuracy, m.loss, m.version_count
@@ -76,5 +76,3 @@ const fromRow = (row: SharedRow): SharedModel => ({
   versionCount: row.version_count,
   sharedAt: row.shared_at,
 })
-
-export type SharedModelsReport = ReturnType<typeof createSharedModelsReport>

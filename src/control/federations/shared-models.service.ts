@@ -1,33 +1,32 @@
 import type { Caller } from '../../domain/access.ts'
 import { notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
 import type { ModelsService } from '../catalog/models/models.service.ts'
-import type { ControlEventBus } from '../events.ts'
+import type { Context } from '../context.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService, Page, StoredFederation } from './federations.service.ts'
-import type { SharedModel, SharedModelsReport } from './shared-models.report.ts'
-import type { SharedModelsStore } from './shared-models.store.ts'
+import { type SharedModel, sharedModelsReport } from './shared-models.report.ts'
+import { sharedModelsStore } from './shared-models.store.ts'
 
 export type { SharedModel } from './shared-models.report.ts'
 
 /** The models that all active members of a federation may read. */
-export const createSharedModelsService = (parts: {
-  readonly database: Database
-  readonly sharedModels: SharedModelsStore
-  readonly sharedModelsReport: SharedModelsReport
-  readonly models: Pick<ModelsService, 'find'>
-  readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
-  readonly changed: FederationChanges
-  readonly events: Pick<ControlEventBus, 'inTransaction'>
-  readonly now: () => Date
-}) => {
-  const { database, sharedModels, sharedModelsReport, models, federations, changed, events, now } = parts
-
+export const createSharedModelsService = (
+  { database, events, now }: Context,
+  {
+    models,
+    federations,
+    changed,
+  }: {
+    readonly models: Pick<ModelsService, 'find'>
+    readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
+    readonly changed: FederationChanges
+  },
+) => {
   // Makes a round's result readable for all active members.
   events.inTransaction('round.completed', async (tx, { federationId, modelId }) => {
-    if (federationId !== null) await sharedModels.add(tx, federationId, modelId, now(), true)
+    if (federationId !== null) await sharedModelsStore.add(tx, federationId, modelId, now(), true)
   })
 
   return {
@@ -36,7 +35,7 @@ export const createSharedModelsService = (parts: {
       const federation = await federations.getAsOwner(caller, id)
       const { model } = await models.find(caller, idOrName)
       await database.transaction(async (tx) => {
-        await sharedModels.add(tx, federation.id, model.id, now())
+        await sharedModelsStore.add(tx, federation.id, model.id, now())
         auditNote({ kind: 'federation', ...federation, after: { sharedModel: model.id } })
         await changed(tx, federation.id)
       })
@@ -46,7 +45,7 @@ export const createSharedModelsService = (parts: {
     async unshare(caller: Caller, id: string, modelId: string): Promise<StoredFederation> {
       const federation = await federations.getAsOwner(caller, id)
       await database.transaction(async (tx) => {
-        if (!isUuid(modelId) || !(await sharedModels.remove(tx, federation.id, modelId))) {
+        if (!isUuid(modelId) || !(await sharedModelsStore.remove(tx, federation.id, modelId))) {
           throw notFound('Model', modelId, `of federation '${federation.name}'`)
         }
         await changed(tx, federation.id)

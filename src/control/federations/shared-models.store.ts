@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/open.ts'
 import type { ModelUses } from '../catalog/models/round-models.service.ts'
 
 /** Models that a federation's active members may read, whichever organization owns them. */
-export const createSharedModelsStore = () => ({
+export const sharedModelsStore = {
   /** `isResult`: a round's result, shared automatically. Once it is also shared by hand, retention keeps the model. */
   async add(tx: Executor, federationId: string, modelId: string, at: Date, isResult = false): Promise<void> {
     await sql`
@@ -28,10 +28,8 @@ export const createSharedModelsStore = () => ({
       where s.model_id = ${modelId} and m.org_id = ${orgId} and m.status = 'active' limit 1`.execute(db)
     return rows.length === 1
   },
-})
+}
 
 /** True for models that were shared by hand. */
 export const isSharedByHand: ModelUses = (modelId) =>
   sql<boolean>`exists (select from federation_models s where s.model_id = ${modelId} and not s.is_result)`
-
-export type SharedModelsStore = ReturnType<typeof createSharedModelsStore>

@@ -7,18 +7,16 @@ import type { Module } from '../module.ts'
 import type { Training } from '../training/module.ts'
 import { backupsRoutes } from './backups/backups.routes.ts'
 import { createBackups } from './backups/backups.service.ts'
-import { createBackupsStore, whileRunning } from './backups/backups.store.ts'
+import { whileRunning } from './backups/backups.store.ts'
 import { createEventTail } from './events/event-tail.service.ts'
 import { eventsRoutes } from './events/events.routes.ts'
 import { createEvents } from './events/events.service.ts'
 import { createOutbox } from './events/outbox.service.ts'
-import { createOutboxStore } from './events/outbox.store.ts'
+import { outboxStore } from './events/outbox.store.ts'
 import { createDeliveries } from './integrations/deliveries.service.ts'
-import { createDeliveriesStore } from './integrations/deliveries.store.ts'
-import { createIntegrationWork } from './integrations/integration-work.report.ts'
 import { integrationActionsRoutes, integrationsRoutes } from './integrations/integrations.routes.ts'
 import { createIntegrations } from './integrations/integrations.service.ts'
-import { createIntegrationsStore, hasIntegrations } from './integrations/integrations.store.ts'
+import { hasIntegrations } from './integrations/integrations.store.ts'
 import { createLogEvents } from './integrations/log-events.service.ts'
 import { createTrainingRuns } from './integrations/training-runs.service.ts'
 import { createStateMetrics } from './metrics/state-metrics.service.ts'
@@ -36,31 +34,17 @@ interface Earlier {
 }
 
 const create = (context: Context, { access, catalog, fleet, training }: Earlier) => {
-  const { config, database, blobs, secrets, events: bus, log, now, newId } = context
-  const store = createOutboxStore()
-  const metrics = createStateMetrics({ database, now })
+  const { config, database } = context
+  const metrics = createStateMetrics(context)
   const receivers = {
-    database,
-    store: createIntegrationsStore(),
-    deliveryStore: createDeliveriesStore(),
-    secrets,
     allowPrivate: config.integrationsPrivate === 'allow',
-    now,
   }
-  const work = createIntegrationWork()
-  const runs = createTrainingRuns({ ...receivers, work, models: catalog.models, shownRounds: training.shownRounds })
-  const logEvents = createLogEvents({ ...receivers, audit: access.audit, presentEntry: access.presentEntry })
-  const deliveries = createDeliveries({ ...receivers, work, events: logEvents, metrics, runs, log })
-  const tail = createEventTail({ database, store, log })
-  const backups = createBackups({
-    config,
-    database,
-    blobs,
+  const runs = createTrainingRuns(context, { ...receivers, models: catalog.models, shownRounds: training.shownRounds })
+  const logEvents = createLogEvents(context, { ...receivers, audit: access.audit, presentEntry: access.presentEntry })
+  const deliveries = createDeliveries(context, { ...receivers, events: logEvents, metrics, runs })
+  const tail = createEventTail(context)
+  const backups = createBackups(context, {
     files: catalog.files,
-    store: createBackupsStore(),
-    log,
-    now,
-    newId,
   })
   catalog.files.keepAllWhile(whileRunning)
   catalog.scrubs.addSpareCopies(backups.readStored)
@@ -70,17 +54,15 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
     metrics,
     backups,
     deliveries,
-    integrations: createIntegrations({
+    integrations: createIntegrations(context, {
       ...receivers,
-      work,
       auditEnds: access.audit.ends,
       deliveries,
-      lastEvent: () => store.head(database.sql),
-      newId,
+      lastEvent: () => outboxStore.head(database.sql),
     }),
-    outbox: createOutbox({ database, store, events: bus, now }),
+    outbox: createOutbox(context),
     tail,
-    events: createEvents({ database, store, tail, isStillIn: access.sessions.isStillIn }),
+    events: createEvents(context, { tail, isStillIn: access.sessions.isStillIn }),
   }
 }
 

@@ -12,50 +12,40 @@ import { createJobContinuations } from './jobs/job-continuations.service.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
 import { createJobProgress } from './jobs/job-progress.service.ts'
 import { createJobTurns } from './jobs/job-turns.service.ts'
-import { createJobsReport } from './jobs/jobs.report.ts'
 import { jobsRoutes } from './jobs/jobs.routes.ts'
 import { createJobsService } from './jobs/jobs.service.ts'
-import { createJobsStore, type JobsStore } from './jobs/jobs.store.ts'
 import { createVersionOrigins } from './jobs/version-origins.service.ts'
 import { adoptTraining, trainingRowsOf, withdrawFromRounds } from './ownership.store.ts'
 import { createAbsentDevicesStore } from './rounds/absent-devices.store.ts'
 import { createAggregationQueue } from './rounds/aggregation-queue.service.ts'
-import { createAnnouncementsReport } from './rounds/announcements.report.ts'
 import { endDepartures } from './rounds/departures.service.ts'
 import { createDueRounds } from './rounds/due-rounds.service.ts'
 import { evaluationRoutes } from './rounds/evaluation.routes.ts'
 import { createEvaluationSteps } from './rounds/evaluation-steps.service.ts'
-import { createEvaluationsStore } from './rounds/evaluations.store.ts'
-import { createFigureSourcesReport } from './rounds/figure-sources.report.ts'
 import { createModelLayouts, type ModelLayouts } from './rounds/model-layouts.service.ts'
 import { createParticipantScopes } from './rounds/participant-scope.service.ts'
-import { createParticipantsReport } from './rounds/participants.report.ts'
 import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { createParticipation } from './rounds/participation.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
 import { createRetention } from './rounds/retention.service.ts'
-import { createRetentionStore, isTrained, trainingReferences } from './rounds/retention.store.ts'
+import { isTrained, trainingReferences } from './rounds/retention.store.ts'
 import { createRoundAggregation } from './rounds/round-aggregation.service.ts'
 import { createRoundEndings } from './rounds/round-endings.service.ts'
 import { createRoundPrices } from './rounds/round-prices.service.ts'
 import { createRoundRecords } from './rounds/round-records.service.ts'
 import { createRoundStarts } from './rounds/round-starts.service.ts'
-import { contributionsTo, createRoundsReport, undecidedRound } from './rounds/rounds.report.ts'
+import { contributionsTo, undecidedRound } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
-import { createRoundsStore } from './rounds/rounds.store.ts'
 import { createShownRounds } from './rounds/shown-rounds.service.ts'
 import { createStandaloneRounds } from './rounds/standalone-rounds.service.ts'
 import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
 import { createUpdateMetrics } from './rounds/update-metrics.service.ts'
-import { createUpdatesReport } from './rounds/updates.report.ts'
 import { updatesRoutes } from './rounds/updates.routes.ts'
 import { createUpdatesService } from './rounds/updates.service.ts'
-import { createUpdatesStore } from './rounds/updates.store.ts'
 import { secureRoundsRoutes } from './secure-rounds/secure-rounds.routes.ts'
 import { createSecureRoundsService } from './secure-rounds/secure-rounds.service.ts'
-import { createSecureRoundsStore } from './secure-rounds/secure-rounds.store.ts'
 import { createSecureSteps, type SecureSteps } from './secure-rounds/secure-steps.service.ts'
 import { createSecureSums, type SecureSums } from './secure-rounds/secure-sums.service.ts'
 
@@ -70,32 +60,26 @@ interface Earlier {
 }
 
 const create = (context: Context, earlier: Earlier) => {
-  const { database, blobs, workers, events, changes, now } = context
+  const { database, events, now } = context
   const { files, roundModels, lineage } = earlier.catalog
-  const secureStore = createSecureRoundsStore()
-  const layouts = createModelLayouts({ blobs, workers })
-  const secure = createSecureSteps({ store: secureStore, layoutOf: layouts.layoutOf, now })
-  const sums = createSecureSums({ database, store: secureStore, workers })
+  const layouts = createModelLayouts(context)
+  const secure = createSecureSteps(context, { layoutOf: layouts.layoutOf })
+  const sums = createSecureSums(context)
   const parts = composeRounds(context, earlier, { layouts, secure, sums })
   const { endings, rounds } = parts
-  const secureRounds = createSecureRoundsService({
-    database,
-    store: secureStore,
+  const secureRounds = createSecureRoundsService(context, {
     roundControl: {
       get: rounds.get,
       lock: rounds.lock,
       collect: endings.collect,
       fail: (tx, round, reason) => endings.fail(tx, round, { event: 'fail', reason, reported: reason }),
     },
-    changes,
-    now,
   })
-  const jobsStore = createJobsStore()
-  const jobs = createJobs(context, earlier, { ...parts, secure, store: jobsStore })
+  const jobs = createJobs(context, earlier, { ...parts, secure })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptTraining(tx, orgId))
   files.keepReferenced(trainingReferences)
   roundModels.keepUsed(isTrained)
-  lineage.followTraining(createVersionOrigins({ ...parts, database, store: jobsStore }))
+  lineage.followTraining(createVersionOrigins(context, parts))
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   earlier.fleet.erasures.contribute({ rowsOf: trainingRowsOf, beforeErasure: withdrawFromRounds(now) })
   earlier.delivery.policies.followRounds(undecidedRound)
@@ -108,76 +92,62 @@ const composeRounds = (
   { access, catalog, federations: { federations, ledger }, fleet, delivery }: Earlier,
   sides: { readonly layouts: ModelLayouts; readonly secure: SecureSteps; readonly sums: SecureSums },
 ) => {
-  const { database, config } = context
+  const { config } = context
   const { selection } = fleet
-  const roundsReport = createRoundsReport()
-  const scopes = createParticipantScopes({ ...fleet, database, federations })
+  const scopes = createParticipantScopes(context, { ...fleet, federations })
   const shared = {
-    ...context,
     ...catalog,
     ...fleet,
     ...sides,
-    store: createRoundsStore(),
     participants: createParticipantsStore(selection),
     absent: createAbsentDevicesStore(selection),
-    updates: createUpdatesStore(),
-    evaluations: createEvaluationsStore(),
-    roundsReport,
-    participantsReport: createParticipantsReport(),
-    updatesReport: createUpdatesReport(),
-    announcements: createAnnouncementsReport(),
     scopes,
     ledger,
   }
-  const shownRounds = createShownRounds({
-    database,
-    store: shared.store,
+  const shownRounds = createShownRounds(context, {
     federations,
     settings: access.settings,
-    figureSources: createFigureSourcesReport(),
   })
-  const endings = createRoundEndings({ ...shared, shownRounds })
-  const due = createDueRounds({ ...shared, endings })
-  const prices = createRoundPrices(shared)
-  const starts = createRoundStarts({ ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
-  const rounds = createRoundsService({ ...shared, endings, due })
-  const acceptance = createUpdateAcceptance({ ...shared, endings, observations: delivery.observations })
-  const aggregation = createRoundAggregation(shared)
-  endDepartures({ ...shared, endings })
+  const endings = createRoundEndings(context, { ...shared, shownRounds })
+  const due = createDueRounds(context, { ...shared, endings })
+  const prices = createRoundPrices(context, shared)
+  const starts = createRoundStarts(context, { ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
+  const rounds = createRoundsService(context, { ...shared, endings, due })
+  const acceptance = createUpdateAcceptance(context, { ...shared, endings, observations: delivery.observations })
+  const aggregation = createRoundAggregation(context, shared)
+  endDepartures(context, { ...shared, endings })
   return {
     layouts: sides.layouts,
     scopes,
-    roundsReport,
     shownRounds,
     endings,
     due,
     prices,
     starts,
     rounds,
-    participation: createParticipation({ ...shared, rounds }),
-    standalone: createStandaloneRounds({ ...shared, due, prices, starts }),
-    updates: createUpdatesService({ ...shared, due, acceptance, rounds }),
-    aggregationQueue: createAggregationQueue({ ...shared, aggregation, endings }),
-    records: createRoundRecords({ ...shared, aggregation, rounds }),
-    evaluationSteps: createEvaluationSteps({ ...shared, rounds }),
-    retention: createRetention({ ...shared, store: createRetentionStore(), settings: access.settings }),
+    participation: createParticipation(context, { ...shared, rounds }),
+    standalone: createStandaloneRounds(context, { ...shared, due, prices, starts }),
+    updates: createUpdatesService(context, { ...shared, due, acceptance, rounds }),
+    aggregationQueue: createAggregationQueue(context, { ...shared, aggregation, endings }),
+    records: createRoundRecords(context, { ...shared, aggregation, rounds }),
+    evaluationSteps: createEvaluationSteps(context, { ...shared, rounds }),
+    retention: createRetention(context, { ...shared, settings: access.settings }),
   }
 }
 
 const createJobs = (
   context: Context,
   { catalog, federations: { ledger }, fleet }: Earlier,
-  parts: ReturnType<typeof composeRounds> & { readonly secure: SecureSteps; readonly store: JobsStore },
+  parts: ReturnType<typeof composeRounds> & { readonly secure: SecureSteps },
 ) => {
-  const shared = { ...context, ...catalog, ...fleet, ...parts, ledger }
-  const progress = createJobProgress(shared)
-  return createJobsService({
+  const shared = { ...catalog, ...fleet, ...parts, ledger }
+  const progress = createJobProgress(context, shared)
+  return createJobsService(context, {
     ...shared,
-    jobsReport: createJobsReport(),
     progress,
-    plan: createJobPlans(shared).plan,
-    turns: createJobTurns({ ...shared, progress }),
-    continueJob: createJobContinuations({ ...shared, progress }),
+    plan: createJobPlans(context, shared).plan,
+    turns: createJobTurns(context, { ...shared, progress }),
+    continueJob: createJobContinuations(context, { ...shared, progress }),
   })
 }
 

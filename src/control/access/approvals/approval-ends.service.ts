@@ -1,11 +1,11 @@
 import type { Caller } from '../../../domain/access.ts'
 import { type ApprovalKind, type ApprovalStatus, requirePending } from '../../../domain/approval.ts'
 import { notFound, STATUS_OF } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import { forEach } from '../../module.ts'
-import type { Approval, ApprovalsStore } from './approvals.store.ts'
+import { type Approval, approvalsStore } from './approvals.store.ts'
 
 /** Carries out one kind of request; registered by the service that the request belongs to. */
 export interface ApprovalHandler<Payload> {
@@ -27,13 +27,7 @@ export const auditedOf = ({ kind, subject, title, status, reason }: Approval) =>
 })
 
 /** How requests end, each once: carried out, or dropped. */
-export const createApprovalEnds = (parts: {
-  readonly database: Database
-  readonly store: ApprovalsStore
-  readonly events: ControlEventBus
-  readonly now: () => Date
-}) => {
-  const { database, store, events, now } = parts
+export const createApprovalEnds = ({ database, events, now }: Context) => {
   const handlers = new Map<ApprovalKind, ApprovalHandler<never>>()
   const handlerOf = ({ kind }: Approval): ApprovalHandler<unknown> => handlers.get(kind) as ApprovalHandler<unknown>
 
@@ -43,13 +37,13 @@ export const createApprovalEnds = (parts: {
     id: string,
     decision: { readonly status: ApprovalStatus; readonly by: string | null; readonly reason: string | null },
   ): Promise<Approval> => {
-    const locked = await store.lock(tx, id)
+    const locked = await approvalsStore.lock(tx, id)
     if (locked === null) throw notFound('Approval', id)
     if (decision.status !== 'expired') requirePending(locked, now())
     else if (locked.status !== 'pending') return locked
     const { status, by: decidedBy, reason } = decision
     const decided = { ...locked, status, decidedAt: now(), decidedBy, reason }
-    await store.decide(tx, id, decided)
+    await approvalsStore.decide(tx, id, decided)
     await events.publish(tx, 'approval.changed', decided)
     auditNote({
       kind: 'approval',
@@ -84,7 +78,7 @@ export const createApprovalEnds = (parts: {
 
   /** Ends all expired requests. */
   const expire = async (): Promise<void> => {
-    const due = await store.due(database.sql, now())
+    const due = await approvalsStore.due(database.sql, now())
     await unaudited(() => forEach(due, (id) => database.transaction((tx) => expireIn(tx, id))))
   }
 

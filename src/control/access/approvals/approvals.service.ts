@@ -9,15 +9,15 @@ import {
 import { conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import { catchUp } from '../../module.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PeopleService } from '../people/people.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { auditedOf, createApprovalEnds } from './approval-ends.service.ts'
-import type { Approval, ApprovalsStore, ShownApproval } from './approvals.store.ts'
+import { type Approval, approvalsStore, type ShownApproval } from './approvals.store.ts'
 
 export type { Approval, ShownApproval } from './approvals.store.ts'
 
@@ -36,19 +36,14 @@ const alreadyWaiting = (waiting: { readonly id: string; readonly title: string }
   )
 
 interface ApprovalParts {
-  readonly database: Database
-  readonly store: ApprovalsStore
   readonly settings: Pick<SettingsService, 'of'>
   readonly people: Pick<PeopleService, 'known' | 'countAdmins'>
   readonly keys: Pick<KeysService, 'newestCallerOf'>
-  readonly events: ControlEventBus
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** @throws conflict if the requester is no longer allowed to request it */
 const createStandingCheck =
-  ({ people, keys }: Pick<ApprovalParts, 'people' | 'keys'>) =>
+  (_context: Context, { people, keys }: Pick<ApprovalParts, 'people' | 'keys'>) =>
   async ({ requester, kind }: Approval): Promise<void> => {
     const scope = APPROVAL_KINDS[kind]
     const { personId } = requester
@@ -63,25 +58,26 @@ const createStandingCheck =
   }
 
 /** Requests that another admin must approve: valid for a week, and carried out only as they were requested. */
-export const createApprovals = (parts: ApprovalParts) => {
-  const { database, store, settings, people, events, now, newId } = parts
-  const { handle, handlerOf, decide, drop, expire, expireIn } = createApprovalEnds({ database, store, events, now })
+export const createApprovals = (context: Context, parts: ApprovalParts) => {
+  const { database, events, now, newId } = context
+  const { settings, people } = parts
+  const { handle, handlerOf, decide, drop, expire, expireIn } = createApprovalEnds(context)
 
   const get = async (caller: Caller, id: string): Promise<ShownApproval> => {
-    const found = isUuid(id) ? await store.find(database.sql, id) : null
+    const found = isUuid(id) ? await approvalsStore.find(database.sql, id) : null
     if (found === null || !sees(caller, found.orgId)) throw notFound('Approval', id)
     return found
   }
 
-  const requireStanding = createStandingCheck(parts)
+  const requireStanding = createStandingCheck(context, parts)
 
   /** @throws conflict if the same is already waiting, or too many requests are */
   const requireRoom = async (tx: Executor, caller: Caller, { orgId, kind, subject }: NewApproval): Promise<void> => {
-    const waiting = await store.findPending(tx, kind, subject)
+    const waiting = await approvalsStore.findPending(tx, kind, subject)
     // It has expired, but the periodic task has not ended it yet.
     if (waiting !== null && waiting.expiresAt <= now()) await expireIn(tx, waiting.id)
     else if (waiting !== null) throw alreadyWaiting(waiting)
-    const { all, own } = await store.countPending(tx, { orgId, actor: actorOf(caller), now: now() })
+    const { all, own } = await approvalsStore.countPending(tx, { orgId, actor: actorOf(caller), now: now() })
     if (own >= MAX_PENDING_OF_ONE)
       throw conflict(
         `${MAX_PENDING_OF_ONE} requests of this requester are waiting for approval. Cancel some, or wait for decisions.`,
@@ -110,7 +106,7 @@ export const createApprovals = (parts: ApprovalParts) => {
 
     /** The id of the request that waits for this; null if there is none. */
     async pendingOf(kind: ApprovalKind, subject: string): Promise<string | null> {
-      const waiting = await store.findPending(database.sql, kind, subject)
+      const waiting = await approvalsStore.findPending(database.sql, kind, subject)
       return waiting === null || waiting.expiresAt <= now() ? null : waiting.id
     },
 
@@ -126,7 +122,7 @@ export const createApprovals = (parts: ApprovalParts) => {
     async request(tx: Executor, caller: Caller, wanted: NewApproval): Promise<Approval> {
       await requireRoom(tx, caller, wanted)
       const { restriction: _, ...requester } = caller
-      const behind = await store.peopleBehind(tx, caller.keyId)
+      const behind = await approvalsStore.peopleBehind(tx, caller.keyId)
       const approval: Approval = {
         ...wanted,
         id: newId(),
@@ -140,8 +136,8 @@ export const createApprovals = (parts: ApprovalParts) => {
         reason: null,
       }
       // A concurrent request was faster. If it was already decided, the message cannot name it.
-      if (!(await store.insert(tx, approval)))
-        throw alreadyWaiting(await store.findPending(tx, wanted.kind, wanted.subject))
+      if (!(await approvalsStore.insert(tx, approval)))
+        throw alreadyWaiting(await approvalsStore.findPending(tx, wanted.kind, wanted.subject))
       await events.publish(tx, 'approval.changed', approval)
       auditNote({ kind: 'approval', id: approval.id, orgId: approval.orgId, after: auditedOf(approval) })
       return approval
@@ -156,7 +152,7 @@ export const createApprovals = (parts: ApprovalParts) => {
       if (orgId !== undefined && !sees(caller, orgId)) return { approvals: [], next: null }
       await catchUp(expire)
       const filter = { orgId: orgId ?? caller.orgId, status }
-      const found = await store.page(database.sql, filter, { before, limit: limit + 1 })
+      const found = await approvalsStore.page(database.sql, filter, { before, limit: limit + 1 })
       const approvals = found.slice(0, limit)
       return { approvals, next: found.length > limit ? approvals.at(-1)!.ordinal : null }
     },
@@ -202,7 +198,7 @@ export const createApprovals = (parts: ApprovalParts) => {
       return get(caller, id)
     },
 
-    deleteDecided: (): Promise<void> => store.deleteDecided(database.sql, new Date(now().getTime() - KEPT_MS)),
+    deleteDecided: (): Promise<void> => approvalsStore.deleteDecided(database.sql, new Date(now().getTime() - KEPT_MS)),
   }
 }
 

@@ -46,7 +46,7 @@ const shown = (db: Executor) =>
     .select(nameOf(sql`coalesce(requester ->> 'personId', requester ->> 'keyId')`).as('requested_by_name'))
     .select(nameOf(sql`decided_by`).as('decided_by_name'))
 
-export const createApprovalsStore = () => ({
+export const approvalsStore = {
   /** Returns false if another request of the kind waits for the same subject. */
   async insert(tx: Executor, approval: Approval): Promise<boolean> {
     const row = await tx
@@ -144,7 +144,7 @@ export const createApprovalsStore = () => ({
       select people.id from chain join people on people.id = chain.id`.execute(db)
     return rows.map(({ id }) => id)
   },
-})
+}
 
 const fromRow = (row: Selectable<ApprovalRow>): Approval => ({
   id: row.id,
@@ -170,5 +170,3 @@ const shownFrom = (
   requestedByName: row.requested_by_name,
   decidedByName: row.decided_by_name,
 })
-
-export type ApprovalsStore = ReturnType<typeof createApprovalsStore>

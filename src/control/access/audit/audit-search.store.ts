@@ -28,7 +28,7 @@ export interface AuditFilter {
 }
 
 /** Finds entries and reads them together with their names. */
-export const createAuditSearchStore = () => ({
+export const auditSearchStore = {
   /** Newest first. */
   async page(db: Executor, filter: AuditFilter, { before, limit }: { before: number | null; limit: number }) {
     const { rows } = await sql<NamedRow>`
@@ -48,7 +48,7 @@ export const createAuditSearchStore = () => ({
     const { rows } = await sql<NamedRow>`${selectNamed} where ${matches({ orgId })} and entry.id = ${id}`.execute(db)
     return rows[0] === undefined ? null : named(rows[0])
   },
-})
+}
 
 type NamedRow = Selectable<AuditEntryRow> & {
   readonly actor_name: string | null
@@ -93,5 +93,3 @@ const named = (row: NamedRow): StoredEntry => ({
   objectName: row.object_name,
   address: row.address,
 })
-
-export type AuditSearchStore = ReturnType<typeof createAuditSearchStore>

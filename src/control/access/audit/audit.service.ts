@@ -3,13 +3,14 @@ import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { type AuditActor, type AuditEntry, type AuditResult, canonicalEntry, changesOf } from '../../../domain/audit.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import { cut, storable } from '../../../domain/text.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { storableParameter } from '../../../platform/db/storable-parameters.ts'
 import { witnessed } from '../../../platform/db/transactions.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { AuditNote, AuditWitness } from '../../audit-note.ts'
-import type { AuditName, AuditStore } from './audit.store.ts'
-import type { AuditFilter, AuditSearchStore, StoredEntry } from './audit-search.store.ts'
+import type { Context } from '../../context.ts'
+import { type AuditName, auditStore } from './audit.store.ts'
+import { type AuditFilter, auditSearchStore, type StoredEntry } from './audit-search.store.ts'
 import { createRefusals } from './refusals.ts'
 
 export type { AuditFilter, StoredEntry } from './audit-search.store.ts'
@@ -25,7 +26,7 @@ export interface AuditedRequest {
   readonly object: { readonly kind: string; readonly id: string | null } | null
 }
 
-const EXPORTED_AT_ONCE = 500
+const AT_ONCE = 500
 const NAME_CHARS = 255
 
 /** Returns the entry as the database will return it, because the hash is computed from that. */
@@ -49,14 +50,7 @@ const recordedActor = (caller: Caller | null): { kind: AuditActor; id: string | 
 }
 
 /** Records who did what: entries in one hash chain for each organization, written in the transaction of the action. */
-export const createAudit = (parts: {
-  readonly database: Database
-  readonly store: AuditStore
-  readonly search: AuditSearchStore
-  readonly signer: Signer
-  readonly now: () => Date
-}) => {
-  const { database, store, search, signer, now } = parts
+export const createAudit = ({ database, now }: Context, { signer }: { readonly signer: Signer }) => {
   const refusals = createRefusals(now)
 
   const append = async (
@@ -71,7 +65,7 @@ export const createAudit = (parts: {
     const orgId = note?.orgId ?? (caller === null ? null : homeOf(caller)) ?? ''
     const addressId = await signer.pseudonym(request.address)
     const changes = changesOf(asFields(note?.before), { ...asFields(note?.after), ...more })
-    const head = await store.lockHead(tx, orgId)
+    const head = await auditStore.lockHead(tx, orgId)
     const entry = asStored({
       orgId,
       seq: head.seq + 1,
@@ -93,7 +87,7 @@ export const createAudit = (parts: {
     if (note?.name != null) names.push({ kind: note.kind, id: note.id, name: cut(note.name, NAME_CHARS) })
     if (actor.kind === 'device' && caller?.deviceName != null)
       names.push({ kind: 'device', id: actor.id!, name: caller.deviceName })
-    await store.append(tx, { ...entry, hash: hashOfEntry(entry) }, names)
+    await auditStore.append(tx, { ...entry, hash: hashOfEntry(entry) }, names)
   }
 
   /** Writes a separate entry, outside the transaction of the action. */
@@ -125,7 +119,7 @@ export const createAudit = (parts: {
           if (!isCommitted) note ??= given
         },
         async ending(tx) {
-          if (isCommitted || isAppended || (note === null && !(await store.hasWritten(tx)))) return
+          if (isCommitted || isAppended || (note === null && !(await auditStore.hasWritten(tx)))) return
           const status = note?.failedWith ?? null
           await append(tx, request, { note, result: status === null ? 'ok' : 'failed', status })
           isAppended = true
@@ -158,13 +152,14 @@ export const createAudit = (parts: {
     ): Promise<{ entries: StoredEntry[]; next: number | null }> {
       const scope = scopeOf(caller, orgId)
       if (scope === null) return { entries: [], next: null }
-      const entries = await search.page(database.sql, { ...filter, ...scope }, { ...page, limit: page.limit + 1 })
+      const limit = page.limit + 1
+      const entries = await auditSearchStore.page(database.sql, { ...filter, ...scope }, { ...page, limit })
       const shown = entries.slice(0, page.limit)
       return { entries: shown, next: entries.length > page.limit ? shown.at(-1)!.id : null }
     },
 
     async get(caller: Caller, id: number): Promise<StoredEntry> {
-      const found = await search.find(database.sql, caller.orgId, id)
+      const found = await auditSearchStore.find(database.sql, caller.orgId, id)
       if (found === null)
         throw new ServiceError('not_found', 'This audit entry does not exist, or this key may not see it.')
       return found
@@ -177,25 +172,25 @@ export const createAudit = (parts: {
     ): AsyncGenerator<readonly StoredEntry[]> {
       const scope = scopeOf(caller, orgId)
       for (let after = 0; scope !== null; ) {
-        const page = await search.following(database.sql, { ...filter, ...scope }, { after, limit: EXPORTED_AT_ONCE })
+        const page = await auditSearchStore.following(database.sql, { ...filter, ...scope }, { after, limit: AT_ONCE })
         if (page.length > 0) yield page
-        if (page.length < EXPORTED_AT_ONCE) return
+        if (page.length < AT_ONCE) return
         after = page.at(-1)!.id
       }
     },
 
     /** The last number of each chain: of one organization or, with null, of all. */
     async ends(orgId: string | null): Promise<Readonly<Record<string, number>>> {
-      return Object.fromEntries((await store.heads(database.sql, orgId)).map((head) => [head.orgId, head.seq]))
+      return Object.fromEntries((await auditStore.heads(database.sql, orgId)).map((head) => [head.orgId, head.seq]))
     },
 
     /** The entries of a chain after a number, in order. */
     after: (orgId: string, afterSeq: number, limit: number): Promise<StoredEntry[]> =>
-      search.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
+      auditSearchStore.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
 
     /** Erases the name of a person, key, device or object, and an actor's addresses; the chain stays valid. */
     eraseNames: (tx: Executor, of: { readonly orgId: string | null; readonly kind: string; readonly id: string }) =>
-      store.erase(tx, of.orgId ?? '', of.kind, of.id),
+      auditStore.erase(tx, of.orgId ?? '', of.kind, of.id),
   }
 }
 

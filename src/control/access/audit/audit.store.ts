@@ -23,7 +23,7 @@ export interface AuditName {
   readonly name: string
 }
 
-export const createAuditStore = () => ({
+export const auditStore = {
   /** Whether this transaction has changed anything so far. */
   async hasWritten(tx: Executor): Promise<boolean> {
     const { rows } = await sql<{ written: boolean }>`
@@ -149,7 +149,7 @@ export const createAuditStore = () => ({
     )
     return Number(numAffectedRows)
   },
-})
+}
 
 export const fromRow = (row: Selectable<AuditEntryRow>): ChainedEntry => ({
   orgId: row.org_id,
@@ -169,5 +169,3 @@ export const fromRow = (row: Selectable<AuditEntryRow>): ChainedEntry => ({
   prevHash: row.prev_hash,
   hash: row.hash,
 })
-
-export type AuditStore = ReturnType<typeof createAuditStore>

@@ -1,8 +1,8 @@
 import { canonicalHead } from '../../../domain/audit.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { Signer } from '../../../platform/secrets.ts'
+import type { Context } from '../../context.ts'
 import { hashOfEntry } from './audit.service.ts'
-import type { AuditStore, ChainedEntry, ChainHead } from './audit.store.ts'
+import { auditStore, type ChainedEntry, type ChainHead } from './audit.store.ts'
 
 /** The signed end of a chain at a point in time. */
 export interface SignedHead {
@@ -51,15 +51,9 @@ const faultOf = (entry: ChainedEntry, seq: number, hash: string, kept: Hashes): 
 }
 
 /** Recomputes the chain of one organization page by page, and compares it with signed heads that were kept. */
-export const createChainCheck = (parts: {
-  readonly database: Database
-  readonly store: AuditStore
-  readonly signer: Signer
-}) => {
-  const { database, store, signer } = parts
-
+export const createChainCheck = ({ database }: Context, { signer }: { readonly signer: Signer }) => {
   const headOf = async (orgId: string): Promise<ChainHead> =>
-    (await store.heads(database.sql, orgId))[0] ?? {
+    (await auditStore.heads(database.sql, orgId))[0] ?? {
       orgId,
       seq: 0,
       hash: '',
@@ -92,7 +86,7 @@ export const createChainCheck = (parts: {
     const latest = Math.max(0, ...kept.keys())
     if (latest > end.seq) return { seq: end.seq + 1, reason: `it is missing: a signed head names entry ${latest}` }
     // Entries are committed with their head, which is read later here: any after it were not written by the service.
-    const last = await store.lastSeq(database.sql, end.orgId)
+    const last = await auditStore.lastSeq(database.sql, end.orgId)
     const head = await headOf(end.orgId)
     return last > head.seq ? { seq: head.seq + 1, reason: 'it is after the head of the chain' } : null
   }
@@ -103,7 +97,7 @@ export const createChainCheck = (parts: {
     let [seq, hash] = [prunedSeq, prunedHash]
     let fault = await faultBefore(end, heads)
     while (fault === null && seq < end.seq) {
-      const page = await store.chain(database.sql, orgId, { after: seq, upTo: end.seq, limit: CHECKED_AT_ONCE })
+      const page = await auditStore.chain(database.sql, orgId, { after: seq, upTo: end.seq, limit: CHECKED_AT_ONCE })
       if (page.length === 0) break
       for (const entry of page) {
         fault = faultOf(entry, seq, hash, kept)

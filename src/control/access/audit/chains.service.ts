@@ -5,27 +5,28 @@ import { createInterface } from 'node:readline'
 import type { Caller } from '../../../domain/access.ts'
 import { canonicalHead } from '../../../domain/audit.ts'
 import { notFound, ServiceError } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { Signer } from '../../../platform/secrets.ts'
+import type { Context } from '../../context.ts'
 import type { Audit } from './audit.service.ts'
-import type { AuditStore, ChainHead } from './audit.store.ts'
+import { auditStore, type ChainHead } from './audit.store.ts'
 import { type ChainReport, createChainCheck, prunedText, type SignedHead } from './chain-check.service.ts'
 
 export type { ChainReport, SignedHead } from './chain-check.service.ts'
 
 const HEADS_FILE = 'audit-heads.jsonl'
 /** Checks, signs, exports, and prunes the chains of the audit log. */
-export const createAuditChains = (parts: {
-  readonly database: Database
-  readonly store: AuditStore
-  readonly signer: Signer
-  readonly audit: Pick<Audit, 'scopeOf'>
-  readonly dataDir: string
-  readonly now: () => Date
-}) => {
-  const { database, store, signer, audit, dataDir, now } = parts
+export const createAuditChains = (
+  context: Context,
+  parts: {
+    readonly signer: Signer
+    readonly audit: Pick<Audit, 'scopeOf'>
+    readonly dataDir: string
+  },
+) => {
+  const { database, now } = context
+  const { signer, audit, dataDir } = parts
   const path = join(dataDir, HEADS_FILE)
-  const check = createChainCheck(parts)
+  const check = createChainCheck(context, parts)
   let exported: Map<string, number> | null = null
 
   const signed = async ({ orgId, seq, hash }: ChainHead): Promise<SignedHead> => {
@@ -51,7 +52,7 @@ export const createAuditChains = (parts: {
 
     /** The ends of the chains that the caller may see, signed now. */
     async heads(caller: Caller): Promise<SignedHead[]> {
-      return Promise.all((await store.heads(database.sql, caller.orgId)).map(signed))
+      return Promise.all((await auditStore.heads(database.sql, caller.orgId)).map(signed))
     },
 
     /** Recomputes the chains that the caller may see, or only that of `orgId`, and compares them with signed heads. */
@@ -59,14 +60,20 @@ export const createAuditChains = (parts: {
       const scope = audit.scopeOf(caller, orgId)
       if (scope === null) throw notFound('Organization', orgId!)
       const ofScope = kept.filter((head) => scope.orgId === null || head.orgId === scope.orgId)
-      const known = (await store.heads(database.sql, scope.orgId)).map((head) => head.orgId)
+      const known = (await auditStore.heads(database.sql, scope.orgId)).map((head) => head.orgId)
       const orgs =
         scope.orgId !== null
           ? [scope.orgId]
-          : [...new Set([...known, ...(await store.organizations(database.sql)), ...ofScope.map((head) => head.orgId)])]
+          : [
+              ...new Set([
+                ...known,
+                ...(await auditStore.organizations(database.sql)),
+                ...ofScope.map((head) => head.orgId),
+              ]),
+            ]
       // A mistyped name must not be reported as an intact chain.
       const isKnown = known.length > 0 || ofScope.length > 0 || orgId === undefined || orgId === caller.orgId
-      if (!isKnown && (await store.lastSeq(database.sql, orgId)) === 0)
+      if (!isKnown && (await auditStore.lastSeq(database.sql, orgId)) === 0)
         throw new ServiceError('not_found', `org_id: there are no audit entries of an organization '${orgId}'.`)
       const reports: ChainReport[] = []
       for (const one of orgs.sort())
@@ -83,7 +90,7 @@ export const createAuditChains = (parts: {
     async exportHeads(): Promise<void> {
       exported ??= await readExported()
       const known = exported
-      const grown = (await store.heads(database.sql, null)).filter(({ orgId, seq }) => known.get(orgId) !== seq)
+      const grown = (await auditStore.heads(database.sql, null)).filter(({ orgId, seq }) => known.get(orgId) !== seq)
       if (grown.length === 0) return
       const key = await signer.publicKey()
       const lines = await Promise.all(
@@ -100,10 +107,10 @@ export const createAuditChains = (parts: {
     prune: (org: string | null, before: Date): Promise<number> =>
       database.transaction(async (tx) => {
         const orgId = org ?? ''
-        await store.lockHead(tx, orgId)
-        const last = await store.lastBefore(tx, orgId, before)
+        await auditStore.lockHead(tx, orgId)
+        const last = await auditStore.lastBefore(tx, orgId, before)
         if (last === null) return 0
-        return store.prune(tx, orgId, { ...last, signature: await signer.sign(prunedText(orgId, last)) })
+        return auditStore.prune(tx, orgId, { ...last, signature: await signer.sign(prunedText(orgId, last)) })
       }),
   }
 }

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Config } from '../../../config.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { StartError } from '../../../platform/db/start-error.ts'
 import { fingerprintOf, KEY_FILES, type KeyFile } from '../../../platform/secrets.ts'
-import type { KeyFilesStore } from './key-files.store.ts'
+import type { Context } from '../../context.ts'
+import { keyFilesStore } from './key-files.store.ts'
 
 interface Fault {
   readonly text: string
@@ -11,19 +13,15 @@ interface Fault {
 }
 
 /** Makes sure that all processes of an installation use the same keys, now and after every start. */
-export const createKeyFiles = (parts: {
-  readonly database: Database
-  readonly store: KeyFilesStore
-  readonly dataDir: string
-  /** Fingerprints of keys that other key files replace. */
-  readonly replaceKeys: readonly string[]
-  readonly log: { warn(fields: object, message: string): void }
-}) => {
-  const { database, store, dataDir, replaceKeys, log } = parts
-  const encrypting: ((tx: Executor) => Promise<boolean>)[] = [store.hasAuthenticators]
+export const createKeyFiles = (
+  { database, log }: Pick<Context, 'database'> & { readonly log: { warn(fields: object, message: string): void } },
+  /** `replaceKeys`: fingerprints of keys that other key files replace. */
+  { dataDir, replaceKeys }: Pick<Config, 'dataDir' | 'replaceKeys'>,
+) => {
+  const encrypting: ((tx: Executor) => Promise<boolean>)[] = [keyFilesStore.hasAuthenticators]
 
   const isUsed = async (tx: Executor, name: KeyFile): Promise<boolean> => {
-    if (name === 'audit.key') return store.hasAuditEntries(tx)
+    if (name === 'audit.key') return keyFilesStore.hasAuditEntries(tx)
     for (const hasSecrets of encrypting) if (await hasSecrets(tx)) return true
     return false
   }
@@ -49,7 +47,7 @@ export const createKeyFiles = (parts: {
      */
     require: (): Promise<void> =>
       database.transaction(async (tx) => {
-        const recorded = await store.locked(tx)
+        const recorded = await keyFilesStore.locked(tx)
         const lacking = await lackingIn(tx, recorded)
         if (lacking.length > 0) log.warn({ dataDir }, lackingWords(lacking))
         const faults: Fault[] = []
@@ -62,7 +60,8 @@ export const createKeyFiles = (parts: {
             throw new StartError(error.message, error)
           })
           if (fingerprint === known || (fingerprint === null && known === undefined)) continue
-          if (fingerprint !== null && (known === undefined || isReplaced)) await store.record(tx, name, fingerprint)
+          if (fingerprint !== null && (known === undefined || isReplaced))
+            await keyFilesStore.record(tx, name, fingerprint)
           else {
             const fault = fingerprint === null ? 'is missing' : 'is not the key that this installation uses'
             faults.push({ text: `${join(dataDir, name)} ${fault}.`, recorded: known! })
@@ -73,7 +72,7 @@ export const createKeyFiles = (parts: {
 
     /** The keys of the installation that the data folder does not have. */
     async missing(): Promise<readonly KeyFile[]> {
-      const recorded = await store.all(database.sql)
+      const recorded = await keyFilesStore.all(database.sql)
       const missing: KeyFile[] = []
       for (const name of KEY_FILES) {
         const known = recorded.get(name)

@@ -8,7 +8,7 @@ const all = async (db: Executor): Promise<ReadonlyMap<string, string>> => {
 }
 
 /** Which keys the installation uses. */
-export const createKeyFilesStore = () => ({
+export const keyFilesStore = {
   all,
 
   /** Also makes other starting processes wait until the transaction ends. */
@@ -33,6 +33,4 @@ export const createKeyFilesStore = () => ({
     const { rows } = await sql`select from people where totp_secret is not null limit 1`.execute(tx)
     return rows.length === 1
   },
-})
-
-export type KeyFilesStore = ReturnType<typeof createKeyFilesStore>
+}

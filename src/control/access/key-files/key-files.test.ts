@@ -8,7 +8,6 @@ import { startWorld } from '../../../../test/world.ts'
 import { type Database, openDatabase } from '../../../platform/db/open.ts'
 import { createSecrets, createSigner } from '../../../platform/secrets.ts'
 import { createKeyFiles } from './key-files.service.ts'
-import { createKeyFilesStore } from './key-files.store.ts'
 
 /** What a process with this data folder finds at its start. */
 const starting = (
@@ -17,13 +16,10 @@ const starting = (
   replaceKeys: readonly string[] = [],
   warnings: string[] = [],
 ): Promise<string> =>
-  createKeyFiles({
-    database,
-    store: createKeyFilesStore(),
-    dataDir,
-    replaceKeys,
-    log: { warn: (_fields, message) => void warnings.push(message) },
-  })
+  createKeyFiles(
+    { database, log: { warn: (_fields, message) => void warnings.push(message) } },
+    { dataDir, replaceKeys },
+  )
     .require()
     .then(
       () => 'started',

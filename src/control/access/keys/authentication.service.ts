@@ -10,10 +10,11 @@ import {
 import { isWellFormedKey } from '../../../domain/api-key.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { steadyClock } from '../../../platform/steady-clock.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
-import type { KeysStore } from './keys.store.ts'
+import type { Context } from '../../context.ts'
+import { keysStore } from './keys.store.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
 const CACHED_KEYS = 200_000
@@ -30,13 +31,10 @@ export const effectiveGrants = (key: StoredKey): readonly Grant[] =>
   key.role === null ? key.grants : ROLE_SCOPES[key.role].filter((scope) => key.grants.includes(scope))
 
 /** Authenticates keys. Looks up many keys at a time, caches them for seconds, and writes their uses at intervals. */
-export const createAuthentication = (parts: {
-  readonly database: Database
-  readonly store: KeysStore
-  readonly enrollment: EnrollmentMode
-  readonly now: () => Date
-}) => {
-  const { database, store, enrollment, now } = parts
+export const createAuthentication = (
+  { database, now }: Context,
+  { enrollment }: { readonly enrollment: EnrollmentMode },
+) => {
   const cache = new LRUCache<string, StoredKey>({
     maxSize: CACHED_KEYS,
     sizeCalculation: () => 1,
@@ -55,7 +53,7 @@ export const createAuthentication = (parts: {
   const lookUp = createBatcher<string, StoredKey | null>({
     maxBatch: 1000,
     run: async (hashes) => {
-      const found = new Map((await store.findByHashes(database.sql, hashes)).map((key) => [key.hash, key]))
+      const found = new Map((await keysStore.findByHashes(database.sql, hashes)).map((key) => [key.hash, key]))
       return hashes.map((hash) => found.get(hash) ?? null)
     },
   })
@@ -86,14 +84,14 @@ export const createAuthentication = (parts: {
   const lookUpById = createBatcher<string, StoredKey | null>({
     maxBatch: 1000,
     run: async (ids) => {
-      const keys = await store.findByIds(database.sql, [...new Set(ids)])
+      const keys = await keysStore.findByIds(database.sql, [...new Set(ids)])
       const found = new Map(keys.map((key) => [key.id, key]))
       return ids.map((id) => found.get(id) ?? null)
     },
   })
 
   const callerById = async (id: string, tx?: Executor): Promise<Caller | null> => {
-    const key = await (tx === undefined ? lookUpById(id) : store.find(tx, id))
+    const key = await (tx === undefined ? lookUpById(id) : keysStore.find(tx, id))
     if (key === null || !isValid(key, now())) return null
     uses.set(key.id, now())
     return callerFor(key)
@@ -127,7 +125,7 @@ export const createAuthentication = (parts: {
 
     /** The same for the key that was last rotated into its place, or for itself if it was not rotated. */
     newestCallerOf: async (id: string): Promise<Caller | null> =>
-      callerById(await store.newestInPlaceOf(database.sql, id)),
+      callerById(await keysStore.newestInPlaceOf(database.sql, id)),
 
     /** Makes all processes look up the keys with these hashes again, and check whether open event streams may continue. */
     forget: (hashes: readonly string[]): void => database.hints.send('keys', hashes),
@@ -137,7 +135,7 @@ export const createAuthentication = (parts: {
       if (uses.size === 0) return
       const flushed = [...uses].map(([id, at]) => ({ id, at }))
       uses.clear()
-      await store.markUsed(database.sql, flushed)
+      await keysStore.markUsed(database.sql, flushed)
     },
   }
 }

@@ -10,11 +10,12 @@ import {
 } from '../../../domain/access.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { createAuthentication } from './authentication.service.ts'
-import type { KeyPage, KeysStore } from './keys.store.ts'
+import { type KeyPage, keysStore } from './keys.store.ts'
 import { createLoginKeys } from './login-keys.service.ts'
 import { earliest, makerOf, mintWith, type NewKey, noteMade } from './minting.service.ts'
 import { createRotation } from './rotation.service.ts'
@@ -30,17 +31,17 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const isOwn = (caller: Caller, key: StoredKey): boolean =>
   key.id === caller.keyId || (caller.personId !== undefined && key.personId === caller.personId)
 
-export const createKeysService = (parts: {
-  readonly database: Database
-  readonly store: KeysStore
-  readonly enrollment: EnrollmentMode
-  readonly settings: Pick<SettingsService, 'of'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, settings, now } = parts
-  const authentication = createAuthentication(parts)
-  const mint = mintWith(parts)
+export const createKeysService = (
+  context: Context,
+  parts: {
+    readonly enrollment: EnrollmentMode
+    readonly settings: Pick<SettingsService, 'of'>
+  },
+) => {
+  const { database, now } = context
+  const { settings } = parts
+  const authentication = createAuthentication(context, parts)
+  const mint = mintWith(context)
 
   /** The latest time at which a new key of the organization may end; null for never. */
   const latestEnd = async (db: Executor, orgId: string | null): Promise<Date | null> => {
@@ -50,7 +51,7 @@ export const createKeysService = (parts: {
 
   /** Returns the key `id` if the caller may see it, and owns it or administers keys. @throws not_found, forbidden */
   const requireManaged = async (caller: Caller, id: string): Promise<StoredKey> => {
-    const key = isUuid(id) ? await store.find(database.sql, id) : null
+    const key = isUuid(id) ? await keysStore.find(database.sql, id) : null
     if (!holds(caller, 'admin') && (key === null || !isOwn(caller, key))) {
       throw forbidden("This key lacks the scope 'admin', so it can manage only itself. Use a key that has it.")
     }
@@ -66,11 +67,11 @@ export const createKeysService = (parts: {
       mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null }, { deviceId: device.id }),
 
     /** The part of the registration statement that stores the keys. */
-    insertForDevices: store.insertForDevices,
+    insertForDevices: keysStore.insertForDevices,
 
-    ...createLoginKeys({ store, mint, latestEnd, now }),
+    ...createLoginKeys(context, { mint, latestEnd }),
 
-    ...createRotation({ database, store, mint, latestEnd, requireManaged, forget: authentication.forget, now }),
+    ...createRotation(context, { mint, latestEnd, requireManaged, forget: authentication.forget }),
 
     /**
      * Creates a service key, which stays when its creator leaves. Callers cannot grant more than they hold, or for another
@@ -81,13 +82,13 @@ export const createKeysService = (parts: {
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
       if (requested.orgId !== null) requireOwnOrg(caller, requested.orgId)
       const ownKey = keyBehind(caller)
-      const limit = ownKey === null ? null : ((await store.find(database.sql, ownKey))?.expiresAt ?? null)
+      const limit = ownKey === null ? null : ((await keysStore.find(database.sql, ownKey))?.expiresAt ?? null)
       const orgId = requested.orgId ?? caller.orgId
       const expiresAt = earliest(requested.expiresAt, limit, await latestEnd(database.sql, orgId))
       const key = { ...requested, orgId, expiresAt }
       const made = mint(key, { createdBy: makerOf(caller) })
       await database.transaction(async (tx) => {
-        await store.insert(tx, made.key)
+        await keysStore.insert(tx, made.key)
         noteMade(made.key)
       })
       return made
@@ -95,24 +96,24 @@ export const createKeysService = (parts: {
 
     /** The key that the caller used. */
     async own(caller: Caller): Promise<StoredKey> {
-      const key = await store.find(database.sql, caller.keyId)
+      const key = await keysStore.find(database.sql, caller.keyId)
       if (key === null) throw notFound('Key', caller.keyId)
       return key
     },
 
     /** Lists keys that the caller may see; without the scope admin, a person's own. @throws forbidden for others */
     async list(caller: Caller, page: KeyPage): Promise<StoredKey[]> {
-      if (holds(caller, 'admin')) return store.list(database.sql, caller.orgId, page)
+      if (holds(caller, 'admin')) return keysStore.list(database.sql, caller.orgId, page)
       const { personId } = caller
       if (personId === undefined) {
         throw forbidden("This key lacks the scope 'admin'. Use a key that has it, or create one.")
       }
-      return store.list(database.sql, caller.orgId, { ...page, personId })
+      return keysStore.list(database.sql, caller.orgId, { ...page, personId })
     },
 
     /** Warns about keys that violate the organization's rules. */
     async warningsOf(orgId: string): Promise<string[]> {
-      const count = await store.countExceeding(database.sql, orgId, now())
+      const count = await keysStore.countExceeding(database.sql, orgId, now())
       if (count === 0) return []
       const which = count === 1 ? 'One key lasts' : `${count} keys last`
       return [`${which} longer than key_lifetime_days allows. See which with svc keys list, and rotate or revoke them.`]
@@ -123,9 +124,9 @@ export const createKeysService = (parts: {
       const key = await requireManaged(caller, id)
       const at = key.revokedAt ?? now()
       const ended = await database.transaction(async (tx) => {
-        await store.lockChain(tx, key)
+        await keysStore.lockChain(tx, key)
         auditNote({ kind: 'key', ...key, before: { revokedAt: key.revokedAt }, after: { revokedAt: at } })
-        return store.revoke(tx, id, at)
+        return keysStore.revoke(tx, id, at)
       })
       authentication.forget(ended)
       return { ...key, revokedAt: at }
@@ -133,19 +134,19 @@ export const createKeysService = (parts: {
 
     /** Revokes a person's keys; returns a function to call after the commit. */
     async revokeOfPerson(tx: Executor, personId: string): Promise<() => void> {
-      const ended = await store.revokeOfPerson(tx, personId, now())
+      const ended = await keysStore.revokeOfPerson(tx, personId, now())
       return () => authentication.forget(ended)
     },
 
     /** Has the keys of a person looked up again, because their role has changed. */
     async forgetPerson(personId: string): Promise<void> {
-      authentication.forget(await store.hashesOfPerson(database.sql, personId))
+      authentication.forget(await keysStore.hashesOfPerson(database.sql, personId))
     },
 
     /** The rows of a device's keys; call `forget` once they are deleted. */
     async ofDevice(db: Executor, deviceId: string) {
-      const hashes = await store.hashesOfDevice(db, deviceId)
-      return { rows: store.rowsOfDevice(deviceId), forget: () => authentication.forget(hashes) }
+      const hashes = await keysStore.hashesOfDevice(db, deviceId)
+      return { rows: keysStore.rowsOfDevice(deviceId), forget: () => authentication.forget(hashes) }
     },
 
     /** Creates an admin key at the first start under token enrollment; null if there already is one. */
@@ -156,7 +157,7 @@ export const createKeysService = (parts: {
         orgId: null,
         expiresAt: null,
       })
-      const inserted = await database.transaction((tx) => store.insertFirstAdmin(tx, key))
+      const inserted = await database.transaction((tx) => keysStore.insertFirstAdmin(tx, key))
       return inserted ? token : null
     },
   }

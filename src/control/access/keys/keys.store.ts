@@ -30,7 +30,7 @@ const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where ne
 
 const selectWithRole = (db: Executor) => db.selectFrom('keys').selectAll().select(roleOfPerson.as('role'))
 
-export const createKeysStore = () => ({
+export const keysStore = {
   /**
    * The part of the statement for registering devices that gives them their keys, so that neither is ever visible without the
    * other. `devices` is a query of (key_id, prefix, hash, name, org_id, device_id, at).
@@ -188,6 +188,4 @@ export const createKeysStore = () => ({
       from unnest(${sorted.map((use) => use.id)}::uuid[], ${sorted.map((use) => use.at)}::timestamptz[]) as used (id, at)
       where keys.id = used.id`.execute(db)
   },
-})
-
-export type KeysStore = ReturnType<typeof createKeysStore>
+}

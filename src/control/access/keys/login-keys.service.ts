@@ -1,8 +1,9 @@
 import type { Grant } from '../../../domain/access.ts'
 import { unauthorized } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import { isValid } from './authentication.service.ts'
-import type { KeysStore } from './keys.store.ts'
+import { keysStore } from './keys.store.ts'
 import { earliest, type LatestEnd, type Mint, noteMade } from './minting.service.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
@@ -20,17 +21,16 @@ export interface Approval {
 const PERSONAL_KEY_MS = 90 * 24 * 60 * 60 * 1000
 
 /** Creates keys for logins. */
-export const createLoginKeys = ({
-  store,
-  mint,
-  latestEnd,
-  now,
-}: {
-  readonly store: KeysStore
-  readonly mint: Mint
-  readonly latestEnd: LatestEnd
-  readonly now: () => Date
-}) => ({
+export const createLoginKeys = (
+  { now }: Context,
+  {
+    mint,
+    latestEnd,
+  }: {
+    readonly mint: Mint
+    readonly latestEnd: LatestEnd
+  },
+) => ({
   /**
    * Creates a key for an approved login. It belongs to the organization of the approving key and does not outlive that key, or
    * belongs to the approving person.
@@ -45,16 +45,16 @@ export const createLoginKeys = ({
       const usual = personId === null ? null : new Date(now().getTime() + PERSONAL_KEY_MS)
       const expiresAt = earliest(usual, await latestEnd(tx, orgId))
       const made = mint({ name, scopes: grants, orgId, expiresAt }, { personId, createdBy: personId })
-      await store.insert(tx, made.key)
+      await keysStore.insert(tx, made.key)
       noteMade(made.key)
-      const stored = await store.find(tx, made.key.id)
+      const stored = await keysStore.find(tx, made.key.id)
       if (stored === null || !isValid(stored, now()))
         throw unauthorized('The person who approved this sign-in was removed.')
       return made
     }
-    const found = await store.find(tx, approvedBy)
-    if (found !== null) await store.lockChain(tx, found)
-    const approver = await store.find(tx, approvedBy)
+    const found = await keysStore.find(tx, approvedBy)
+    if (found !== null) await keysStore.lockChain(tx, found)
+    const approver = await keysStore.find(tx, approvedBy)
     if (approver === null || !isValid(approver, now())) {
       throw unauthorized('The key that approved this sign-in is no longer valid.')
     }
@@ -73,7 +73,7 @@ export const createLoginKeys = ({
         createdBy: approver.personId ?? approver.id,
       },
     )
-    await store.insert(tx, made.key)
+    await keysStore.insert(tx, made.key)
     noteMade(made.key)
     return made
   },

@@ -1,8 +1,9 @@
 import { type Caller, keyBehind } from '../../../domain/access.ts'
 import { conflict, forbidden } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import { effectiveGrants, isValid } from './authentication.service.ts'
-import type { KeysStore } from './keys.store.ts'
+import { keysStore } from './keys.store.ts'
 import { earliest, type LatestEnd, type Mint, makerOf, noteMade } from './minting.service.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
@@ -22,25 +23,28 @@ const requireRotatable = (caller: Caller, key: StoredKey): void => {
 }
 
 /** Replaces keys, with an overlap. */
-export const createRotation = (parts: {
-  readonly database: Database
-  readonly store: KeysStore
-  readonly mint: Mint
-  readonly latestEnd: LatestEnd
-  /** Returns the key if the caller may manage it. */
-  readonly requireManaged: (caller: Caller, id: string) => Promise<StoredKey>
-  readonly forget: (hashes: readonly string[]) => void
-  readonly now: () => Date
-}) => {
-  const { database, store, mint, latestEnd, requireManaged, forget, now } = parts
-
+export const createRotation = (
+  { database, now }: Context,
+  {
+    mint,
+    latestEnd,
+    requireManaged,
+    forget,
+  }: {
+    readonly mint: Mint
+    readonly latestEnd: LatestEnd
+    /** Returns the key if the caller may manage it. */
+    readonly requireManaged: (caller: Caller, id: string) => Promise<StoredKey>
+    readonly forget: (hashes: readonly string[]) => void
+  },
+) => {
   /** A replacement for `key` with the same lifetime, which ends no later than the caller's key and the approver. */
   const replacementOf = async (tx: Executor, caller: Caller, key: StoredKey) => {
     const at = now().getTime()
     const lifetime = key.expiresAt && new Date(at + key.expiresAt.getTime() - key.createdAt.getTime())
     const ownKey = keyBehind(caller)
-    const own = ownKey === null ? null : await store.find(tx, ownKey)
-    const approver = key.approvedBy === null ? null : await store.find(tx, key.approvedBy)
+    const own = ownKey === null ? null : await keysStore.find(tx, ownKey)
+    const approver = key.approvedBy === null ? null : await keysStore.find(tx, key.approvedBy)
     return mint(
       {
         name: key.name,
@@ -74,17 +78,17 @@ export const createRotation = (parts: {
       const found = await requireManaged(caller, id)
       requireRotatable(caller, found)
       const { made, ended } = await database.transaction(async (tx) => {
-        await store.lockChain(tx, found)
-        const key = await store.find(tx, id)
+        await keysStore.lockChain(tx, found)
+        const key = await keysStore.find(tx, id)
         if (key === null || !isValid(key, now())) {
           throw conflict(`The key '${found.name}' is revoked or expired, so it cannot be rotated. Create another one.`)
         }
         if (key.replacedBy !== null)
           throw conflict(`The key '${key.name}' has already been replaced by ${key.replacedBy}.`)
         const made = await replacementOf(tx, caller, key)
-        await store.insert(tx, made.key)
+        await keysStore.insert(tx, made.key)
         noteMade(made.key)
-        return { made, ended: await store.endAt(tx, id, new Date(now().getTime() + overlapHours * HOUR_MS)) }
+        return { made, ended: await keysStore.endAt(tx, id, new Date(now().getTime() + overlapHours * HOUR_MS)) }
       })
       forget(ended)
       return made

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { CONSONANTS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
 import { approvalBy, requireApprover } from './approval.ts'
-import type { DeviceLogin, DeviceLoginsStore } from './device-logins.store.ts'
+import { type DeviceLogin, deviceLoginsStore } from './device-logins.store.ts'
 
 export type { DeviceLogin } from './device-logins.store.ts'
 
@@ -41,28 +42,29 @@ const userHashOf = (text: string): string => {
  * Signs in a program on a machine without a browser: device authorization (RFC 8628). The program shows a short code and polls
  * with a long one; a signed-in person types the short one, and approves or denies.
  */
-export const createDeviceLoginsService = (parts: {
-  readonly database: Database
-  readonly store: DeviceLoginsStore
-  readonly keys: KeysService
-  readonly enrollment: EnrollmentMode
-  readonly now: () => Date
-}) => {
-  const { database, store, keys, enrollment, now } = parts
-
+export const createDeviceLoginsService = (
+  { database, now }: Context,
+  {
+    keys,
+    enrollment,
+  }: {
+    readonly keys: KeysService
+    readonly enrollment: EnrollmentMode
+  },
+) => {
   /** Returns why the program gets no key now; null if it was approved. */
   const poll = async (tx: Executor, hash: string): Promise<Refusal | null> => {
-    const login = await store.lock(tx, hash)
+    const login = await deviceLoginsStore.lock(tx, hash)
     const at = now()
     if (login === null || login.expiresAt <= at) return 'expired_token'
     if (login.decision === 'approved') return null
     if (login.decision === 'denied') {
-      await store.delete(tx, hash)
+      await deviceLoginsStore.delete(tx, hash)
       return 'access_denied'
     }
     const early = at < login.nextPollAt
     const interval = Math.min(login.intervalSeconds + (early ? SLOW_DOWN_SECONDS : 0), MAX_INTERVAL_SECONDS)
-    await store.setPolled(tx, hash, interval, new Date(at.getTime() + interval * 1000 - GRACE_MS))
+    await deviceLoginsStore.setPolled(tx, hash, interval, new Date(at.getTime() + interval * 1000 - GRACE_MS))
     return early ? 'slow_down' : 'authorization_pending'
   }
 
@@ -72,14 +74,14 @@ export const createDeviceLoginsService = (parts: {
       const deviceCode = randomBytes(32).toString('base64url')
       const userCode = composeCode(randomBytes, CONSONANTS)
       await database.transaction(async (tx) => {
-        await store.deleteExpired(tx, now())
-        const { all, ofAddress } = await store.count(tx, address)
+        await deviceLoginsStore.deleteExpired(tx, now())
+        const { all, ofAddress } = await deviceLoginsStore.count(tx, address)
         if (ofAddress >= MAX_OF_ADDRESS || all >= MAX_WAITING) {
           throw new ServiceError('rate_limited', 'Too many sign-ins are waiting for approval. Try again in 60 s.', {
             retryAfterSeconds: 60,
           })
         }
-        await store.insert(tx, {
+        await deviceLoginsStore.insert(tx, {
           ...approvalBy(null),
           grants: [],
           deviceHash: tokenHash(deviceCode),
@@ -102,7 +104,7 @@ export const createDeviceLoginsService = (parts: {
     /** The sign-in that waits for approval with this code; null if there is none. */
     async find(caller: Caller | null, userCode: string): Promise<DeviceLogin | null> {
       requireApprover(caller, enrollment)
-      return store.findByUserCode(database.sql, userHashOf(userCode), now())
+      return deviceLoginsStore.findByUserCode(database.sql, userHashOf(userCode), now())
     },
 
     /** Approves or denies a sign-in, once; null if none waits with this code. */
@@ -112,7 +114,7 @@ export const createDeviceLoginsService = (parts: {
       const decision = approve ? 'approved' : 'denied'
       const approval = approvalBy(caller)
       return database.transaction(async (tx) => {
-        const login = await store.decide(tx, hash, decision, approval, now())
+        const login = await deviceLoginsStore.decide(tx, hash, decision, approval, now())
         if (login !== null) {
           const { clientName, approvedBy, personId, orgId } = login
           const after = { decision, approvedBy, personId }
@@ -133,16 +135,16 @@ export const createDeviceLoginsService = (parts: {
       const made =
         refusal ??
         (await database.transaction(async (tx) => {
-          const login = await store.lock(tx, hash)
+          const login = await deviceLoginsStore.lock(tx, hash)
           if (login === null) return 'expired_token'
-          await store.delete(tx, hash)
+          await deviceLoginsStore.delete(tx, hash)
           return keys.makeForLogin(tx, login, `${login.clientName} ${now().toISOString().slice(0, 10)}`)
         }))
       if (typeof made !== 'string') return made
       throw new ServiceError(made, REFUSALS[made])
     },
 
-    deleteExpired: (): Promise<void> => store.deleteExpired(database.sql, now()),
+    deleteExpired: (): Promise<void> => deviceLoginsStore.deleteExpired(database.sql, now()),
   }
 }
 

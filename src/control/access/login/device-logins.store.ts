@@ -20,7 +20,7 @@ export interface DeviceLogin extends Approval {
   readonly decision: 'approved' | 'denied' | null
 }
 
-export const createDeviceLoginsStore = () => ({
+export const deviceLoginsStore = {
   async insert(db: Executor, login: DeviceLogin): Promise<void> {
     await db.insertInto('device_logins').values(toRow(login)).execute()
   },
@@ -92,7 +92,7 @@ export const createDeviceLoginsStore = () => ({
   async deleteExpired(db: Executor, now: Date): Promise<void> {
     await db.deleteFrom('device_logins').where('expires_at', '<=', now).execute()
   },
-})
+}
 
 const toRow = (login: DeviceLogin) => ({
   device_hash: login.deviceHash,
@@ -125,5 +125,3 @@ const fromRow = (row: Selectable<DeviceLoginRow>): DeviceLogin => ({
   approvedBy: row.approved_by,
   personId: row.person_id,
 })
-
-export type DeviceLoginsStore = ReturnType<typeof createDeviceLoginsStore>

@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import { isLoopback } from '../../../domain/loopback.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { isSameText, tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
 import { approvalBy, requireApprover } from './approval.ts'
-import type { LoginCode, LoginStore } from './login.store.ts'
+import { type LoginCode, loginStore } from './login.store.ts'
 
 const CODE_LIFETIME_MS = 5 * 60 * 1000
 /** The program that asked for a link opens it at once. */
@@ -19,15 +19,16 @@ const NO_CHALLENGE = ''
  * Browser login for the command line: authorization code with PKCE (RFC 7636, S256) over a loopback callback
  * (RFC 8252, section 7.3). The browser carries only a one-time code; the key goes straight to the client that has the verifier.
  */
-export const createLoginService = (parts: {
-  readonly database: Database
-  readonly store: LoginStore
-  readonly keys: KeysService
-  readonly enrollment: EnrollmentMode
-  readonly now: () => Date
-}) => {
-  const { database, store, keys, enrollment, now } = parts
-
+export const createLoginService = (
+  { database, now }: Context,
+  {
+    keys,
+    enrollment,
+  }: {
+    readonly keys: KeysService
+    readonly enrollment: EnrollmentMode
+  },
+) => {
   const makeCode = async (
     caller: Caller | null,
     about: Pick<LoginCode, 'challenge' | 'redirectUri' | 'expiresAt'>,
@@ -35,8 +36,8 @@ export const createLoginService = (parts: {
     const code = randomBytes(32).toString('base64url')
     const approval = approvalBy(caller)
     await database.transaction(async (tx) => {
-      await store.deleteExpired(tx, now())
-      await store.insert(tx, { ...about, ...approval, hash: tokenHash(code) })
+      await loginStore.deleteExpired(tx, now())
+      await loginStore.insert(tx, { ...about, ...approval, hash: tokenHash(code) })
       // The code and its hash are secret, so the approver identifies the login; the key made from it names the approver.
       const { approvedBy, personId } = approval
       const after = { approvedBy, personId, expiresAt: about.expiresAt }
@@ -85,7 +86,7 @@ export const createLoginService = (parts: {
 
     /** Returns the caller that created a link, once. @throws unauthorized if it is unknown, used or expired, or its key is */
     async redeemLink(code: string): Promise<Caller> {
-      const link = await store.take(database.sql, tokenHash(code))
+      const link = await loginStore.take(database.sql, tokenHash(code))
       const isValid = link !== null && link.challenge === NO_CHALLENGE && link.expiresAt > now()
       const caller = isValid && link.approvedBy !== null ? await keys.callerById(link.approvedBy) : null
       if (caller === null) {
@@ -98,7 +99,7 @@ export const createLoginService = (parts: {
     async exchange(code: string, verifier: string): Promise<{ key: StoredKey; token: string }> {
       const challenge = createHash('sha256').update(verifier).digest('base64url')
       const made = await database.transaction(async (tx) => {
-        const login = await store.take(tx, tokenHash(code))
+        const login = await loginStore.take(tx, tokenHash(code))
         if (login === null || login.expiresAt <= now() || !isSameText(login.challenge, challenge)) return null
         return keys.makeForLogin(tx, login, `svc login ${now().toISOString().slice(0, 10)}`)
       })

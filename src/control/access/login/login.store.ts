@@ -9,7 +9,7 @@ export interface LoginCode extends Approval {
   readonly expiresAt: Date
 }
 
-export const createLoginStore = () => ({
+export const loginStore = {
   async insert(db: Executor, code: LoginCode): Promise<void> {
     await db
       .insertInto('login_codes')
@@ -45,6 +45,4 @@ export const createLoginStore = () => ({
   async deleteExpired(db: Executor, now: Date): Promise<void> {
     await db.deleteFrom('login_codes').where('expires_at', '<=', now).execute()
   },
-})
-
-export type LoginStore = ReturnType<typeof createLoginStore>
+}

@@ -1,27 +1,25 @@
 import { type Caller, DEFAULT_ORG, type EnrollmentMode, sees } from '../../../domain/access.ts'
 import { PRESETS } from '../../../domain/compliance.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { StartError } from '../../../platform/db/start-error.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
-import type { OrgsStore, StoredOrg } from './orgs.store.ts'
+import { orgsStore, type StoredOrg } from './orgs.store.ts'
 
 export type { StoredOrg } from './orgs.store.ts'
 
 const MAX_ID_CHARS = 128
 
-export const createOrgsService = (parts: {
-  readonly database: Database
-  readonly store: OrgsStore
-  readonly settings: Pick<SettingsService, 'lock' | 'set'>
-  readonly enrollment: EnrollmentMode
-  /** Where this installation keeps its data; null if it is not set. */
-  readonly region: StoredOrg['region'] | null
-  readonly events: ControlEventBus
-  readonly now: () => Date
-}) => ({
+export const createOrgsService = (
+  context: Context,
+  parts: {
+    readonly settings: Pick<SettingsService, 'lock' | 'set'>
+    readonly enrollment: EnrollmentMode
+    /** Where this installation keeps its data; null if it is not set. */
+    readonly region: StoredOrg['region'] | null
+  },
+) => ({
   /** Creates an organization whose id is derived from its name: `Acme Robotics` becomes `acme-robotics`. */
   async create(
     caller: Caller,
@@ -39,9 +37,9 @@ export const createOrgsService = (parts: {
     if (region !== null && requested.region !== region) {
       throw badRequest(`region: this installation keeps data in '${region}', not in '${requested.region}'.`)
     }
-    const org = { ...requested, id, createdAt: parts.now() }
-    await parts.database.transaction(async (tx) => {
-      if (!(await parts.store.insert(tx, org)))
+    const org = { ...requested, id, createdAt: context.now() }
+    await context.database.transaction(async (tx) => {
+      if (!(await orgsStore.insert(tx, org)))
         throw conflict(`The organization '${id}' already exists. Choose another name.`)
       auditNote({ kind: 'org', id, name: org.name, orgId: id, after: requested })
       if (org.compliance !== null) {
@@ -53,21 +51,22 @@ export const createOrgsService = (parts: {
 
   /** Warns of a probable typo. If the organization is created later, its existing keys and people still belong to it. */
   async warningsOf(id: string | null): Promise<string[]> {
-    if (id === null || parts.enrollment === 'open' || (await parts.store.find(parts.database.sql, id)) !== null)
+    if (id === null || parts.enrollment === 'open' || (await orgsStore.find(context.database.sql, id)) !== null)
       return []
     return [`There is no organization '${id}' yet: check the name, or create it with svc init.`]
   },
 
   async get(caller: Caller, id: string): Promise<StoredOrg> {
-    const org = sees(caller, id) ? await parts.store.find(parts.database.sql, id) : null
+    const org = sees(caller, id) ? await orgsStore.find(context.database.sql, id) : null
     if (org === null) throw notFound('Organization', id)
     return org
   },
 
   /** At startup, refuses organizations whose data must be kept elsewhere. @throws StartError */
   async requireRegion(): Promise<void> {
-    const { region, database, store } = parts
-    const others = region === null ? [] : await store.elsewhere(database.sql, region)
+    const { database } = context
+    const { region } = parts
+    const others = region === null ? [] : await orgsStore.elsewhere(database.sql, region)
     if (others.length === 0) return
     const named = others.map((org) => `${org.id} (${org.region})`).join(', ')
     throw new StartError(
@@ -81,10 +80,10 @@ export const createOrgsService = (parts: {
    * data from open enrollment. Each module hands over its own.
    */
   ensureDefault: (): Promise<void> =>
-    parts.database.transaction(async (tx) => {
+    context.database.transaction(async (tx) => {
       const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: parts.region ?? ('us' as const) }
-      await parts.store.insert(tx, { ...org, createdAt: parts.now() })
-      await parts.events.publish(tx, 'unbound.adopted', { orgId: DEFAULT_ORG })
+      await orgsStore.insert(tx, { ...org, createdAt: context.now() })
+      await context.events.publish(tx, 'unbound.adopted', { orgId: DEFAULT_ORG })
     }),
 })
 

@@ -11,7 +11,7 @@ export interface StoredOrg {
   readonly createdAt: Date
 }
 
-export const createOrgsStore = () => ({
+export const orgsStore = {
   async insert(db: Executor, org: StoredOrg): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('orgs')
@@ -37,7 +37,7 @@ export const createOrgsStore = () => ({
     const query = db.selectFrom('orgs').selectAll().where('region', '!=', region).where('id', '!=', DEFAULT_ORG)
     return (await query.orderBy('id').limit(5).execute()).map(fromRow)
   },
-})
+}
 
 const fromRow = (row: Selectable<OrgRow>): StoredOrg => ({
   id: row.id,
@@ -46,5 +46,3 @@ const fromRow = (row: Selectable<OrgRow>): StoredOrg => ({
   region: row.region as StoredOrg['region'],
   createdAt: row.created_at,
 })
-
-export type OrgsStore = ReturnType<typeof createOrgsStore>

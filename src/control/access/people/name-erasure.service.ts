@@ -1,21 +1,21 @@
 import { type Caller, homeOf } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { Audit } from '../audit/audit.service.ts'
 import { teamOf } from './people.service.ts'
 import type { PeopleStore } from './people.store.ts'
 
 /** Erases names from the audit log; the entries stay, with their ids. */
 export const createNameErasure =
-  (parts: { readonly database: Database; readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
+  ({ database }: Context, parts: { readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
   /**
    * Erases the name in the audit log, the addresses of an actor, and a person's email address and name in their account.
    * @throws conflict for a person who was not removed, not_found if nothing is stored
    */
   (caller: Caller, org: string | undefined, kind: string, id: string): Promise<void> => {
-    const { database, store, audit } = parts
+    const { store, audit } = parts
     const orgId = teamOf(caller, org)
     return database.transaction(async (tx) => {
       if (kind === 'person' && isUuid(id) && (await store.find(tx, id))?.orgId === orgId)

@@ -3,10 +3,11 @@ import { actorOf, type Caller, DEFAULT_ORG, homeOf, requireOwnOrg, sees } from '
 import { conflict, notFound, unauthorized } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Role } from '../../../domain/roles.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Mailer, MailResult } from '../../../platform/mail.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import { hashPassword, requireGoodPassword } from '../sign-in/passwords.service.ts'
 import type { Invitation, PeopleStore, Person } from './people.store.ts'
 
@@ -51,19 +52,22 @@ const requireOpen = (isOpen: boolean, { email }: Invitation): void => {
 }
 
 /** The people of organizations, and how they join and leave. */
-export const createPeopleService = (parts: {
-  readonly database: Database
-  readonly store: PeopleStore
-  readonly mailer: Mailer
-  /** Ends a person's sessions and keys; returns a function to call after the commit. */
-  readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
-  /** Refreshes caches after a change of a person's role. */
-  readonly forget: (personId: string) => Promise<void>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, mailer, endAccess, forget, now, newId } = parts
-
+export const createPeopleService = (
+  { database, now, newId }: Context,
+  {
+    store,
+    mailer,
+    endAccess,
+    forget,
+  }: {
+    readonly store: PeopleStore
+    readonly mailer: Mailer
+    /** Ends a person's sessions and keys; returns a function to call after the commit. */
+    readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
+    /** Refreshes caches after a change of a person's role. */
+    readonly forget: (personId: string) => Promise<void>
+  },
+) => {
   const find = async (db: Executor, caller: Caller, id: string): Promise<Member> => {
     const person = isUuid(id) ? await store.find(db, id) : null
     if (person !== null && sees(caller, person.orgId)) return { kind: 'person', person }

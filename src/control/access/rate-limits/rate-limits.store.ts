@@ -4,7 +4,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 const KEPT_MS = 5 * 60 * 1000
 
 /** Request counts of busy keys, summed over the processes that share a database. */
-export const createRateLimitsStore = () => ({
+export const rateLimitsStore = {
   /** Adds the counts of one process and returns the totals of all processes, by the same names. */
   async add(db: Executor, deltas: ReadonlyMap<string, number>, now: Date): Promise<Map<string, number>> {
     const names = [...deltas.keys()].sort()
@@ -23,4 +23,4 @@ export const createRateLimitsStore = () => ({
       .where('counted_at', '<', new Date(now.getTime() - KEPT_MS))
       .execute()
   },
-})
+}

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { type Caller, type EnrollmentMode, holds, SCOPES } from '../../../domain/access.ts'
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { onCommit } from '../../../platform/db/transactions.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import { expiryOf, idleLimitOf, lifetimeOf, requiresMfa } from './session-limits.service.ts'
-import type { PersonalSession, SessionPerson, SessionsStore, StoredSession } from './sessions.store.ts'
+import { type PersonalSession, type SessionPerson, type StoredSession, sessionsStore } from './sessions.store.ts'
 
 /** The session of a signed-in browser: the token in its cookie, and how long that lasts. */
 export interface OpenedSession {
@@ -28,16 +29,12 @@ interface SignedIn {
 }
 
 export interface SessionParts {
-  readonly database: Database
-  readonly store: SessionsStore
   readonly keys: KeysService
   readonly enrollment: EnrollmentMode
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Opens sessions, and finds the callers behind them. */
-export const createSessionOpening = ({ database, store, keys, enrollment, now, newId }: SessionParts) => {
+export const createSessionOpening = ({ database, now, newId }: Context, { keys, enrollment }: SessionParts) => {
   const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
     if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
     return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
@@ -82,13 +79,13 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     const id = newId()
     const written = { ...of, id, hash: tokenHash(token), browser: of.browser.slice(0, 300), createdAt: at, usedAt: at }
     if (former !== null) {
-      await store.deleteByHash(tx, tokenHash(former))
+      await sessionsStore.deleteByHash(tx, tokenHash(former))
       announceEnd()
     }
-    await store.insert(tx, { ...written, expiresAt: at })
-    const session = (await store.find(tx, id))!
+    await sessionsStore.insert(tx, { ...written, expiresAt: at })
+    const session = (await sessionsStore.find(tx, id))!
     const expiresAt = expiryOf(session, at)
-    await store.extend(tx, id, at, expiresAt)
+    await sessionsStore.extend(tx, id, at, expiresAt)
     return { token, session: { ...session, expiresAt } }
   }
 
@@ -155,8 +152,8 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
      */
     async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {
       const token = randomBytes(32).toString('base64url')
-      await store.renew(tx, id, { hash: tokenHash(token), mfa, at: now() })
-      const session = await store.find(tx, id)
+      await sessionsStore.renew(tx, id, { hash: tokenHash(token), mfa, at: now() })
+      const session = await sessionsStore.find(tx, id)
       const made = session && (await opened(token, session, tx))
       if (made === null) throw unauthorized('This session has ended. Sign in again.')
       return made

@@ -6,9 +6,10 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import { expiryOf, hasEnded, idleLimitOf } from './session-limits.service.ts'
 import { createSessionOpening, type SessionParts } from './session-opening.service.ts'
-import type { PersonalSession, SessionPerson } from './sessions.store.ts'
+import { type PersonalSession, type SessionPerson, sessionsStore } from './sessions.store.ts'
 
 export type { PersonalSession, SessionPerson, StoredSession } from './sessions.store.ts'
 
@@ -19,9 +20,10 @@ const MAX_LISTED = 1000
 const MAX_VALID_TOKENS = 10_000
 
 /** Sessions of browsers (the dashboard). A cookie has a random token that stands for a key or a person, and ends with it. */
-export const createSessionsService = (parts: SessionParts) => {
-  const { database, store, keys, now } = parts
-  const { callerFor, announceEnd, ...opening } = createSessionOpening(parts)
+export const createSessionsService = (context: Context, parts: SessionParts) => {
+  const { database, now } = context
+  const { keys } = parts
+  const { callerFor, announceEnd, ...opening } = createSessionOpening(context, parts)
 
   /** Hashes of tokens that were valid recently: requests with them do not count as guesses. */
   const validTokens = new LRUCache<string, true>({ maxSize: MAX_VALID_TOKENS, sizeCalculation: () => 1 })
@@ -29,7 +31,7 @@ export const createSessionsService = (parts: SessionParts) => {
   const lookUp = createBatcher<string, PersonalSession | null>({
     maxBatch: 1000,
     run: async (ids) => {
-      const sessions = await store.findByIds(database.sql, [...new Set(ids)])
+      const sessions = await sessionsStore.findByIds(database.sql, [...new Set(ids)])
       const found = new Map(sessions.map((session) => [session.id, session]))
       return ids.map((id) => found.get(id) ?? null)
     },
@@ -40,14 +42,14 @@ export const createSessionsService = (parts: SessionParts) => {
 
     /** Ends the sessions of a person except the one to keep. */
     async endOf(tx: Executor, personId: string, keptId: string | null): Promise<void> {
-      await store.endOf(tx, personId, keptId)
+      await sessionsStore.endOf(tx, personId, keptId)
       announceEnd()
     },
 
     /** The session in which a person is signed in now; null for other callers. */
     async ofPerson(caller: Caller): Promise<(PersonalSession & { readonly person: SessionPerson }) | null> {
       if (caller.personId === undefined || caller.sessionId === undefined) return null
-      const session = await store.find(database.sql, caller.sessionId)
+      const session = await sessionsStore.find(database.sql, caller.sessionId)
       return session === null || session.person === null ? null : { ...session, person: session.person }
     },
 
@@ -64,7 +66,7 @@ export const createSessionsService = (parts: SessionParts) => {
       if (!TOKEN.test(token)) return null
       const hash = tokenHash(token)
       if (!validTokens.has(hash)) onCacheMiss()
-      const session = await store.findByHash(database.sql, hash)
+      const session = await sessionsStore.findByHash(database.sql, hash)
       const at = now()
       if (session === null || hasEnded(session, at)) return null
       validTokens.set(hash, true)
@@ -72,7 +74,7 @@ export const createSessionsService = (parts: SessionParts) => {
       const writeEvery = Math.min(WRITE_EVERY_MS, idleLimitOf(session) / 10)
       const isDue = at.getTime() - session.usedAt.getTime() > writeEvery
       if (!isBackground && isDue && caller?.restriction !== 'confirm') {
-        await store.extend(database.sql, session.id, at, expiryOf(session, at))
+        await sessionsStore.extend(database.sql, session.id, at, expiryOf(session, at))
       }
       return caller
     },
@@ -90,26 +92,26 @@ export const createSessionsService = (parts: SessionParts) => {
     },
 
     async close(token: string): Promise<void> {
-      const session = await store.findByHash(database.sql, tokenHash(token))
+      const session = await sessionsStore.findByHash(database.sql, tokenHash(token))
       if (session === null) return
       const actor = await callerFor(session)
       await database.transaction(async (tx) => {
-        await store.deleteByHash(tx, session.hash)
+        await sessionsStore.deleteByHash(tx, session.hash)
         announceEnd()
         auditNote({ kind: 'session', id: session.id, before: { keyId: session.keyId }, ...(actor && { actor }) })
       })
     },
 
     list: (caller: Caller): Promise<PersonalSession[]> =>
-      store.list(database.sql, { orgId: caller.orgId }, now(), MAX_LISTED),
+      sessionsStore.list(database.sql, { orgId: caller.orgId }, now(), MAX_LISTED),
 
     /** The sessions of the caller's own person. */
     listOwn: (caller: Caller & { readonly personId: string }): Promise<PersonalSession[]> =>
-      store.list(database.sql, { orgId: caller.orgId, personId: caller.personId }, now(), MAX_LISTED),
+      sessionsStore.list(database.sql, { orgId: caller.orgId, personId: caller.personId }, now(), MAX_LISTED),
 
     async revoke(caller: Caller, id: string): Promise<void> {
       await database.transaction(async (tx) => {
-        const ended = isUuid(id) ? await store.delete(tx, id, caller.orgId) : null
+        const ended = isUuid(id) ? await sessionsStore.delete(tx, id, caller.orgId) : null
         if (ended === null) throw notFound('Session', id)
         announceEnd()
         const { orgId, personId } = ended
@@ -119,13 +121,13 @@ export const createSessionsService = (parts: SessionParts) => {
 
     async revokeOwn(caller: Caller & { readonly personId: string }, id: string): Promise<void> {
       await database.transaction(async (tx) => {
-        if (!isUuid(id) || !(await store.deleteOwn(tx, id, caller.personId))) throw notFound('Session', id)
+        if (!isUuid(id) || !(await sessionsStore.deleteOwn(tx, id, caller.personId))) throw notFound('Session', id)
         announceEnd()
         auditNote({ kind: 'session', id, before: { id } })
       })
     },
 
-    deleteEnded: (): Promise<void> => store.deleteEnded(database.sql, now()),
+    deleteEnded: (): Promise<void> => sessionsStore.deleteEnded(database.sql, now()),
   }
 }
 

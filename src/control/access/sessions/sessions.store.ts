@@ -56,7 +56,7 @@ const selectFrom = (db: Executor) =>
       'reauthenticate_minutes',
     ])
 
-export const createSessionsStore = () => ({
+export const sessionsStore = {
   async insert(db: Executor, session: StoredSession): Promise<void> {
     await db
       .insertInto('sessions')
@@ -189,7 +189,7 @@ export const createSessionsStore = () => ({
       )
       .execute()
   },
-})
+}
 
 type JoinedRow = Selectable<SessionRow> & {
   readonly org_id: string | null
@@ -226,5 +226,3 @@ const fromRow = (row: JoinedRow): PersonalSession => ({
           reauthenticateMinutes: row.reauthenticate_minutes,
         },
 })
-
-export type SessionsStore = ReturnType<typeof createSessionsStore>

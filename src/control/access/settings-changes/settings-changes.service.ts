@@ -8,7 +8,7 @@ import {
   type SettingName,
 } from '../../../domain/compliance.ts'
 import { conflict } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { Approvals } from '../approvals/approvals.service.ts'
 import type { StoredOrg } from '../orgs/orgs.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
@@ -37,13 +37,16 @@ const described = (change: Change, before: Change): string =>
     .join(', ')
 
 /** Changes the rules of an organization: its preset forbids some changes, and others wait for a second admin. */
-export const createSettingsChanges = (parts: {
-  readonly database: Database
-  readonly settings: SettingsService
-  readonly approvals: Approvals
-}) => {
-  const { database, settings, approvals } = parts
-
+export const createSettingsChanges = (
+  { database }: Context,
+  {
+    settings,
+    approvals,
+  }: {
+    readonly settings: SettingsService
+    readonly approvals: Approvals
+  },
+) => {
   approvals.handle<Payload>('settings_change', {
     carryOut: (_requester, { orgId, change, before }, settle) =>
       database.transaction(async (tx) => {

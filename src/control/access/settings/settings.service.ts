@@ -1,18 +1,13 @@
 import type { OrgSettings } from '../../../domain/compliance.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { SettingsStore } from './settings.store.ts'
+import type { Context } from '../../context.ts'
+import { settingsStore } from './settings.store.ts'
 
 export type { OrgSettings } from '../../../domain/compliance.ts'
 
 /** The rules of organizations; callers must check who may read and change them. */
-export const createSettingsService = (parts: {
-  readonly database: Database
-  readonly store: SettingsStore
-  readonly now: () => Date
-}) => {
-  const { database, store, now } = parts
-
+export const createSettingsService = ({ database, now }: Context) => {
   /** Call it in a transaction that has locked the settings. */
   const set = async (
     tx: Executor,
@@ -21,29 +16,29 @@ export const createSettingsService = (parts: {
     change: Partial<OrgSettings>,
   ): Promise<OrgSettings> => {
     const settings = { ...before, ...change }
-    await store.set(tx, orgId, settings, now())
+    await settingsStore.set(tx, orgId, settings, now())
     auditNote({ kind: 'settings', id: orgId, orgId, before, after: settings })
     return settings
   }
 
-  const lock = (tx: Executor, orgId: string): Promise<OrgSettings> => store.lock(tx, orgId, now())
+  const lock = (tx: Executor, orgId: string): Promise<OrgSettings> => settingsStore.lock(tx, orgId, now())
 
   return {
     lock,
     set,
 
-    of: (orgId: string, db: Executor = database.sql): Promise<OrgSettings> => store.find(db, orgId),
+    of: (orgId: string, db: Executor = database.sql): Promise<OrgSettings> => settingsStore.find(db, orgId),
 
     /** The settings of every organization that has any. */
-    all: (): Promise<ReadonlyMap<string, OrgSettings>> => store.all(database.sql),
+    all: (): Promise<ReadonlyMap<string, OrgSettings>> => settingsStore.all(database.sql),
 
     /** The minimum group sizes of the organizations that have set one. */
     minGroupSizes: (orgIds: readonly string[], db: Executor = database.sql): Promise<ReadonlyMap<string, number>> =>
-      store.minGroupSizes(db, orgIds),
+      settingsStore.minGroupSizes(db, orgIds),
 
     /** The strictest minimum of several organizations. */
     async minGroupSize(orgIds: readonly string[]): Promise<number> {
-      return Math.max(0, ...(await store.minGroupSizes(database.sql, orgIds)).values())
+      return Math.max(0, ...(await settingsStore.minGroupSizes(database.sql, orgIds)).values())
     },
 
     /** Changes only the given settings. */

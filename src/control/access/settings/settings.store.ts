@@ -3,7 +3,7 @@ import { DEFAULT_SETTINGS, type OrgSettings } from '../../../domain/compliance.t
 import type { OrgSettingsRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-export const createSettingsStore = () => ({
+export const settingsStore = {
   async find(db: Executor, orgId: string): Promise<OrgSettings> {
     const row = await db.selectFrom('org_settings').selectAll().where('org_id', '=', orgId).executeTakeFirst()
     return row === undefined ? DEFAULT_SETTINGS : fromRow(row)
@@ -50,7 +50,7 @@ export const createSettingsStore = () => ({
       .where('org_id', '=', orgId)
       .execute()
   },
-})
+}
 
 const fromRow = (row: Selectable<OrgSettingsRow>): OrgSettings => ({
   requireMfa: row.require_mfa as OrgSettings['requireMfa'],
@@ -63,5 +63,3 @@ const fromRow = (row: Selectable<OrgSettingsRow>): OrgSettings => ({
   automaticRollback: row.automatic_rollback,
   requireApproval: row.require_approval,
 })
-
-export type SettingsStore = ReturnType<typeof createSettingsStore>

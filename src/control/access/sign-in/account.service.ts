@@ -1,13 +1,13 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { Secrets } from '../../../platform/secrets.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import { requiresMfa } from '../sessions/session-limits.service.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { PersonalSession, SessionsService } from '../sessions/sessions.service.ts'
-import type { Account, AccountsStore } from './accounts.store.ts'
+import { type Account, accountsStore } from './accounts.store.ts'
 import { createPasswordChange, type EndKeys, type Own } from './password-change.service.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
 import type { Steps } from './steps.service.ts'
@@ -24,22 +24,22 @@ const note = ({ id, orgId, email }: Account, before: object | null, after: objec
   auditNote({ kind: 'person', id, orgId, name: email, before, after })
 
 /** Lets people change how they sign in. Only their browser may do this: no key, not even their own. */
-export const createAccountService = (parts: {
-  readonly database: Database
-  readonly accounts: AccountsStore
-  readonly sessions: SessionsService
-  readonly steps: Pick<Steps, 'endOf'>
-  readonly throttle: Throttle
-  readonly endKeys: EndKeys
-  readonly secrets: Secrets
-  readonly now: () => Date
-}) => {
-  const { database, accounts, sessions, throttle, secrets, now } = parts
+export const createAccountService = (
+  context: Context,
+  parts: {
+    readonly sessions: SessionsService
+    readonly steps: Pick<Steps, 'endOf'>
+    readonly throttle: Throttle
+    readonly endKeys: EndKeys
+  },
+) => {
+  const { database, secrets, now } = context
+  const { sessions, throttle } = parts
 
   /** @throws forbidden for callers that are not signed in as a person */
   const own = async (caller: Caller): Promise<Own> => {
     const session = await sessions.ofPerson(caller)
-    const account = session && (await accounts.find(database.sql, session.person.id))
+    const account = session && (await accountsStore.find(database.sql, session.person.id))
     if (account === null)
       throw forbidden('This is for people who are signed in with a browser; an API key has no account.')
     return { session, account } as Own
@@ -61,19 +61,19 @@ export const createAccountService = (parts: {
   const makeRecoveryCodes = async (tx: Executor, id: string): Promise<string[]> => {
     const codes = newRecoveryCodes()
     // Of concurrent requests, only the last one's codes count.
-    await accounts.lock(tx, id)
-    await accounts.setRecoveryCodes(tx, id, codes.map(recoveryHashOf))
+    await accountsStore.lock(tx, id)
+    await accountsStore.setRecoveryCodes(tx, id, codes.map(recoveryHashOf))
     return codes
   }
 
   /** Deletes the recovery codes with the last second factor. @throws conflict if the organization requires one */
   const afterRemoval = async (tx: Executor, { session, account: { id } }: Own): Promise<void> => {
-    const { totp, passkeys } = (await accounts.lock(tx, id))!
+    const { totp, passkeys } = (await accountsStore.lock(tx, id))!
     if (totp || passkeys > 0) return
     if (requiresMfa(session.person)) {
       throw conflict('Your organization requires a second factor, and this is your last. Set up another one first.')
     }
-    await accounts.setRecoveryCodes(tx, id, [])
+    await accountsStore.setRecoveryCodes(tx, id, [])
   }
 
   return {
@@ -84,7 +84,7 @@ export const createAccountService = (parts: {
     /** The account of a session whose person has recently proved their identity. @throws forbidden */
     recent,
 
-    ...createPasswordChange({ ...parts, own, note }),
+    ...createPasswordChange(context, { ...parts, own, note }),
 
     /** Begins to set up an authenticator app, which counts once its code was shown. @throws conflict if there is one */
     async beginTotp(caller: Caller): Promise<{ secret: string; uri: string }> {
@@ -92,7 +92,7 @@ export const createAccountService = (parts: {
       const secret = newTotpSecret()
       const sealed = await secrets.seal(secret, `totp ${account.id}`)
       await database.transaction(async (tx) => {
-        if (!(await accounts.setTotpSecret(tx, account.id, sealed))) {
+        if (!(await accountsStore.setTotpSecret(tx, account.id, sealed))) {
           throw conflict('An authenticator app is set up. Remove it before you set up another.')
         }
         note(account, null, { authenticator: 'begun' })
@@ -110,11 +110,11 @@ export const createAccountService = (parts: {
       const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
       const step = await totpStepOf(code, { secret, after: account.totpStep, now: now() })
       return database.transaction(async (tx) => {
-        if (step === null || !(await accounts.takeTotpStep(tx, account.id, step))) {
+        if (step === null || !(await accountsStore.takeTotpStep(tx, account.id, step))) {
           throw badRequest('code: it does not match the one that the app shows now. Check the clock of the phone.')
         }
         await throttle.forget(tx, counted)
-        await accounts.confirmTotp(tx, account.id, now())
+        await accountsStore.confirmTotp(tx, account.id, now())
         const recoveryCodes = account.recoveryCodesLeft > 0 ? [] : await makeRecoveryCodes(tx, account.id)
         await sessions.endOf(tx, account.id, session.id)
         note(account, { authenticator: null }, { authenticator: 'set up' })
@@ -127,7 +127,7 @@ export const createAccountService = (parts: {
       const { account } = found
       if (account.totpSecret === null) throw conflict('No authenticator app is set up.')
       await database.transaction(async (tx) => {
-        await accounts.removeTotp(tx, account.id)
+        await accountsStore.removeTotp(tx, account.id)
         await afterRemoval(tx, found)
         note(account, { authenticator: 'set up' }, { authenticator: null })
       })
@@ -150,9 +150,9 @@ export const createAccountService = (parts: {
     async resetFactors(caller: Caller, id: string): Promise<void> {
       if (id === caller.personId) throw forbidden('Change your own second factors in your account.')
       await database.transaction(async (tx) => {
-        const account = isUuid(id) ? await accounts.find(tx, id) : null
+        const account = isUuid(id) ? await accountsStore.find(tx, id) : null
         if (account === null || !sees(caller, account.orgId)) throw notFound('Member', id)
-        await accounts.removeFactors(tx, id)
+        await accountsStore.removeFactors(tx, id)
         await sessions.endOf(tx, id, null)
         note(
           account,

@@ -36,7 +36,7 @@ const selectFrom = (db: Executor) =>
     .select([...COUNTS])
     .where('removed_at', 'is', null)
 
-export const createAccountsStore = () => ({
+export const accountsStore = {
   async find(db: Executor, id: string): Promise<Account | null> {
     const row = await selectFrom(db).where('id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
@@ -145,7 +145,7 @@ export const createAccountsStore = () => ({
     await this.setRecoveryCodes(tx, id, [])
     await tx.deleteFrom('passkeys').where('person_id', '=', id).execute()
   },
-})
+}
 
 const fromRow = (
   row: Selectable<PersonRow> & { readonly passkeys: number; readonly recovery_codes_left: number },
@@ -163,5 +163,3 @@ const fromRow = (
   passkeys: row.passkeys,
   recoveryCodesLeft: row.recovery_codes_left,
 })
-
-export type AccountsStore = ReturnType<typeof createAccountsStore>

@@ -1,9 +1,10 @@
 import type { Caller } from '../../../domain/access.ts'
 import { conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
-import type { Account, AccountsStore } from './accounts.store.ts'
+import { type Account, accountsStore } from './accounts.store.ts'
 import type { AuthorizationRequest, IdentityProvider, VerifiedIdentity } from './identity-provider.ts'
 import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
 import type { Steps } from './steps.service.ts'
@@ -27,19 +28,23 @@ interface Waiting {
 }
 
 /** Signs people in with the identity provider. It confirms their identity; an admin has decided whether they may sign in. */
-export const createOidc = (parts: {
-  readonly database: Database
-  /** Null if none is configured. */
-  readonly provider: IdentityProvider | null
-  readonly accounts: AccountsStore
-  readonly people: Invitations
-  readonly sessions: SessionsService
-  readonly signIn: SignIn
-  readonly steps: Steps
-  readonly now: () => Date
-}) => {
-  const { database, provider, accounts, people, sessions, signIn, steps, now } = parts
-
+export const createOidc = (
+  { database, now }: Context,
+  {
+    provider,
+    people,
+    sessions,
+    signIn,
+    steps,
+  }: {
+    /** Null if none is configured. */
+    readonly provider: IdentityProvider | null
+    readonly people: Invitations
+    readonly sessions: SessionsService
+    readonly signIn: SignIn
+    readonly steps: Steps
+  },
+) => {
   const requireProvider = (): IdentityProvider => {
     if (provider !== null) return provider
     throw conflict('This service has no identity provider: set SERVICE_OIDC_ISSUER. Sign in another way.')
@@ -53,7 +58,7 @@ export const createOidc = (parts: {
         'The identity provider has not verified your email address, so your account cannot be identified.',
       )
     }
-    const found = await accounts.allByEmail(tx, email, orgId)
+    const found = await accountsStore.allByEmail(tx, email, orgId)
     // Any organization can make an account or an invitation for the address, so none of them outweighs the others.
     const invitations = await people.openInvitationsTo(tx, email, orgId)
     if (found.length + invitations.length > 1) throw unauthorized(SEVERAL)
@@ -63,19 +68,19 @@ export const createOidc = (parts: {
       )
     }
     const id = found[0]?.id ?? (await people.joinBy(tx, invitations[0]!, name)).id
-    if (!(await accounts.linkIdentity(tx, id, identity))) {
+    if (!(await accountsStore.linkIdentity(tx, id, identity))) {
       throw forbidden(
         'This account is linked to a different user at the identity provider. An admin can unlink it with: svc team reset-factor <email>',
       )
     }
-    const account = (await accounts.find(tx, id))!
+    const account = (await accountsStore.find(tx, id))!
     const after = { identityProvider: identity.split(' ')[0] }
     auditNote({ kind: 'person', id, orgId: account.orgId, name: email, before: { identityProvider: null }, after })
     return account
   }
 
   const accountOf = async (tx: Executor, verified: VerifiedIdentity, orgId: string | null): Promise<Account> => {
-    const known = await accounts.allByIdentity(tx, verified.identity, orgId)
+    const known = await accountsStore.allByIdentity(tx, verified.identity, orgId)
     if (known.length > 1) throw unauthorized(SEVERAL)
     return known[0] ?? (await link(tx, verified, orgId))
   }
@@ -86,7 +91,7 @@ export const createOidc = (parts: {
     { sessionId, personId }: { readonly sessionId: string; readonly personId: string },
     { identity, mfa }: VerifiedIdentity,
   ): Promise<Outcome> => {
-    const account = await accounts.find(tx, personId)
+    const account = await accountsStore.find(tx, personId)
     if (account === null) throw unauthorized('This account was removed.')
     if (account.oidcIdentity !== identity) {
       throw forbidden('The identity provider signed in somebody else, or an account that is not linked to this one.')

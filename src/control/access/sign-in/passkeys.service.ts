@@ -1,12 +1,13 @@
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, notFound, unauthorized } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
 import type { AccountService } from './account.service.ts'
-import type { Account, AccountsStore } from './accounts.store.ts'
-import type { Passkey, PasskeysStore } from './passkeys.store.ts'
+import { type Account, accountsStore } from './accounts.store.ts'
+import { type Passkey, passkeysStore } from './passkeys.store.ts'
 import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
 import type { Steps } from './steps.service.ts'
 import type { StepKind } from './steps.store.ts'
@@ -48,18 +49,20 @@ interface PasskeyChallenge {
 }
 
 /** Passkeys of people (WebAuthn level 3). They are discoverable and verify the user, so each counts as two factors. */
-export const createPasskeys = (parts: {
-  readonly database: Database
-  readonly store: PasskeysStore
-  readonly accounts: AccountsStore
-  readonly account: AccountService
-  readonly sessions: SessionsService
-  readonly signIn: SignIn
-  readonly steps: Steps
-  readonly now: () => Date
-}) => {
-  const { database, store, accounts, account, sessions, signIn, steps, now } = parts
-
+export const createPasskeys = (
+  { database, now }: Context,
+  {
+    account,
+    sessions,
+    signIn,
+    steps,
+  }: {
+    readonly account: AccountService
+    readonly sessions: SessionsService
+    readonly signIn: SignIn
+    readonly steps: Steps
+  },
+) => {
   const ask = async (kind: StepKind, personId: string | null, optionsOf: (challenge: string) => Promise<Options>) => {
     const challenge = newChallenge()
     return {
@@ -76,7 +79,7 @@ export const createPasskeys = (parts: {
   }: ChallengeResponse): Promise<{ passkey: Passkey; counter: number }> => {
     const step = await steps.take(database.sql, token, 'passkey-sign-in')
     const named = namedIn(response)
-    const passkey = named && (await store.find(database.sql, named.id))
+    const passkey = named && (await passkeysStore.find(database.sql, named.id))
     if (step === null || passkey === null || passkey.personId !== named?.personId) throw unauthorized(WRONG)
     const counter = await verifiedUse(response, page, { challenge: String(step.data.challenge), passkey })
     if (counter === null) throw unauthorized(WRONG)
@@ -85,27 +88,27 @@ export const createPasskeys = (parts: {
 
   /** Records a use of the passkey, and returns its owner. @throws unauthorized if it was removed or used meanwhile */
   const use = async (tx: Executor, { passkey, counter }: { passkey: Passkey; counter: number }): Promise<Account> => {
-    const isNew = await store.use(tx, passkey.id, counter, now())
-    const owner = await accounts.find(tx, passkey.personId)
+    const isNew = await passkeysStore.use(tx, passkey.id, counter, now())
+    const owner = await accountsStore.find(tx, passkey.personId)
     if (!isNew || owner === null) throw unauthorized(WRONG)
     return owner
   }
 
   /** Returns one of the caller's own passkeys. @throws not_found */
   const ownOf = async (tx: Executor, { id: personId }: Account, id: string): Promise<Passkey> => {
-    const found = await store.find(tx, id)
+    const found = await passkeysStore.find(tx, id)
     if (found?.personId !== personId) throw notFound('Passkey', id)
     return found
   }
 
   return {
     list: async (caller: Caller): Promise<Passkey[]> =>
-      store.list(database.sql, (await account.own(caller)).account.id),
+      passkeysStore.list(database.sql, (await account.own(caller)).account.id),
 
     /** @throws forbidden; conflict if there are too many */
     async beginAdding(caller: Caller, page: RelyingParty): Promise<PasskeyChallenge> {
       const { account: person } = await account.recent(caller)
-      const known = await store.list(database.sql, person.id)
+      const known = await passkeysStore.list(database.sql, person.id)
       if (known.length >= MAX_PASSKEYS) throw conflict(`You have ${MAX_PASSKEYS} passkeys. Remove one first.`)
       return ask('passkey-enroll', person.id, (challenge) => creationOptions(page, { challenge, person, known }))
     },
@@ -139,7 +142,7 @@ export const createPasskeys = (parts: {
         lastUsedAt: null,
       }
       return database.transaction(async (tx) => {
-        if (!(await store.insert(tx, passkey))) throw conflict('This passkey is set up already.')
+        if (!(await passkeysStore.insert(tx, passkey))) throw conflict('This passkey is set up already.')
         const recoveryCodes = person.recoveryCodesLeft > 0 ? [] : await account.makeRecoveryCodes(tx, person.id)
         await sessions.endOf(tx, person.id, session.id)
         note(passkey, person, null, { name })
@@ -151,7 +154,7 @@ export const createPasskeys = (parts: {
       const { account: person } = await account.own(caller)
       return database.transaction(async (tx) => {
         const passkey = await ownOf(tx, person, id)
-        await store.rename(tx, id, name)
+        await passkeysStore.rename(tx, id, name)
         note(passkey, person, { name: passkey.name }, { name })
         return { ...passkey, name }
       })
@@ -162,7 +165,7 @@ export const createPasskeys = (parts: {
       const own = await account.recent(caller)
       await database.transaction(async (tx) => {
         const passkey = await ownOf(tx, own.account, id)
-        await store.delete(tx, id)
+        await passkeysStore.delete(tx, id)
         await account.afterRemoval(tx, own)
         note(passkey, own.account, { name: passkey.name }, null)
       })

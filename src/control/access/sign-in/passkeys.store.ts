@@ -16,7 +16,7 @@ export interface Passkey {
   readonly lastUsedAt: Date | null
 }
 
-export const createPasskeysStore = () => ({
+export const passkeysStore = {
   async find(db: Executor, id: string): Promise<Passkey | null> {
     const row = await db.selectFrom('passkeys').selectAll().where('id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
@@ -63,7 +63,7 @@ export const createPasskeysStore = () => ({
   async delete(tx: Executor, id: string): Promise<void> {
     await tx.deleteFrom('passkeys').where('id', '=', id).execute()
   },
-})
+}
 
 const fromRow = (row: Selectable<PasskeyRow>): Passkey => ({
   id: row.id,
@@ -75,5 +75,3 @@ const fromRow = (row: Selectable<PasskeyRow>): Passkey => ({
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,
 })
-
-export type PasskeysStore = ReturnType<typeof createPasskeysStore>

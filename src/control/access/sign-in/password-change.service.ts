@@ -1,9 +1,10 @@
 import type { Caller } from '../../../domain/access.ts'
 import { forbidden } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { PersonalSession, SessionPerson, SessionsService } from '../sessions/sessions.service.ts'
-import type { Account, AccountsStore } from './accounts.store.ts'
+import { type Account, accountsStore } from './accounts.store.ts'
 import { hashPassword, isPassword, requireGoodPassword } from './passwords.service.ts'
 import type { Steps } from './steps.service.ts'
 import type { Throttle } from './throttle.service.ts'
@@ -17,19 +18,25 @@ export interface Own {
 /** Revokes a person's keys; returns a function to call after the commit. */
 export type EndKeys = (tx: Executor, personId: string) => Promise<() => void>
 
-export const createPasswordChange = (parts: {
-  readonly database: Database
-  readonly accounts: AccountsStore
-  readonly sessions: SessionsService
-  readonly steps: Pick<Steps, 'endOf'>
-  readonly throttle: Throttle
-  readonly endKeys: EndKeys
-  /** @throws forbidden for callers that are not signed in as a person */
-  readonly own: (caller: Caller) => Promise<Own>
-  readonly note: (account: Account, before: object | null, after: object | null) => void
-  readonly now: () => Date
-}) => {
-  const { database, accounts, sessions, steps, throttle, endKeys, own, note, now } = parts
+export const createPasswordChange = (
+  { database, now }: Context,
+  {
+    sessions,
+    steps,
+    throttle,
+    endKeys,
+    own,
+    note,
+  }: {
+    readonly sessions: SessionsService
+    readonly steps: Pick<Steps, 'endOf'>
+    readonly throttle: Throttle
+    readonly endKeys: EndKeys
+    /** @throws forbidden for callers that are not signed in as a person */
+    readonly own: (caller: Caller) => Promise<Own>
+    readonly note: (account: Account, before: object | null, after: object | null) => void
+  },
+) => {
   return {
     /**
      * Requires the old password. Ends the person's other sessions and, if they want, revokes their personal keys.
@@ -47,7 +54,7 @@ export const createPasswordChange = (parts: {
       const { opened, ended } = await database.transaction(async (tx) => {
         await throttle.forget(tx, counted)
         const change = { from: account.passwordHash, to: passwordHash }
-        if (!(await accounts.setPassword(tx, account.id, change)))
+        if (!(await accountsStore.setPassword(tx, account.id, change)))
           throw forbidden('old_password: it was changed in the meantime.')
         // A sign-in with the old password that waits for its second factor must not open a session.
         await steps.endOf(tx, account.id)

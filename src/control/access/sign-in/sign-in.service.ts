@@ -1,11 +1,11 @@
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, forbidden, unauthorized } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { Secrets } from '../../../platform/secrets.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
-import type { Account, AccountsStore } from './accounts.store.ts'
+import { type Account, accountsStore } from './accounts.store.ts'
 import { checkPassword, isPassword } from './passwords.service.ts'
 import { recoveryHashOf, totpStepOf } from './second-factors.ts'
 import type { Steps } from './steps.service.ts'
@@ -50,24 +50,25 @@ const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => 
 ]
 
 /** Signs people in, and confirms their identity again. */
-export const createSignIn = (parts: {
-  readonly database: Database
-  readonly accounts: AccountsStore
-  readonly sessions: SessionsService
-  readonly steps: Steps
-  readonly throttle: Throttle
-  readonly secrets: Secrets
-  readonly now: () => Date
-}) => {
-  const { database, accounts, sessions, steps, throttle, secrets, now } = parts
-
+export const createSignIn = (
+  { database, secrets, now }: Context,
+  {
+    sessions,
+    steps,
+    throttle,
+  }: {
+    readonly sessions: SessionsService
+    readonly steps: Steps
+    readonly throttle: Throttle
+  },
+) => {
   /** Opens the session of a person who has passed all factors. */
   const complete = async (
     tx: Executor,
     { id, email }: Pick<Account, 'id' | 'email'>,
     { browser, mfa, counted = [], authenticatedAt = now() }: FirstFactor & { readonly mfa: boolean },
   ): Promise<Outcome & { readonly kind: 'session' }> => {
-    await accounts.setSignedIn(tx, id, now())
+    await accountsStore.setSignedIn(tx, id, now())
     await throttle.forget(tx, counted)
     await throttle.forgetSecondFactor(tx, { id, email }, browser)
     const opened = await sessions.openFor({ id }, { browser: browser.name, mfa, authenticatedAt }, browser.former, tx)
@@ -87,19 +88,19 @@ export const createSignIn = (parts: {
   /** Does nothing if the first factor, such as a password, has already counted this attempt. @throws rate_limited */
   const countAttempt = async ({ personId, data }: SignInStep, browser: Browser): Promise<void> => {
     if ((data.counted as readonly string[]).length > 0 || personId === null) return
-    const account = await accounts.find(database.sql, personId)
+    const account = await accountsStore.find(database.sql, personId)
     if (account !== null) await throttle.attemptSecondFactor(account, browser)
   }
 
   /** Checks a code and uses it up. */
   const isCode = async (tx: Executor, account: Account, shown: { code?: string; recoveryCode?: string }) => {
     if (shown.recoveryCode !== undefined) {
-      return accounts.takeRecoveryCode(tx, account.id, recoveryHashOf(shown.recoveryCode), now())
+      return accountsStore.takeRecoveryCode(tx, account.id, recoveryHashOf(shown.recoveryCode), now())
     }
     if (!account.totp || account.totpSecret === null) return false
     const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
     const step = await totpStepOf(shown.code ?? '', { secret, after: account.totpStep, now: now() })
-    return step !== null && accounts.takeTotpStep(tx, account.id, step)
+    return step !== null && accountsStore.takeTotpStep(tx, account.id, step)
   }
 
   return {
@@ -113,14 +114,14 @@ export const createSignIn = (parts: {
       browser: Browser,
     ): Promise<Outcome> {
       const counted = await throttle.attempt(email, browser)
-      const candidates = await accounts.allByEmail(database.sql, email, orgId ?? null)
+      const candidates = await accountsStore.allByEmail(database.sql, email, orgId ?? null)
       // Always two checks, so that the time does not show how many accounts there are.
       const hashes = [0, 1].map((i) => candidates[i]?.passwordHash ?? null)
       const matches = await checkPassword(password, hashes)
       const [found, ...others] = candidates.filter((_, i) => matches[i])
       if (found === undefined || others.length > 0) throw unauthorized(WRONG)
       return database.transaction(async (tx) => {
-        const account = await accounts.find(tx, found.id)
+        const account = await accountsStore.find(tx, found.id)
         if (account?.passwordHash !== found.passwordHash) throw unauthorized(WRONG)
         return afterFirstFactor(tx, account, { browser, counted })
       })
@@ -144,7 +145,7 @@ export const createSignIn = (parts: {
       await countAttempt(waiting, browser)
       return database.transaction(async (tx) => {
         const step = await steps.take(tx, token, 'second-factor')
-        const account = step?.personId == null ? null : await accounts.find(tx, step.personId)
+        const account = step?.personId == null ? null : await accountsStore.find(tx, step.personId)
         if (step === null || account === null || !(await isCode(tx, account, shown))) throw unauthorized(WRONG_CODE)
         return complete(tx, account, { browser, mfa: true, counted: step.data.counted as readonly string[] })
       })
@@ -158,7 +159,7 @@ export const createSignIn = (parts: {
       const session = await sessions.ofPerson(caller)
       if (session === null) throw forbidden('Only a person who is signed in can confirm their identity.')
       const counted = await throttle.attemptIn(session.id)
-      const account = await accounts.find(database.sql, session.person.id)
+      const account = await accountsStore.find(database.sql, session.person.id)
       if (!(await isPassword(password, account?.passwordHash ?? null))) throw forbidden('The password is wrong.')
       return database.transaction(async (tx) => {
         await throttle.forget(tx, counted)

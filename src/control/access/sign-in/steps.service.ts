@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
-import type { SignInStep, StepKind, StepsStore } from './steps.store.ts'
+import type { Context } from '../../context.ts'
+import { type SignInStep, type StepKind, stepsStore } from './steps.store.ts'
 
 /** How long a sign-in waits for its next step. */
 export const STEP_SECONDS = 5 * 60
@@ -12,15 +13,7 @@ const TOKEN = /^[\w-]{43}$/
  * Sign-ins that wait for their next step. Their tokens are in a cookie of the browser that began them, do not open a session,
  * and work only for their own kind of step.
  */
-export const createSteps = ({
-  database,
-  store,
-  now,
-}: {
-  readonly database: Database
-  readonly store: StepsStore
-  readonly now: () => Date
-}) => ({
+export const createSteps = ({ database, now }: Context) => ({
   /** Returns the token of the step. */
   async begin(
     tx: Executor,
@@ -30,7 +23,7 @@ export const createSteps = ({
   ): Promise<string> {
     const token = randomBytes(32).toString('base64url')
     const expiresAt = new Date(now().getTime() + STEP_SECONDS * 1000)
-    await store.insert(tx, { hash: tokenHash(token), kind, personId, data, expiresAt })
+    await stepsStore.insert(tx, { hash: tokenHash(token), kind, personId, data, expiresAt })
     return token
   },
 
@@ -40,17 +33,17 @@ export const createSteps = ({
    */
   attempt: async (token: string | null, kind: StepKind): Promise<SignInStep | null> =>
     token !== null && TOKEN.test(token)
-      ? store.attempt(database.sql, { hash: tokenHash(token), kind, limit: MAX_ATTEMPTS, now: now() })
+      ? stepsStore.attempt(database.sql, { hash: tokenHash(token), kind, limit: MAX_ATTEMPTS, now: now() })
       : null,
 
   /** Returns the step and ends it; null if it is unknown, expired, or was taken before. */
   take: async (tx: Executor, token: string | null, kind: StepKind): Promise<SignInStep | null> =>
-    token !== null && TOKEN.test(token) ? store.take(tx, tokenHash(token), kind, now()) : null,
+    token !== null && TOKEN.test(token) ? stepsStore.take(tx, tokenHash(token), kind, now()) : null,
 
   /** Ends the steps of a person. */
-  endOf: (tx: Executor, personId: string): Promise<void> => store.deleteOf(tx, personId),
+  endOf: (tx: Executor, personId: string): Promise<void> => stepsStore.deleteOf(tx, personId),
 
-  deleteExpired: (): Promise<void> => store.deleteExpired(database.sql, now()),
+  deleteExpired: (): Promise<void> => stepsStore.deleteExpired(database.sql, now()),
 })
 
 export type Steps = ReturnType<typeof createSteps>

@@ -15,7 +15,7 @@ export interface SignInStep {
   readonly expiresAt: Date
 }
 
-export const createStepsStore = () => ({
+export const stepsStore = {
   async insert(db: Executor, step: SignInStep): Promise<void> {
     await db
       .insertInto('sign_in_steps')
@@ -64,7 +64,7 @@ export const createStepsStore = () => ({
   async deleteExpired(db: Executor, now: Date): Promise<void> {
     await db.deleteFrom('sign_in_steps').where('expires_at', '<=', now).execute()
   },
-})
+}
 
 const fromRow = (row: Selectable<SignInStepRow>): SignInStep => ({
   hash: row.hash,
@@ -73,5 +73,3 @@ const fromRow = (row: Selectable<SignInStepRow>): SignInStep => ({
   data: row.data,
   expiresAt: row.expires_at,
 })
-
-export type StepsStore = ReturnType<typeof createStepsStore>

@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Signer } from '../../../platform/secrets.ts'
-import type { Pace, ThrottleStore } from './throttle.store.ts'
+import type { Context } from '../../context.ts'
+import { type Pace, throttleStore } from './throttle.store.ts'
 
 const MINUTES_15 = 15 * 60
 const OF_ONE: Pace = { free: 5, maxSeconds: MINUTES_15 }
@@ -29,17 +30,14 @@ const hashOf = (...parts: readonly string[]): string => createHash('sha256').upd
  * Slows down guessing without letting an attacker lock a person out (OWASP, device cookies). Failures count for the account and
  * the address they came from, and for the account over all addresses. A browser that has signed in before counts only its own.
  */
-export const createThrottle = ({
-  database,
-  store,
-  signer,
-  now,
-}: {
-  readonly database: Database
-  readonly store: ThrottleStore
-  readonly signer: Signer
-  readonly now: () => Date
-}) => {
+export const createThrottle = (
+  { database, now }: Context,
+  {
+    signer,
+  }: {
+    readonly signer: Signer
+  },
+) => {
   const sign = (email: string, nonce: string): Promise<string> => signer.pseudonym(`browser\n${email}\n${nonce}`)
 
   const isKnown = async (email: string, known: string | null): Promise<boolean> => {
@@ -50,7 +48,7 @@ export const createThrottle = ({
   }
 
   const admit = async (hash: string, pace: Pace): Promise<void> => {
-    const seconds = await store.admit(database.sql, hash, pace, now())
+    const seconds = await throttleStore.admit(database.sql, hash, pace, now())
     if (seconds === null) return
     throw new ServiceError('rate_limited', `Too many attempts. Try again in ${seconds} s.`, {
       retryAfterSeconds: seconds,
@@ -98,7 +96,7 @@ export const createThrottle = ({
     /** Resets the counters after the person has signed in from there. */
     async forgetSecondFactor(tx: Executor, owner: Owner, origin: Origin): Promise<void> {
       const counters = await ofSecondFactor(owner, origin)
-      await store.forget(
+      await throttleStore.forget(
         tx,
         counters.map(([hash]) => hash),
       )
@@ -118,9 +116,9 @@ export const createThrottle = ({
       return counted
     },
 
-    takeBack: (counted: readonly string[]): Promise<void> => store.takeBack(database.sql, counted),
+    takeBack: (counted: readonly string[]): Promise<void> => throttleStore.takeBack(database.sql, counted),
 
-    forget: (tx: Executor, counted: readonly string[]): Promise<void> => store.forget(tx, counted),
+    forget: (tx: Executor, counted: readonly string[]): Promise<void> => throttleStore.forget(tx, counted),
 
     /** Returns a token that identifies a browser that has signed in. */
     async knownBrowser(email: string): Promise<string> {

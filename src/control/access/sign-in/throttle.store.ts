@@ -12,7 +12,7 @@ const KIND = 'failures'
 const FORGOTTEN_MS = 60 * 60 * 1000
 
 /** Counts failed sign-in attempts in the database, and thus over all processes. */
-export const createThrottleStore = () => ({
+export const throttleStore = {
   /** Counts an attempt as failed before it is made, or returns the seconds to wait. All concurrent attempts count. */
   async admit(db: Executor, hash: string, { free, maxSeconds }: Pace, now: Date): Promise<number | null> {
     const at = now.getTime()
@@ -45,6 +45,4 @@ export const createThrottleStore = () => ({
     if (hashes.length === 0) return
     await db.deleteFrom('sign_in_steps').where('kind', '=', KIND).where('hash', 'in', hashes).execute()
   },
-})
-
-export type ThrottleStore = ReturnType<typeof createThrottleStore>
+}

@@ -8,8 +8,8 @@ export interface StoredBenchmark<Report> {
   readonly reportedOn: string
 }
 
-export const createBenchmarksStore = <Report extends { readonly engine: string }>() => ({
-  async insert(db: Executor, { id, report, reportedOn }: StoredBenchmark<Report>): Promise<void> {
+export const benchmarksStore = {
+  async insert(db: Executor, { id, report, reportedOn }: StoredBenchmark<{ readonly engine: string }>): Promise<void> {
     await db
       .insertInto('benchmarks')
       .values({
@@ -22,7 +22,7 @@ export const createBenchmarksStore = <Report extends { readonly engine: string }
   },
 
   /** Newest first. */
-  async list(
+  async list<Report>(
     db: Executor,
     page: { readonly engine: string | null; readonly limit: number; readonly offset: number },
   ): Promise<{ readonly total: number; readonly benchmarks: readonly StoredBenchmark<Report>[] }> {
@@ -37,8 +37,4 @@ export const createBenchmarksStore = <Report extends { readonly engine: string }
       .execute()
     return { total, benchmarks: rows.map(({ id, report, day }) => ({ id, report: report as Report, reportedOn: day })) }
   },
-})
-
-export type BenchmarksStore<Report extends { readonly engine: string }> = ReturnType<
-  typeof createBenchmarksStore<Report>
->
+}

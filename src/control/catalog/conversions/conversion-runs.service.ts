@@ -3,10 +3,10 @@ import { runConversion } from '../../../convert/run-conversion.ts'
 import { anySignal } from '../../../domain/any-signal.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
-import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { Context } from '../../context.ts'
 import type { FilesService } from '../files/files.service.ts'
-import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
+import { conversionsStore, type StoredConversion, type VersionFile } from './conversions.store.ts'
 
 const RENEW_MS = 4000
 /** A conversion that was started this often without finishing probably crashes the process, so it fails. */
@@ -28,17 +28,17 @@ const inPieces = async function* (bytes: Uint8Array): AsyncGenerator<Uint8Array>
 }
 
 /** Makes the requested conversions, one at a time in each process, and each in only one process. */
-export const createConversionRuns = (parts: {
-  readonly database: Database
-  readonly store: ConversionsStore
-  readonly blobs: BlobStore
-  readonly files: Pick<FilesService, 'keep'>
-  /** The maximum size of a file to convert. */
-  readonly maxBytes: number
-  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
-  readonly now: () => Date
-}) => {
-  const { database, store, blobs, files, maxBytes, log, now } = parts
+export const createConversionRuns = (
+  { database, blobs, log, now }: Context,
+  {
+    files,
+    maxBytes,
+  }: {
+    readonly files: Pick<FilesService, 'keep'>
+    /** The maximum size of a file to convert. */
+    readonly maxBytes: number
+  },
+) => {
   const owner = randomUUID()
   const stopping = new AbortController()
 
@@ -53,7 +53,7 @@ export const createConversionRuns = (parts: {
 
   /** Returns the converted file, staged, or null if the version is gone. */
   const make = async (conversion: StoredConversion, signal: AbortSignal): Promise<StagedBlob | null> => {
-    const input = await store.input(database.sql, conversion)
+    const input = await conversionsStore.input(database.sql, conversion)
     if (input === null) return null
     if (conversion.attempts > MAX_ATTEMPTS) {
       throw badRequest(`The conversion was started ${MAX_ATTEMPTS} times and never finished.`)
@@ -75,7 +75,7 @@ export const createConversionRuns = (parts: {
     const { modelId: model_id, version, format } = conversion
     const canceling = new AbortController()
     const renew = async (): Promise<void> => {
-      const held = await store.renew(database.sql, conversion, owner)
+      const held = await conversionsStore.renew(database.sql, conversion, owner)
       if (!held) canceling.abort(new Superseded('The version was deleted, or another process converts it.'))
     }
     const renewal = setInterval(
@@ -90,16 +90,19 @@ export const createConversionRuns = (parts: {
       } finally {
         await made.discard()
       }
-      await store.end(database.sql, conversion, owner, { file: made }, now())
+      await conversionsStore.end(database.sql, conversion, owner, { file: made }, now())
       log.info({ model_id, version, format, size: made.size }, 'version converted')
     } catch (error) {
       if (error instanceof Superseded) return
       if (isTheFilesFault(error)) {
         log.info({ model_id, version, format, reason: error.message }, 'version not converted')
-        return await store.end(database.sql, conversion, owner, { reason: error.message }, now())
+        return await conversionsStore.end(database.sql, conversion, owner, { reason: error.message }, now())
       }
       const failed = !(error instanceof Stopping)
-      await store.release(database.sql, conversion, owner, { counts: failed && !isUnavailable(error), failed })
+      await conversionsStore.release(database.sql, conversion, owner, {
+        counts: failed && !isUnavailable(error),
+        failed,
+      })
       if (failed) throw error
     } finally {
       clearInterval(renewal)
@@ -111,7 +114,7 @@ export const createConversionRuns = (parts: {
     async run(): Promise<void> {
       const failures: unknown[] = []
       while (!stopping.signal.aborted) {
-        const conversion = await store.claim(database.sql, owner)
+        const conversion = await conversionsStore.claim(database.sql, owner)
         if (conversion === null) break
         await convert(conversion).catch((error: unknown) => failures.push(error))
       }
@@ -119,7 +122,7 @@ export const createConversionRuns = (parts: {
     },
 
     /** Releases what the last process held. Call it at the start of a process that alone can open its database. */
-    forgetDeadHolders: (): Promise<void> => store.releaseAll(database.sql),
+    forgetDeadHolders: (): Promise<void> => conversionsStore.releaseAll(database.sql),
 
     /** Aborts the current conversion, which then waits for the next process. */
     close(): void {

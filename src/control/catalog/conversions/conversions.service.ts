@@ -11,9 +11,9 @@ import {
   mayHaveGraph,
   type VersionFormat,
 } from '../../../domain/model.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus } from '../../events.ts'
-import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
+import { conversionsStore, type StoredConversion, type VersionFile } from './conversions.store.ts'
 
 const RETRY_AFTER_SECONDS = 2
 
@@ -38,33 +38,33 @@ const isConverted = (format: DownloadFormat): format is ConvertedFormat =>
   (CONVERTED_FORMATS as readonly string[]).includes(format)
 
 /** Versions in other formats than the uploaded one: made on request, ONNX also in the background. */
-export const createConversions = (parts: {
-  readonly database: Database
-  readonly store: ConversionsStore
-  readonly events: Pick<ControlEventBus, 'publish'>
-  /** Whether new versions are converted to ONNX automatically. */
-  readonly background: boolean
-  readonly now: () => Date
-}) => {
-  const { database, store, events, background, now } = parts
-
+export const createConversions = (
+  { database, events, now }: Context,
+  {
+    background,
+  }: {
+    /** Whether new versions are converted to ONNX automatically. */
+    readonly background: boolean
+  },
+) => {
   const request = async (tx: Executor, version: UploadedVersion, formats: Iterable<ConvertedFormat>): Promise<void> => {
     const { modelId } = version
-    for (const format of formats) await store.request(tx, { modelId, version: version.version, format }, now())
+    for (const format of formats)
+      await conversionsStore.request(tx, { modelId, version: version.version, format }, now())
     // Published even without formats: failed conversions may be pending again.
     await events.publish(tx, 'conversion.requested', { modelId })
   }
 
   const inBackground = async (tx: Executor, { modelId, fileName }: UploadedVersion): Promise<boolean> =>
-    background && (mayHaveGraph(fileName) || (await store.hasArchitecture(tx, modelId)))
+    background && (mayHaveGraph(fileName) || (await conversionsStore.hasArchitecture(tx, modelId)))
 
   /** Returns the state of the conversion, after requesting it if that has not been done before. */
   const stateOf = async (version: UploadedVersion, format: ConvertedFormat): Promise<StoredConversion> => {
     const id = { modelId: version.modelId, version: version.version, format }
-    const before = await store.find(database.sql, id)
+    const before = await conversionsStore.find(database.sql, id)
     if (before !== null) return before
     await database.transaction((tx) => request(tx, version, [format]))
-    const found = await store.find(database.sql, id)
+    const found = await conversionsStore.find(database.sql, id)
     if (found === null) throw notFound('Version', String(version.version))
     return found
   }
@@ -80,11 +80,11 @@ export const createConversions = (parts: {
       if (await inBackground(tx, version)) formats.add('onnx')
       for (const format of formats) if (isAlready(format, version)) formats.delete(format)
       const isGraph = isArchitecture(version.fileName)
-      if (isGraph) await store.retryFailed(tx, version.modelId, now())
+      if (isGraph) await conversionsStore.retryFailed(tx, version.modelId, now())
       if (isGraph || formats.size > 0) await request(tx, version, formats)
     },
 
-    ofModel: (modelId: string): Promise<StoredConversion[]> => store.ofModel(database.sql, modelId),
+    ofModel: (modelId: string): Promise<StoredConversion[]> => conversionsStore.ofModel(database.sql, modelId),
 
     /**
      * Returns the version's file in this format. Throws not_found with the state of its conversion, which this call requests

@@ -41,7 +41,7 @@ export const inConversions: FileReferences = (sha256) =>
   sql<boolean>`exists (select from conversions c where c.sha256 = ${sha256})`
 
 /** Conversions of versions: the requests, the process that works on each, and the results. */
-export const createConversionsStore = () => ({
+export const conversionsStore = {
   /** Does nothing if it was requested before. */
   async request(db: Executor, { modelId, version, format }: ConversionId, now: Date): Promise<void> {
     await db
@@ -160,7 +160,7 @@ export const createConversionsStore = () => ({
       .where('state', '=', 'running')
       .execute()
   },
-})
+}
 
 const ofArchitectures = (modelId: string) => sql`
   where v.model_id in (
@@ -181,5 +181,3 @@ const fromRow = (row: Selectable<ConversionRow>): StoredConversion => ({
   file: row.sha256 === null || row.size === null ? null : { sha256: row.sha256, size: row.size },
   attempts: row.attempts,
 })
-
-export type ConversionsStore = ReturnType<typeof createConversionsStore>

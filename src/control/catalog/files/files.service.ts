@@ -1,7 +1,7 @@
-import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { FileReferences, FilesStore } from './files.store.ts'
+import type { Context } from '../../context.ts'
+import { type FileReferences, filesStore } from './files.store.ts'
 
 export type { FileReferences } from './files.store.ts'
 
@@ -9,21 +9,14 @@ const UNWANTED_AFTER_MS = 60 * 60 * 1000
 const COLLECTED_AT_ONCE = 100
 
 /** Stores weight files, and removes those that no version, update, or round refers to anymore. */
-export const createFilesService = (parts: {
-  readonly database: Database
-  readonly store: FilesStore
-  readonly blobs: BlobStore
-  readonly now: () => Date
-}) => {
-  const { database, store, blobs, now } = parts
-
+export const createFilesService = ({ database, blobs, now }: Pick<Context, 'database' | 'blobs' | 'now'>) => {
   const references: FileReferences[] = []
   const holds: FileReferences[] = []
 
   const touch = createBatcher<{ readonly sha256: string; readonly size: number }, void>({
     maxBatch: 1000,
     run: async (requested) => {
-      await store.touch(database.sql, requested, now())
+      await filesStore.touch(database.sql, requested, now())
       return requested.map(() => undefined)
     },
   })
@@ -40,7 +33,7 @@ export const createFilesService = (parts: {
     },
 
     /** False for a file that is still being stored, whose bytes may not be in place yet, and for one that is gone. */
-    isReferenced: (sha256: string): Promise<boolean> => store.isReferenced(database.sql, references, sha256),
+    isReferenced: (sha256: string): Promise<boolean> => filesStore.isReferenced(database.sql, references, sha256),
 
     /**
      * Stores a staged file. Touches the record before the bytes move into place: a collector that is about to remove the
@@ -57,7 +50,7 @@ export const createFilesService = (parts: {
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
       for (let removed = 0; ; ) {
         const gone = await database.transaction(async (tx) => {
-          const unwanted = await store.forgetUnreferenced(tx, [...references, ...holds], before, COLLECTED_AT_ONCE)
+          const unwanted = await filesStore.forgetUnreferenced(tx, [...references, ...holds], before, COLLECTED_AT_ONCE)
           // Before the commit that removes the records: an upload of the same bytes waits for it, and then stores them again.
           for (const sha256 of unwanted) await blobs.remove(sha256)
           return unwanted.length

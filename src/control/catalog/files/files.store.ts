@@ -4,7 +4,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 /** An SQL condition that is true while a module refers to the file with this hash. */
 export type FileReferences = (sha256: RawBuilder<string>) => RawBuilder<boolean>
 
-export const createFilesStore = () => ({
+export const filesStore = {
   /**
    * Records that the bytes are wanted now: a garbage collector leaves freshly touched bytes alone. Sorted by hash, without
    * duplicates, so that two processes lock rows in the same order.
@@ -44,7 +44,7 @@ export const createFilesStore = () => ({
       select from blobs b where b.sha256 = ${sha256} and (${anyOf(references, sql<string>`b.sha256`)})`.execute(db)
     return rows.length > 0
   },
-})
+}
 
 const inVersions: FileReferences = (sha256) =>
   sql<boolean>`exists (select from model_versions v where v.sha256 = ${sha256})`
@@ -54,5 +54,3 @@ const anyOf = (references: readonly FileReferences[], sha256: RawBuilder<string>
     [inVersions, ...references].map((refersTo) => refersTo(sha256)),
     sql` or `,
   )}`
-
-export type FilesStore = ReturnType<typeof createFilesStore>

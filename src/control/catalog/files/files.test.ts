@@ -6,7 +6,6 @@ import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { openFolderStore } from '../../../platform/blobs/folder-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { createFilesService } from './files.service.ts'
-import { createFilesStore } from './files.store.ts'
 
 const MINUTE = 60_000
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -33,7 +32,7 @@ const begin = async (database: Database) => {
   const folder = await openFolderStore(await emptyFolder())
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
-  const serve = (blobs: BlobStore) => createFilesService({ database, store: createFilesStore(), blobs, now })
+  const serve = (blobs: BlobStore) => createFilesService({ database, blobs, now })
   const stage = (text: string) => folder.stage(Readable.from([Buffer.from(text)]), { maxBytes: 1000 })
   const files = serve(folder)
   return {

@@ -2,14 +2,11 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
 import { isNotFound } from '../../../domain/errors.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { ControlEventBus } from '../../events.ts'
-import type { DamagedFile, FileChecks, ScrubsStore, StoredFile } from './scrubs.store.ts'
+import type { Context } from '../../context.ts'
+import { type DamagedFile, type FileChecks, type StoredFile, scrubsStore } from './scrubs.store.ts'
 
 const MIN_PAUSE_MS = 20
 const HOUR_MS = 60 * 60 * 1000
@@ -21,16 +18,7 @@ export type { DamagedFile, FileChecks } from './scrubs.store.ts'
 export type SpareCopies = (sha256: string) => Promise<Readable | null>
 
 /** Hashes each stored file again after `scrubDays` days, and restores damaged ones from spare copies. */
-export const createScrubs = (parts: {
-  readonly config: Pick<Config, 'scrubDays' | 'scrubBytesPerSecond'>
-  readonly database: Database
-  readonly store: ScrubsStore
-  readonly blobs: BlobStore
-  readonly events: ControlEventBus
-  readonly log: { warn(fields: object, message: string): void }
-  readonly now: () => Date
-}) => {
-  const { config, database, store, blobs, events, log, now } = parts
+export const createScrubs = ({ config, database, blobs, events, log, now }: Context) => {
   const spares: SpareCopies[] = []
   const stopping = new AbortController()
 
@@ -84,7 +72,7 @@ export const createScrubs = (parts: {
 
   const good = (sha256: string) =>
     database.transaction(async (tx) => {
-      if (await store.markGood(tx, sha256)) await events.publish(tx, 'file.repaired', { sha256 })
+      if (await scrubsStore.markGood(tx, sha256)) await events.publish(tx, 'file.repaired', { sha256 })
     })
 
   const check = async (file: StoredFile): Promise<void> => {
@@ -94,7 +82,7 @@ export const createScrubs = (parts: {
     const at = now()
     const checkAt = new Date(at.getTime() - config.scrubDays * DAY_MS + HOUR_MS)
     await database.transaction(async (tx) => {
-      const isNews = await store.markDamaged(tx, sha256, { damage, now: at, checkAt })
+      const isNews = await scrubsStore.markDamaged(tx, sha256, { damage, now: at, checkAt })
       if (!isNews) return
       log.warn({ sha256, damage }, 'a stored file is damaged')
       await events.publish(tx, 'file.damaged', { sha256, damage })
@@ -114,19 +102,19 @@ export const createScrubs = (parts: {
       while (!stopping.signal.aborted) {
         const at = now()
         const before = new Date(at.getTime() - config.scrubDays * DAY_MS)
-        const file = await store.claim(database.sql, { before, now: at })
+        const file = await scrubsStore.claim(database.sql, { before, now: at })
         if (file === null) return
         await check(file).catch(async (error: unknown) => {
           if (stopping.signal.aborted) return
-          await store.release(database.sql, file.sha256, before)
+          await scrubsStore.release(database.sql, file.sha256, before)
           throw error
         })
       }
     },
 
     async report({ orgId }: Caller): Promise<{ readonly damaged: readonly DamagedFile[] } & FileChecks> {
-      const damaged = await store.damaged(database.sql, orgId)
-      return { damaged, ...(await store.checks(database.sql, orgId)) }
+      const damaged = await scrubsStore.damaged(database.sql, orgId)
+      return { damaged, ...(await scrubsStore.checks(database.sql, orgId)) }
     },
 
     close: () => stopping.abort(),

@@ -23,7 +23,7 @@ export interface FileChecks {
 
 const LISTED = 1000
 
-export const createScrubsStore = () => ({
+export const scrubsStore = {
   /** Claims the file with the oldest check, if that was before `before`: no other process gets it. */
   async claim(
     db: Executor,
@@ -86,6 +86,4 @@ export const createScrubsStore = () => ({
     )
     return rows[0]!
   },
-})
-
-export type ScrubsStore = ReturnType<typeof createScrubsStore>
+}

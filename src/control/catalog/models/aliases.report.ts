@@ -39,7 +39,7 @@ const moverFrom = ({ moved_at, moved_by, mover_name }: MoverRow): Mover => ({
 })
 
 /** Aliases with the labels of their versions, and the names of the people or keys that moved them. */
-export const createAliasesReport = () => ({
+export const aliasesReport = {
   /** In alphabetical order. */
   async list(db: Executor, modelId: string): Promise<ShownAlias[]> {
     const { rows } = await sql<
@@ -94,6 +94,4 @@ export const createAliasesReport = () => ({
       total: totals[0]!.total,
     }
   },
-})
-
-export type AliasesReport = ReturnType<typeof createAliasesReport>
+}

@@ -1,11 +1,12 @@
 import { actorOf, type Caller, isDeviceKey, sees } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { requireAlias } from '../../../domain/model-reference.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals, ShownApproval } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { AliasesReport, Mover, ShownAlias } from './aliases.report.ts'
-import type { AliasesStore } from './aliases.store.ts'
+import type { Context } from '../../context.ts'
+import { aliasesReport, type Mover, type ShownAlias } from './aliases.report.ts'
+import { aliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel } from './models.service.ts'
 
 export type { Mover, ShownAlias, ShownMove } from './aliases.report.ts'
@@ -22,16 +23,16 @@ interface WaitingMove {
 }
 
 /** Movable names of versions, such as `production` and `candidate`. None exists by default. */
-export const createAliasesService = (parts: {
-  readonly database: Database
-  readonly store: AliasesStore
-  readonly report: AliasesReport
-  readonly models: Pick<ModelsService, 'find' | 'detail' | 'findVersion'>
-  readonly approvals: Approvals
-  readonly now: () => Date
-}) => {
-  const { database, store, report, models, approvals, now } = parts
-
+export const createAliasesService = (
+  { database, now }: Context,
+  {
+    models,
+    approvals,
+  }: {
+    readonly models: Pick<ModelsService, 'find' | 'detail' | 'findVersion'>
+    readonly approvals: Approvals
+  },
+) => {
   /** Call it in a transaction, on a locked model. */
   const set = async (
     tx: Executor,
@@ -39,7 +40,7 @@ export const createAliasesService = (parts: {
     { id: modelId, name, orgId }: StoredModel,
     { alias, from, to }: { readonly alias: string; readonly from: number | null; readonly to: number | null },
   ): Promise<void> => {
-    if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: actorOf(caller) })
+    if (from !== to) await aliasesStore.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: actorOf(caller) })
     auditNote({
       kind: 'model',
       id: modelId,
@@ -55,8 +56,8 @@ export const createAliasesService = (parts: {
       const { model } = await models.find(requester, modelId)
       await database.transaction(async (tx) => {
         await settle(tx)
-        await store.lock(tx, modelId)
-        const current = await store.find(tx, modelId, alias)
+        await aliasesStore.lock(tx, modelId)
+        const current = await aliasesStore.find(tx, modelId, alias)
         if (current !== from)
           throw conflict(
             `The alias '${alias}' now names ${named(current)}, not ${named(from)} as when this was requested.`,
@@ -79,8 +80,8 @@ export const createAliasesService = (parts: {
         ? expected
         : (await models.findVersion(caller, modelId, expected)).version.version
     return database.transaction(async (tx) => {
-      await store.lock(tx, modelId)
-      const from = await store.find(tx, modelId, alias)
+      await aliasesStore.lock(tx, modelId)
+      const from = await aliasesStore.find(tx, modelId, alias)
       if (requested !== undefined && requested !== from) {
         throw conflict(
           `The alias '${alias}' ${from === null ? 'does not exist' : `names version ${from}`}, not ` +
@@ -101,7 +102,7 @@ export const createAliasesService = (parts: {
 
   const list = async (caller: Caller, modelIdOrName: string): Promise<ShownAlias[]> => {
     const { model } = await models.detail(caller, modelIdOrName)
-    return (await report.list(database.sql, model.id)).map(withMoverFor(caller, model))
+    return (await aliasesReport.list(database.sql, model.id)).map(withMoverFor(caller, model))
   }
 
   return {
@@ -140,7 +141,7 @@ export const createAliasesService = (parts: {
       page: { limit: number; offset: number },
     ) {
       const { model } = await models.detail(caller, modelIdOrName)
-      const { moves, total } = await report.history(database.sql, model.id, alias, page)
+      const { moves, total } = await aliasesReport.history(database.sql, model.id, alias, page)
       return { moves: moves.map(withMoverFor(caller, model)), total }
     },
   }

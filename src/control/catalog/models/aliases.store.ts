@@ -11,7 +11,7 @@ export interface AliasMove {
   readonly movedBy: string
 }
 
-export const createAliasesStore = () => ({
+export const aliasesStore = {
   /** Returns the version that the alias names, or null if the model has no such alias. */
   async find(db: Executor, modelId: string, alias: string): Promise<number | null> {
     const row = await db
@@ -54,6 +54,4 @@ export const createAliasesStore = () => ({
       .onConflict((conflict) => conflict.columns(['model_id', 'alias']).doUpdateSet({ version: to, ...by }))
       .execute()
   },
-})
-
-export type AliasesStore = ReturnType<typeof createAliasesStore>
+}

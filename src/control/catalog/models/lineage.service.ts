@@ -1,8 +1,9 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { labelOf } from '../../../domain/model.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { Conversions, StoredConversion } from '../conversions/conversions.service.ts'
-import type { AliasesStore } from './aliases.store.ts'
+import { aliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel, StoredVersion } from './models.service.ts'
 
 /** How a version was trained, as far as the caller may see it. */
@@ -60,13 +61,16 @@ type UsesOf = (
 ) => Promise<VersionUses>
 
 /** Where versions came from and where they run. Later modules know that, and provide it when they are created. */
-export const createLineage = (parts: {
-  readonly database: Database
-  readonly models: Pick<ModelsService, 'findVersion'>
-  readonly aliases: Pick<AliasesStore, 'list'>
-  readonly conversions: Pick<Conversions, 'ofModel'>
-}) => {
-  const { database, models, aliases, conversions } = parts
+export const createLineage = (
+  { database }: Context,
+  {
+    models,
+    conversions,
+  }: {
+    readonly models: Pick<ModelsService, 'findVersion'>
+    readonly conversions: Pick<Conversions, 'ofModel'>
+  },
+) => {
   let originOf: OriginOf = async () => null
   let usesOf: UsesOf = async () => ({ devices: {}, uses: [] })
 
@@ -81,7 +85,7 @@ export const createLineage = (parts: {
 
     async of(caller: Caller, modelId: string, reference: string): Promise<Lineage> {
       const { model, version } = await models.findVersion(caller, modelId, reference)
-      const named = await aliases.list(database.sql, model.id)
+      const named = await aliasesStore.list(database.sql, model.id)
       // Later versions of a round's model were uploaded.
       const roundId = version.origin?.roundId ?? (version.version === 1 ? model.roundId : null)
       const isOwn = sees(caller, model.orgId)

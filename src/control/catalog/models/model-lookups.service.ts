@@ -1,11 +1,11 @@
 import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { AliasesStore } from './aliases.store.ts'
-import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
+import { type ListedModel, modelsStore, type StoredModel } from './models.store.ts'
 import { createVersionReferences, type ResolvedVersion } from './version-references.service.ts'
-import type { StoredVersion, VersionsStore } from './versions.store.ts'
+import { type StoredVersion, versionsStore } from './versions.store.ts'
 
 /** The models that federations let organizations read in addition to their own. */
 export interface SharedModels {
@@ -15,17 +15,8 @@ export interface SharedModels {
 }
 
 /** Finds models and versions: for callers, those they may see; for the service itself, by internal ids. */
-export const createModelLookups = ({
-  database,
-  store,
-  versions,
-  aliases,
-}: {
-  readonly database: Database
-  readonly store: Pick<ModelsStore, 'find' | 'named' | 'findAll' | 'latestAggregated'>
-  readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
-  readonly aliases: Pick<AliasesStore, 'find' | 'list'>
-}) => {
+export const createModelLookups = (context: Context) => {
+  const { database } = context
   let shared: SharedModels | null = null
 
   /** Returns a model of another organization that a federation shares with the caller's, or null. */
@@ -33,17 +24,17 @@ export const createModelLookups = ({
     if (orgId === null || shared === null) return null
     const id = isUuid(idOrName) ? idOrName : await shared.idByName(database.sql, idOrName, orgId)
     if (id === null || (isUuid(idOrName) && !(await shared.isSharedWith(database.sql, id, orgId)))) return null
-    return store.find(database.sql, id)
+    return modelsStore.find(database.sql, id)
   }
 
   /** By id or name. For an unbound key: the model where it creates things, otherwise the only one. @throws bad_request */
   const findOwn = async (caller: Caller, idOrName: string): Promise<ListedModel | null> => {
     if (isUuid(idOrName)) {
-      const found = await store.find(database.sql, idOrName)
+      const found = await modelsStore.find(database.sql, idOrName)
       return found !== null && sees(caller, found.model.orgId) ? found : null
     }
     const home = homeOf(caller)
-    const [found, another] = await store.named(database.sql, idOrName, caller.orgId, home)
+    const [found, another] = await modelsStore.named(database.sql, idOrName, caller.orgId, home)
     if (found === undefined) return null
     if (another === undefined || found.model.orgId === home) return found
     throw badRequest(
@@ -70,7 +61,7 @@ export const createModelLookups = ({
     return found
   }
 
-  const references = createVersionReferences({ database, versions, aliases })
+  const references = createVersionReferences(context)
 
   /** Returns an uploaded version, even of a shared model. @throws not_found if there is none */
   const findVersion = async (caller: Caller, reference: string, field?: string) => {
@@ -95,27 +86,27 @@ export const createModelLookups = ({
 
     /** Returns the version that a new round of this organization distributes by default. */
     async latestAggregated(orgId: string | null): Promise<StoredVersion | null> {
-      const modelId = await store.latestAggregated(database.sql, orgId)
-      return modelId === null ? null : versions.find(database.sql, modelId, 'latest')
+      const modelId = await modelsStore.latestAggregated(database.sql, orgId)
+      return modelId === null ? null : versionsStore.find(database.sql, modelId, 'latest')
     },
 
     /** Returns a version of a model by internal ids, by default the highest; for the service itself, without a caller. */
     versionFor: (modelId: string, version: number | 'latest' = 'latest'): Promise<StoredVersion | null> =>
-      versions.find(database.sql, modelId, version),
+      versionsStore.find(database.sql, modelId, version),
 
     /** Returns a model and a version by internal ids; for the service itself, without a caller. */
     async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {
-      const found = await store.find(database.sql, modelId)
-      const stored = await versions.find(database.sql, modelId, version)
+      const found = await modelsStore.find(database.sql, modelId)
+      const stored = await versionsStore.find(database.sql, modelId, version)
       return found === null || stored === null ? null : { model: found.model, version: stored }
     },
 
     /** Returns a model by its internal id; for the service itself, without a caller. */
     known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
-      (await store.find(db, id))?.model ?? null,
+      (await modelsStore.find(db, id))?.model ?? null,
 
     /** Like `known` for many: returns those that exist, by id. */
     knownAll: async (ids: readonly string[]): Promise<ReadonlyMap<string, StoredModel>> =>
-      new Map((await store.findAll(database.sql, ids)).map(({ model }) => [model.id, model])),
+      new Map((await modelsStore.findAll(database.sql, ids)).map(({ model }) => [model.id, model])),
   }
 }

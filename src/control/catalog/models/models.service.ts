@@ -10,17 +10,16 @@ import {
   type VersionFormat,
 } from '../../../domain/model.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import type { Conversions, StoredConversion } from '../conversions/conversions.service.ts'
 import type { FilesService } from '../files/files.service.ts'
-import type { AliasesStore } from './aliases.store.ts'
+import { aliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
-import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
+import { type ListedModel, modelsStore, type StoredModel } from './models.store.ts'
 import { createRoundResults } from './round-results.service.ts'
 import { chooseLabel } from './version-labels.service.ts'
-import type { StoredVersion, VersionsStore } from './versions.store.ts'
+import { type StoredVersion, versionsStore } from './versions.store.ts'
 
 export type { SharedModels } from './model-lookups.service.ts'
 export type { ListedModel, StoredModel } from './models.store.ts'
@@ -37,26 +36,23 @@ export interface ModelDetail extends ListedModel {
   readonly versions: readonly NamedVersion[]
 }
 
-export const createModelsService = (parts: {
-  readonly database: Database
-  readonly store: ModelsStore
-  readonly versions: VersionsStore
-  readonly aliases: AliasesStore
-  readonly files: FilesService
-  readonly conversions: Conversions
-  readonly events: Pick<ControlEventBus, 'publish'>
-  /** Recognizes the file's format by its content; null if it is unknown. */
-  readonly recognize: (path: string) => Promise<RecognizedContent | null>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, versions, aliases, files, conversions, events, recognize, now, newId } = parts
-  const { findReadable, ...lookups } = createModelLookups(parts)
+export const createModelsService = (
+  context: Context,
+  parts: {
+    readonly files: FilesService
+    readonly conversions: Conversions
+    /** Recognizes the file's format by its content; null if it is unknown. */
+    readonly recognize: (path: string) => Promise<RecognizedContent | null>
+  },
+) => {
+  const { database, events, now, newId } = context
+  const { files, conversions, recognize } = parts
+  const { findReadable, ...lookups } = createModelLookups(context)
 
   return {
     // Lookups for callers (`find`) and for the service itself (`originOf`) are in model-lookups.service.ts.
     ...lookups,
-    ...createRoundResults(parts),
+    ...createRoundResults(context, parts),
 
     async create(
       caller: Caller,
@@ -75,7 +71,7 @@ export const createModelsService = (parts: {
         architectureModelId: null,
       }
       await database.transaction(async (tx) => {
-        await store.insert(tx, model)
+        await modelsStore.insert(tx, model)
         auditNote({ kind: 'model', ...model, after: requested })
       })
       return { model, newest: null }
@@ -85,13 +81,13 @@ export const createModelsService = (parts: {
       caller: Caller,
       filter: { framework: Framework | undefined; isBaseline: boolean | undefined; roundModels: boolean },
       page: { limit: number; offset: number },
-    ) => store.list(database.sql, { ...filter, orgId: caller.orgId }, page),
+    ) => modelsStore.list(database.sql, { ...filter, orgId: caller.orgId }, page),
 
     async detail(caller: Caller, idOrName: string): Promise<ModelDetail> {
       const found = await findReadable(caller, idOrName)
       const [listed, named, converted] = await Promise.all([
-        versions.ofModel(database.sql, found.model.id),
-        aliases.list(database.sql, found.model.id),
+        versionsStore.ofModel(database.sql, found.model.id),
+        aliasesStore.list(database.sql, found.model.id),
         conversions.ofModel(found.model.id),
       ])
       const detailOf = (version: StoredVersion): NamedVersion => ({
@@ -102,7 +98,7 @@ export const createModelsService = (parts: {
       return { ...found, versions: listed.map(detailOf) }
     },
 
-    count: (caller: Caller): Promise<number> => store.count(database.sql, caller.orgId),
+    count: (caller: Caller): Promise<number> => modelsStore.count(database.sql, caller.orgId),
 
     /** Adds a staged file to the model as its next version. */
     async addVersion(
@@ -127,8 +123,8 @@ export const createModelsService = (parts: {
       })
       await files.keep(staged)
       return database.transaction(async (tx) => {
-        const chosen = await chooseLabel(versions, tx, model.id, requested.versionLabel)
-        const version = await versions.insert(tx, {
+        const chosen = await chooseLabel(tx, model.id, requested.versionLabel)
+        const version = await versionsStore.insert(tx, {
           modelId: model.id,
           format,
           warnings: [...warnings, ...chosen.warnings],

@@ -40,7 +40,7 @@ export interface ModelFilter {
 
 type ListedRow = Selectable<ModelRow> & { newest_sha256: string | null; newest_size: number | null }
 
-export const createModelsStore = () => ({
+export const modelsStore = {
   /** Moves models without an organization to this one, except those whose name is taken there. */
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await sql`
@@ -136,7 +136,7 @@ export const createModelsStore = () => ({
       .executeTakeFirst()
     return row?.id ?? null
   },
-})
+}
 
 const columns = sql`
   m.*, newest.sha256 as newest_sha256, newest.size as newest_size
@@ -164,5 +164,3 @@ const fromListedRow = (row: ListedRow): ListedModel => ({
   },
   newest: row.newest_sha256 === null ? null : { sha256: row.newest_sha256, size: row.newest_size! },
 })
-
-export type ModelsStore = ReturnType<typeof createModelsStore>

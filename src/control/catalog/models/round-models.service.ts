@@ -1,10 +1,10 @@
 import type { Executor } from '../../../platform/db/open.ts'
-import type { ModelUses, RoundModelsStore } from './round-models.store.ts'
+import { type ModelUses, roundModelsStore } from './round-models.store.ts'
 
 export type { ModelUses } from './round-models.store.ts'
 
 /** Deletes models of rounds, unless something needs them. */
-export const createRoundModels = ({ store }: { readonly store: RoundModelsStore }) => {
+export const createRoundModels = () => {
   const uses: ModelUses[] = []
   return {
     /** Adds a condition for models that a later module needs. Called when that module is created. */
@@ -17,7 +17,7 @@ export const createRoundModels = ({ store }: { readonly store: RoundModelsStore 
      * that uses that began before count.
      */
     async deleteUnused(tx: Executor, modelIds: readonly string[]): Promise<string[]> {
-      return store.deleteUnused(tx, await store.lock(tx, modelIds), uses)
+      return roundModelsStore.deleteUnused(tx, await roundModelsStore.lock(tx, modelIds), uses)
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 export type ModelUses = (modelId: RawBuilder<string>) => RawBuilder<boolean>
 
 /** Models made by rounds, most of which are not needed for long. */
-export const createRoundModelsStore = () => ({
+export const roundModelsStore = {
   /** Locks those that exist until the transaction ends, so that nothing can start to refer to them; skips locked ones. */
   async lock(tx: Executor, modelIds: readonly string[]): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
@@ -25,7 +25,7 @@ export const createRoundModelsStore = () => ({
       returning m.id`.execute(tx)
     return rows.map(({ id }) => id)
   },
-})
+}
 
 /** The model has an alias or further versions, is a baseline, or was published as a version of the trained model. */
 const OWN_USES: readonly ModelUses[] = [
@@ -34,5 +34,3 @@ const OWN_USES: readonly ModelUses[] = [
   (id) => sql<boolean>`exists (
     select from models o join model_versions v on v.round_id = o.round_id and v.model_id <> o.id where o.id = ${id})`,
 ]
-
-export type RoundModelsStore = ReturnType<typeof createRoundModelsStore>

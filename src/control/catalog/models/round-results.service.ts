@@ -1,9 +1,9 @@
 import type { VersionFormat } from '../../../domain/model.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { Conversions } from '../conversions/conversions.service.ts'
-import type { ModelsStore, StoredModel } from './models.store.ts'
-import type { StoredVersion, VersionOrigin, VersionsStore } from './versions.store.ts'
+import { modelsStore, type StoredModel } from './models.store.ts'
+import { type StoredVersion, type VersionOrigin, versionsStore } from './versions.store.ts'
 
 /** What a finished round adds to the catalog. */
 export interface Aggregate {
@@ -38,29 +38,20 @@ const aggregatedModel = (aggregate: Aggregate, made: Pick<StoredModel, 'id' | 'c
 }
 
 /** The results of rounds: models of their own, and versions of the models that they trained. */
-export const createRoundResults = ({
-  database,
-  store,
-  versions,
-  conversions,
-  events,
-  now,
-  newId,
-}: {
-  readonly database: Database
-  readonly store: Pick<ModelsStore, 'find' | 'insert'>
-  readonly versions: VersionsStore
-  readonly conversions: Pick<Conversions, 'versionAdded'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => ({
+export const createRoundResults = (
+  { database, events, now, newId }: Context,
+  {
+    conversions,
+  }: {
+    readonly conversions: Pick<Conversions, 'versionAdded'>
+  },
+) => ({
   /** Adds a round's result as a new model with version 1. Call it in the transaction that completes the round. */
   async addAggregate(tx: Executor, aggregate: Aggregate): Promise<StoredModel> {
     const { file, origin, format, description } = aggregate
     const model = aggregatedModel(aggregate, { id: newId(), createdAt: now() })
-    await store.insert(tx, model)
-    await versions.insert(tx, {
+    await modelsStore.insert(tx, model)
+    await versionsStore.insert(tx, {
       modelId: model.id,
       format: origin?.version.format ?? format,
       ownLabel: null,
@@ -82,28 +73,29 @@ export const createRoundResults = ({
     modelId: string,
     result: VersionOrigin & { readonly modelId: string },
   ): Promise<StoredVersion | null> {
-    if ((await versions.lockNext(tx, modelId)) === null) return null
-    const before = await versions.ofRound(tx, modelId, result.roundId)
-    const aggregate = before ?? (await versions.find(tx, result.modelId, 'latest'))
+    if ((await versionsStore.lockNext(tx, modelId)) === null) return null
+    const before = await versionsStore.ofRound(tx, modelId, result.roundId)
+    const aggregate = before ?? (await versionsStore.find(tx, result.modelId, 'latest'))
     if (before !== null || aggregate === null) return before
     const { modelId: _, version: __, ...file } = aggregate
     const { roundId, roundNumber, jobId, metrics } = result
-    const published = await versions.insert(tx, {
+    const published = await versionsStore.insert(tx, {
       ...file,
       modelId,
-      ownLabel: await versions.nextMinorLabel(tx, modelId),
+      ownLabel: await versionsStore.nextMinorLabel(tx, modelId),
       warnings: [],
       uploadedAt: now(),
       origin: { roundId, roundNumber, jobId, metrics },
     })
     await conversions.versionAdded(tx, published)
-    const orgId = (await store.find(tx, modelId))?.model.orgId ?? null
+    const orgId = (await modelsStore.find(tx, modelId))?.model.orgId ?? null
     await events.publish(tx, 'version.added', { modelId, orgId, version: published.version })
     return published
   },
 
-  hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await versions.ofJob(tx, jobId)).length > 0,
+  hasPublished: async (tx: Executor, jobId: string): Promise<boolean> =>
+    (await versionsStore.ofJob(tx, jobId)).length > 0,
 
   /** Returns the versions that a job has added to the model that it trains, oldest first. */
-  publishedBy: (jobId: string): Promise<StoredVersion[]> => versions.ofJob(database.sql, jobId),
+  publishedBy: (jobId: string): Promise<StoredVersion[]> => versionsStore.ofJob(database.sql, jobId),
 })

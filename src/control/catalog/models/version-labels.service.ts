@@ -1,7 +1,7 @@
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { labelOf } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { VersionsStore } from './versions.store.ts'
+import { versionsStore } from './versions.store.ts'
 
 /**
  * The label to store with the model's next version, and a warning if it is not the one that its number implies. No two versions
@@ -9,15 +9,14 @@ import type { VersionsStore } from './versions.store.ts'
  * @throws conflict for a label that an earlier version without a label answers to
  */
 export const chooseLabel = async (
-  versions: Pick<VersionsStore, 'lockNext' | 'findByLabel' | 'nextMajorLabel'>,
   tx: Executor,
   modelId: string,
   requested: string | undefined,
 ): Promise<{ readonly ownLabel: string | null; readonly warnings: readonly string[] }> => {
-  const number = await versions.lockNext(tx, modelId)
+  const number = await versionsStore.lockNext(tx, modelId)
   if (number === null) throw notFound('Model', modelId)
   const label = requested ?? labelOf(number, null)
-  const holder = await versions.findByLabel(tx, modelId, label)
+  const holder = await versionsStore.findByLabel(tx, modelId, label)
   if (requested !== undefined) {
     if (holder !== null && holder.ownLabel === null)
       throw conflict(
@@ -27,7 +26,7 @@ export const chooseLabel = async (
     return { ownLabel: requested, warnings: [] }
   }
   if (holder === null) return { ownLabel: null, warnings: [] }
-  const free = await versions.nextMajorLabel(tx, modelId)
+  const free = await versionsStore.nextMajorLabel(tx, modelId)
   return {
     ownLabel: free,
     warnings: [`Version ${number} has the label ${free}, because version ${holder.version} has the label ${label}.`],

@@ -2,10 +2,10 @@ import type { Caller } from '../../../domain/access.ts'
 import { isNotFound, notFound, ServiceError } from '../../../domain/errors.ts'
 import { labelOf } from '../../../domain/model.ts'
 import { isAlias, splitReference, versionMeant } from '../../../domain/model-reference.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { AliasesStore } from './aliases.store.ts'
+import type { Context } from '../../context.ts'
+import { aliasesStore } from './aliases.store.ts'
 import type { ListedModel, StoredModel } from './models.store.ts'
-import type { StoredVersion, VersionsStore } from './versions.store.ts'
+import { type StoredVersion, versionsStore } from './versions.store.ts'
 
 /** The model and version that a request names. */
 export interface ResolvedVersion {
@@ -27,13 +27,7 @@ export class UnknownVersion extends ServiceError {
 export type FindModel = (caller: Caller, idOrName: string) => Promise<ListedModel>
 
 /** Resolves numbers, semantic versions, `latest`, and aliases, given separately or after a name (`my-model@production`). */
-export const createVersionReferences = (parts: {
-  readonly database: Database
-  readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
-  readonly aliases: Pick<AliasesStore, 'find' | 'list'>
-}) => {
-  const { database, versions, aliases } = parts
-
+export const createVersionReferences = ({ database }: Context) => {
   /** Finds the model with this whole name, including `@`; otherwise the one with the name before the `@`. */
   const locate = async (find: FindModel, caller: Caller, reference: string) => {
     const split = splitReference(reference)
@@ -49,18 +43,18 @@ export const createVersionReferences = (parts: {
   /** Returns the error for a missing version, which lists the model's aliases. */
   const unknown = async (model: StoredModel, text: string): Promise<UnknownVersion> => {
     const { message } = notFound('Version', text, `of model '${model.name ?? model.id}'`)
-    const known = (await aliases.list(database.sql, model.id)).map(({ alias }) => alias)
+    const known = (await aliasesStore.list(database.sql, model.id)).map(({ alias }) => alias)
     return new UnknownVersion(known.length === 0 ? message : `${message} Its aliases: ${known.join(', ')}.`)
   }
 
   /** @throws not_found for an alias that the model does not have */
   const versionOf = async (model: StoredModel, text: string): Promise<StoredVersion | null> => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return versions.find(database.sql, model.id, Number(text))
-    if (text === 'latest') return versions.find(database.sql, model.id, 'latest')
-    if (!isAlias(text)) return versions.findByLabel(database.sql, model.id, text)
-    const version = await aliases.find(database.sql, model.id, text)
+    if (/^[1-9]\d{0,8}$/.test(text)) return versionsStore.find(database.sql, model.id, Number(text))
+    if (text === 'latest') return versionsStore.find(database.sql, model.id, 'latest')
+    if (!isAlias(text)) return versionsStore.findByLabel(database.sql, model.id, text)
+    const version = await aliasesStore.find(database.sql, model.id, text)
     if (version === null) throw await unknown(model, text)
-    return versions.find(database.sql, model.id, version)
+    return versionsStore.find(database.sql, model.id, version)
   }
 
   return {

@@ -31,7 +31,7 @@ export interface VersionOrigin {
 }
 
 /** The versions of models, uploaded and from rounds. */
-export const createVersionsStore = () => ({
+export const versionsStore = {
   /** Adds a version under the next number. Locking the model's row makes numbers unique. */
   async insert(db: Executor, version: Omit<StoredVersion, 'version'>): Promise<StoredVersion> {
     const { origin } = version
@@ -137,7 +137,7 @@ export const createVersionsStore = () => ({
         from model_versions where model_id = ${modelId}) as labels`.execute(tx)
     return rows[0]?.label ?? '1.0.0'
   },
-})
+}
 
 const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
   modelId: row.model_id,
@@ -155,5 +155,3 @@ const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
       ? null
       : { roundId: row.round_id, roundNumber: row.round_number, jobId: row.job_id, metrics: row.metrics ?? {} },
 })
-
-export type VersionsStore = ReturnType<typeof createVersionsStore>

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
-import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { PartialFiles } from '../../../platform/blobs/partial-files.ts'
+import type { Context } from '../../context.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 const BUSY_SECONDS = 2
@@ -18,14 +19,16 @@ const tryAgain = (afterSeconds: number, message: string): ServiceError =>
   new ServiceError('conflict', message, { retryAfterSeconds: afterSeconds })
 
 /** Resumable uploads: what arrived before a connection broke is kept for a day, to be continued. */
-export const createUploadsService = (parts: {
-  readonly partials: PartialFiles
-  readonly blobs: Pick<BlobStore, 'stage'>
-  readonly maxBytes: number
-  readonly now: () => Date
-}) => {
-  const { partials, blobs, maxBytes, now } = parts
-
+export const createUploadsService = (
+  { blobs, now }: Context,
+  {
+    partials,
+    maxBytes,
+  }: {
+    readonly partials: PartialFiles
+    readonly maxBytes: number
+  },
+) => {
   /** Separates organizations: none can see or break an upload of another. */
   const nameOf = ({ orgId }: Caller, { sha256, size }: Announced): string =>
     createHash('sha256')

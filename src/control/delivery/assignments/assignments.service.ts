@@ -4,12 +4,12 @@ import type { ReportState } from '../../../domain/delivery-plan.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService, NamedDevice, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeliveryPlans } from './delivery-plans.service.ts'
-import type { DeviceWithReport, ReportedDevicesReport } from './reported-devices.report.ts'
-import type { ReportCounts, ReportsStore, ReportToStore, StoredReport } from './reports.store.ts'
+import { type DeviceWithReport, reportedDevicesReport } from './reported-devices.report.ts'
+import { type ReportCounts, type ReportToStore, reportsStore, type StoredReport } from './reports.store.ts'
 
 export type { ReportOfDevice } from './reported-devices.report.ts'
 export type { ReportCounts, StoredReport } from './reports.store.ts'
@@ -27,30 +27,30 @@ export type AffectedDevice = DeviceWithReport & { readonly assigned: boolean }
 const FLEET_SLICE = 5000
 
 /** The assignments of devices, and their reports on them. */
-export const createAssignmentsService = (parts: {
-  readonly database: Database
-  readonly store: ReportsStore
-  readonly report: ReportedDevicesReport
-  readonly plans: DeliveryPlans
-  readonly devices: DevicesService
-  readonly events: Pick<ControlEventBus, 'announce'>
-  /** Called if a device reports metrics and that it runs its variant of an experiment. */
-  readonly measured: (measurement: {
-    readonly planId: string
-    /** Internal id. */
-    readonly deviceId: string
-    readonly variant: string | null
-    readonly metrics: NonNullable<NewReport['metrics']>
-  }) => Promise<void>
-  readonly now: () => Date
-}) => {
-  const { database, store, report, plans, devices, events, measured, now } = parts
-
+export const createAssignmentsService = (
+  { database, events, now }: Context,
+  {
+    plans,
+    devices,
+    measured,
+  }: {
+    readonly plans: DeliveryPlans
+    readonly devices: DevicesService
+    /** Called if a device reports metrics and that it runs its variant of an experiment. */
+    readonly measured: (measurement: {
+      readonly planId: string
+      /** Internal id. */
+      readonly deviceId: string
+      readonly variant: string | null
+      readonly metrics: NonNullable<NewReport['metrics']>
+    }) => Promise<void>
+  },
+) => {
   const save = createBatcher<ReportToStore, void>({
     maxBatch: 1000,
     run: async (reports) => {
       const newest = new Map(reports.map((report) => [`${report.planId} ${report.deviceId}`, report]))
-      await store.save(
+      await reportsStore.save(
         database.sql,
         [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, report]) => report),
       )
@@ -106,7 +106,7 @@ export const createAssignmentsService = (parts: {
     /** Returns a device's reports on all plans, newest first. */
     async reportsOf(caller: Caller, named: NamedDevice, limit: number) {
       const device = await deviceOf(caller, named, 'devices:read')
-      return { device, reports: await report.ofDevice(database.sql, device.id, limit) }
+      return { device, reports: await reportedDevicesReport.ofDevice(database.sql, device.id, limit) }
     },
 
     /**
@@ -141,16 +141,16 @@ export const createAssignmentsService = (parts: {
     },
 
     counts: (planId: string, since: Date | null = null): Promise<ReportCounts> =>
-      store.counts(database.sql, planId, since),
+      reportsStore.counts(database.sql, planId, since),
 
     /** Returns why devices failed, most frequent reason first. */
     failureReasons: async (planId: string, limit: number) =>
-      (await store.failures(database.sql, planId, null)).reasons.slice(0, limit),
+      (await reportsStore.failures(database.sql, planId, null)).reasons.slice(0, limit),
 
     /** Counts the devices that failed at `since` or later and, only if there are any, those that run the plan's version. */
     async healthOf(db: Executor, planId: string, since: Date | null) {
-      const failures = await store.failures(db, planId, since)
-      const active = failures.failed === 0 ? 0 : (await store.counts(db, planId, since)).active
+      const failures = await reportsStore.failures(db, planId, since)
+      const active = failures.failed === 0 ? 0 : (await reportsStore.counts(db, planId, since)).active
       return { ...failures, active }
     },
 
@@ -159,10 +159,10 @@ export const createAssignmentsService = (parts: {
       db: Executor,
       plan: { readonly id: string; readonly orgId: string | null; readonly groupId: string | null },
       since: Date,
-    ): Promise<boolean> => report.allRun(db, plan, scopeOf(plan), since),
+    ): Promise<boolean> => reportedDevicesReport.allRun(db, plan, scopeOf(plan), since),
 
     /** Call it in the transaction that deletes the plan. */
-    forget: (tx: Executor, planId: string): Promise<void> => store.forget(tx, planId),
+    forget: (tx: Executor, planId: string): Promise<void> => reportsStore.forget(tx, planId),
 
     /** Returns the devices that a plan reaches or has reached, in order of registration. Scans the whole fleet. */
     async affectedBy(
@@ -173,7 +173,7 @@ export const createAssignmentsService = (parts: {
       const found: AffectedDevice[] = []
       let total = 0
       for (let after = 0; ; ) {
-        const slice = await report.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
+        const slice = await reportedDevicesReport.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
         for (const device of slice) {
           const assigned = plans.assignmentsOf(device).some(({ planId }) => planId === plan.id)
           if (!assigned && device.report === null) continue

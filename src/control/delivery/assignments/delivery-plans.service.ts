@@ -15,11 +15,12 @@ import {
   targetKey,
   targetsOf,
 } from '../../../domain/delivery-plan.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus, PlanChange } from '../../events.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
+import type { PlanChange } from '../../events.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
-import type { PlansReport } from './plans.report.ts'
-import type { PlanEvent, PlansStore } from './plans.store.ts'
+import { type PlansReport, plansReport } from './plans.report.ts'
+import { type PlanEvent, plansStore } from './plans.store.ts'
 
 export type { PlansReport } from './plans.report.ts'
 export type { PlanEvent } from './plans.store.ts'
@@ -40,34 +41,37 @@ export type Bump = () => Promise<number>
  * The plans in force, kept in memory so that a heartbeat needs no query. Plans are changed in `change`. This process sees
  * the change when `change` returns, other processes when the hint reaches them.
  */
-export const createDeliveryPlans = (parts: {
-  readonly database: Database
-  readonly store: PlansStore
-  readonly report: PlansReport
-  readonly sources: readonly PlanSource[]
-  /** Whether plans without an organization reach the devices of every organization. */
-  readonly unboundReachAll: boolean
-  readonly heartbeats: Pick<HeartbeatsService, 'contribute'>
-  readonly events: Pick<ControlEventBus, 'inTransaction' | 'afterCommit' | 'publish'>
-  /** Called when assignments may have changed. */
-  readonly changed: () => void
-}) => {
-  const { database, store, report, sources, unboundReachAll, heartbeats, events, changed } = parts
+export const createDeliveryPlans = (
+  { database, events }: Pick<Context, 'database' | 'events'>,
+  {
+    sources,
+    unboundReachAll,
+    heartbeats,
+    changed,
+  }: {
+    readonly sources: readonly PlanSource[]
+    /** Whether plans without an organization reach the devices of every organization. */
+    readonly unboundReachAll: boolean
+    readonly heartbeats: Pick<HeartbeatsService, 'contribute'>
+    /** Called when assignments may have changed. */
+    readonly changed: () => void
+  },
+) => {
   let loadedRevision: number | null = null
   let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: [] }
   let inForce: ReadonlyMap<string, Plan> = new Map()
 
   const load = async (): Promise<void> => {
     // Read before the plans: a commit in between changes it, and is then loaded next time.
-    const revision = await store.revision(database.sql)
+    const revision = await plansStore.revision(database.sql)
     if (revision === loadedRevision) return
-    const plans = (await Promise.all(sources.map((source) => source.load(database.sql, report)))).flat()
+    const plans = (await Promise.all(sources.map((source) => source.load(database.sql, plansReport)))).flat()
     const [offers, groups] = await Promise.all([
-      report.offers(
+      plansReport.offers(
         database.sql,
         plans.flatMap(targetsOf).filter(({ modelId }) => modelId !== null),
       ),
-      report.members(database.sql, [...new Set(plans.flatMap(groupsOf))]),
+      plansReport.members(database.sql, [...new Set(plans.flatMap(groupsOf))]),
     ])
     index = indexAssignments({ plans, offers, groups, unboundReachAll })
     inForce = new Map(plans.map((plan) => [plan.id, plan]))
@@ -96,10 +100,10 @@ export const createDeliveryPlans = (parts: {
     return refresh().catch(() => undefined)
   }
   database.hints.listen('plans', () => void refresh().catch(() => undefined))
-  events.inTransaction('version.added', async (tx) => void (await store.bump(tx)))
+  events.inTransaction('version.added', async (tx) => void (await plansStore.bump(tx)))
   events.afterCommit('version.added', catchUp)
   events.inTransaction('group.changed', async (tx, { groupId }) => {
-    if (await store.isUsedByPlans(tx, groupId)) await store.bump(tx)
+    if (await plansStore.isUsedByPlans(tx, groupId)) await plansStore.bump(tx)
   })
   events.afterCommit('group.changed', catchUp)
 
@@ -110,7 +114,7 @@ export const createDeliveryPlans = (parts: {
   const announce = (tx: Executor, change: PlanChange): Promise<void> => events.publish(tx, 'plan.changed', change)
 
   const offerOf = async (target: Target, db: Executor = database.sql): Promise<Offer | null> =>
-    target.modelId === null ? null : ((await report.offers(db, [target])).get(targetKey(target)) ?? null)
+    target.modelId === null ? null : ((await plansReport.offers(db, [target])).get(targetKey(target)) ?? null)
 
   return {
     refresh,
@@ -153,7 +157,7 @@ export const createDeliveryPlans = (parts: {
         bumped = false
         return work(tx, () => {
           bumped = true
-          return store.bump(tx)
+          return plansStore.bump(tx)
         })
       })
       if (bumped) await catchUp()
@@ -162,7 +166,7 @@ export const createDeliveryPlans = (parts: {
 
     /** Adds to a plan's history and publishes the change, in the transaction that makes it. */
     async record(tx: Executor, plan: Pick<PlanChange, 'kind' | 'id' | 'orgId'>, event: PlanEvent): Promise<void> {
-      await store.addEvent(tx, plan.id, event)
+      await plansStore.addEvent(tx, plan.id, event)
       const { kind, id, orgId } = plan
       await announce(tx, { kind, id, orgId, status: event.status, percentage: event.percentage })
     },
@@ -170,10 +174,10 @@ export const createDeliveryPlans = (parts: {
     announce,
 
     /** Oldest first. */
-    history: (planId: string, page: { limit: number; offset: number }) => store.events(database.sql, planId, page),
+    history: (planId: string, page: { limit: number; offset: number }) => plansStore.events(database.sql, planId, page),
 
     /** Returns the organization of a plan, even if it is over or deleted; null if it never existed. */
-    owner: (planId: string) => store.owner(database.sql, planId),
+    owner: (planId: string) => plansStore.owner(database.sql, planId),
 
     /** Returns the upload that a target names, or null. */
     offerOf,

@@ -5,8 +5,8 @@ import type { Database } from '../../../platform/db/open.ts'
 import { createEventBus } from '../../../platform/events/event-bus.ts'
 import { createDeliveryPlans } from './delivery-plans.service.ts'
 import { deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
-import { createPlansReport } from './plans.report.ts'
-import { createPlansStore } from './plans.store.ts'
+import { plansReport } from './plans.report.ts'
+import { plansStore } from './plans.store.ts'
 
 /** Devices 1 and 2 of three are in the group. */
 const seed = (database: Database, labels: readonly (string | null)[]): Promise<void> =>
@@ -29,7 +29,7 @@ eachDatabase('the store of plans', (open) => {
     await seed(db, [null, '7.1.0', null, '1.0.0'])
     const found = async (version: string, versionNumber: number | null = null) => {
       const target = { modelId: MODEL, modelName: null, version, versionNumber }
-      const offer = (await createPlansReport().offers(db.sql, [target])).get(targetKey(target))
+      const offer = (await plansReport.offers(db.sql, [target])).get(targetKey(target))
       return offer && [offer.versionNumber, offer.version]
     }
     expect(await found('1')).toEqual([1, '1.0.0'])
@@ -47,7 +47,7 @@ eachDatabase('the store of plans', (open) => {
 
   it('numbers revisions from 1, each higher than all that were committed before', async () => {
     const db = await open()
-    const store = createPlansStore()
+    const store = plansStore
     expect(await store.revision(db.sql)).toBe(0)
     const bumped = await Promise.all(Array.from({ length: 10 }, () => db.transaction((tx) => store.bump(tx))))
     expect(bumped.sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
@@ -58,16 +58,15 @@ eachDatabase('the store of plans', (open) => {
 describe('delivery plans', () => {
   eachDatabase('on their database', (open) => {
     const of = (database: Database, load: () => Plan[], changed = () => {}) =>
-      createDeliveryPlans({
-        database,
-        store: createPlansStore(),
-        report: createPlansReport(),
-        sources: [{ load: async () => load() }],
-        unboundReachAll: true,
-        heartbeats: { contribute: () => {} },
-        events: createEventBus(console),
-        changed,
-      })
+      createDeliveryPlans(
+        { database, events: createEventBus(console) },
+        {
+          sources: [{ load: async () => load() }],
+          unboundReachAll: true,
+          heartbeats: { contribute: () => {} },
+          changed,
+        },
+      )
     const given = (plans: ReturnType<typeof of>) =>
       [1, 2, 3].map((n) => plans.assignmentsOf({ id: deviceId(n), deviceId: `d${n}`, orgId: null }).length)
 
@@ -110,7 +109,7 @@ describe('delivery plans', () => {
           throw new Error('broke off')
         }),
       ).rejects.toThrow('broke off')
-      expect(await createPlansStore().revision(db.sql)).toBe(0)
+      expect(await plansStore.revision(db.sql)).toBe(0)
       await expect(plans.refresh()).rejects.toThrow('looked')
     })
   })

@@ -22,7 +22,7 @@ const lastToAll = sql`(
   ) as r where ${isUploadedAs(sql`r.model_id`, sql`r.version`)})`
 
 /** What plans need from other modules: the versions that they offer, and the members of groups. */
-export const createPlansReport = () => ({
+export const plansReport = {
   /** True if an upload of the model with this id has the version that this text names. */
   isUploadedAs,
 
@@ -84,6 +84,6 @@ export const createPlansReport = () => ({
       where group_id = any(${[...groupIds]}::uuid[]) group by group_id`.execute(db)
     return new Map(rows.map((row) => [row.group_id, new Set(row.devices)]))
   },
-})
+}
 
-export type PlansReport = ReturnType<typeof createPlansReport>
+export type PlansReport = typeof plansReport

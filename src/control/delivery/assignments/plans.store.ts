@@ -14,7 +14,7 @@ export interface PlanEvent {
 }
 
 /** What all kinds of plans share: the revision and history. */
-export const createPlansStore = () => ({
+export const plansStore = {
   /**
    * True if a plan's reach depends on the group. Waits for changes of plans that are being committed; later ones wait for
    * this transaction, and then see its members.
@@ -80,6 +80,4 @@ export const createPlansStore = () => ({
       limit 1`.execute(db)
     return rows[0] === undefined ? null : { orgId: rows[0].org_id, isDeleted: rows[0].deleted }
   },
-})
-
-export type PlansStore = ReturnType<typeof createPlansStore>
+}

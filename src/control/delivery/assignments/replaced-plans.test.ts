@@ -6,20 +6,20 @@ import type { Plan } from '../../../domain/delivery-plan.ts'
 import { createRandom } from '../../../domain/random-numbers.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { createDeploymentsInForce } from '../deployments/deployments-in-force.store.ts'
-import { createRolloutsStore } from '../rollouts/rollouts.store.ts'
+import { rolloutsStore } from '../rollouts/rollouts.store.ts'
 import { AT, deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
-import { createPlansReport } from './plans.report.ts'
+import { plansReport } from './plans.report.ts'
 
 const id = (kind: string, n: number): string => `${kind}0000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const ORGS = Array.from({ length: 12 }, (_, at) => (at % 2 === 0 ? null : 'acme'))
 const DEVICES = ORGS.map((orgId, at) => ({ id: deviceId(at + 1), deviceId: `d${at + 1}`, orgId }))
 
-const report = createPlansReport()
+const report = plansReport
 const NONE_TO_ALL = sql`(select null::text as org_id, null::uuid as model_id, 0 as started_revision where false)`
 
 /** Every plan in force, whether it reaches a device or not. */
 const allInForce = async (db: Database): Promise<Plan[]> => {
-  const rollouts = await createRolloutsStore().load(db.sql, { lastToAll: NONE_TO_ALL })
+  const rollouts = await rolloutsStore.load(db.sql, { lastToAll: NONE_TO_ALL })
   const deployments = await db.sql
     .selectFrom('deployments')
     .selectAll()
@@ -50,7 +50,7 @@ eachDatabase('plans that newer ones have replaced', (open) => {
     const random = createRandom(7)
     const below = (n: number): number => Math.floor(random() * n)
     const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
-    const sources = [createRolloutsStore(), createDeploymentsInForce()]
+    const sources = [rolloutsStore, createDeploymentsInForce()]
     let leftOut = 0
 
     const startRollout = (n: number) =>

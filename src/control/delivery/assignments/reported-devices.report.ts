@@ -28,7 +28,7 @@ export interface ReportOfDevice extends Omit<StoredReport, 'deviceId'> {
 }
 
 /** The devices that a plan reaches, with their reports on it. */
-export const createReportedDevicesReport = () => ({
+export const reportedDevicesReport = {
   /**
    * True if some device runs the plan's version, and so does every device that has reported or was heard from since. Stops
    * at the first one that does not, so it is fast while many do not.
@@ -118,6 +118,4 @@ export const createReportedDevicesReport = () => ({
           : { state: row.state, version: row.version!, reason: row.reason, reportedAt: row.reported_at! },
     }))
   },
-})
-
-export type ReportedDevicesReport = ReturnType<typeof createReportedDevicesReport>
+}

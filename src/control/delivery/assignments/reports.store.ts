@@ -28,7 +28,7 @@ const isSameVersion = sql`(plan_reports.version in (excluded.version, excluded.v
   or plan_reports.version_number::text = excluded.version)`
 
 /** What devices reported about the plans that reached them. */
-export const createReportsStore = () => ({
+export const reportsStore = {
   /**
    * Writes reports, one for each plan and device, sorted so that two processes lock in one order. A report that is not
    * current counts only if it follows an earlier one of the same version: a version that a plan never gave to a device must
@@ -94,6 +94,4 @@ export const createReportsStore = () => ({
   async forget(tx: Executor, planId: string): Promise<void> {
     await tx.deleteFrom('plan_reports').where('plan_id', '=', planId).execute()
   },
-})
-
-export type ReportsStore = ReturnType<typeof createReportsStore>
+}

@@ -1,6 +1,5 @@
 import { type Caller, homeOf } from '../../../domain/access.ts'
 import { badRequest, isNotFound } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import {
   type ModelsService,
   type ResolvedVersion,
@@ -8,10 +7,11 @@ import {
   type StoredVersion,
   UnknownVersion,
 } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { type Aim, createDeploymentTargets, devicesFor } from './deployment-targets.service.ts'
-import type { Candidate, TargetsReport } from './targets.report.ts'
+import type { Candidate } from './targets.report.ts'
 
 /** What an aim means now. */
 export interface Aimed {
@@ -48,16 +48,16 @@ const createResolve =
   }
 
 /** Resolves what a request names: a version, and the devices that the deployment may reach. */
-export const createDeploymentAims = (parts: {
-  readonly database: Database
-  readonly targetReport: TargetsReport
-  readonly plans: Pick<DeliveryPlans, 'reaches'>
-  readonly models: Pick<ModelsService, 'resolve'>
-  readonly groups: Pick<GroupsService, 'locate'>
-  readonly now: () => Date
-}) => {
-  const { database, targetReport, plans, groups, now } = parts
-  const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
+export const createDeploymentAims = (
+  context: Context,
+  parts: {
+    readonly plans: Pick<DeliveryPlans, 'reaches'>
+    readonly models: Pick<ModelsService, 'resolve'>
+    readonly groups: Pick<GroupsService, 'locate'>
+  },
+) => {
+  const { plans, groups } = parts
+  const targetsOf = createDeploymentTargets(context, { groups })
   const resolve = createResolve(parts)
 
   /** Resolves an aim to a version and devices. Changes nothing. */

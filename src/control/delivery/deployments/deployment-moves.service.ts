@@ -13,10 +13,12 @@ import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import { catchUp, forEach } from '../../module.ts'
 import type { Bump } from '../assignments/delivery-plans.service.ts'
 import { auditedOf, type DeploymentParts } from './deployment-starts.service.ts'
-import type { StoredDeployment } from './deployments.store.ts'
+import { deploymentsStore, type StoredDeployment } from './deployments.store.ts'
+import { targetsReport } from './targets.report.ts'
 
 /** @throws conflict if newer settled plans keep all devices that would be activated: the promotion would change nothing */
 const requireEffect = (
@@ -36,7 +38,7 @@ const requireEffect = (
 }
 
 /** Transitions of deployments: by operators, by the clock, and by the reports of devices. */
-export const createDeploymentMoves = ({ database, store, targetReport, plans, approvals, now }: DeploymentParts) => {
+export const createDeploymentMoves = ({ database, now }: Context, { plans, approvals }: DeploymentParts) => {
   /** Applies one event to a row that the caller has locked. */
   const move = async (
     tx: Executor,
@@ -53,7 +55,7 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
     await plans.record(tx, { kind: 'deployment', ...moved }, { at: now(), event, status, percentage, reason, actor })
     const revision = await bump()
     const deployment = event === 'approve' ? { ...moved, startedRevision: revision } : moved
-    await store.update(tx, deployment)
+    await deploymentsStore.update(tx, deployment)
     if (actor !== null)
       auditNote({ kind: 'deployment', ...deployment, before: auditedOf(locked), after: auditedOf(deployment) })
     return deployment
@@ -61,7 +63,7 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
 
   /** The deadline for reports in a phase that begins now. */
   const renewedDeadline = async (tx: Executor, locked: StoredDeployment) => ({
-    deadlineAt: deadlineOfNextPhase(locked.deadlineAt, await store.phaseStartedAt(tx, locked), now()),
+    deadlineAt: deadlineOfNextPhase(locked.deadlineAt, await deploymentsStore.phaseStartedAt(tx, locked), now()),
   })
 
   /** Activates this percentage of its targets, after `check`. */
@@ -71,11 +73,11 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
     percentage: number,
     check: (devices: readonly AssignedDevice[]) => void = () => undefined,
   ) => {
-    const targets = await targetReport.devices(tx, id)
+    const targets = await targetsReport.devices(tx, id)
     const activatedIds = activatedAt(percentage, targets, id)
     check(targets.filter((device) => activatedIds.has(device.id)))
-    await store.activate(tx, id, [...activatedIds])
-    const { activated } = await store.reported(tx, id)
+    await deploymentsStore.activate(tx, id, [...activatedIds])
+    const { activated } = await deploymentsStore.reported(tx, id)
     return { targetCount: targets.length, activatedCount: activated }
   }
 
@@ -97,9 +99,9 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
   const attend = (id: string): Promise<void> =>
     unaudited(() =>
       plans.change(async (tx, bump) => {
-        const deployment = await store.lock(tx, id)
+        const deployment = await deploymentsStore.lock(tx, id)
         if (deployment === null || deployment.status !== 'started') return
-        const reported = await store.reported(tx, id)
+        const reported = await deploymentsStore.reported(tx, id)
         if (await replaceErased(tx, bump, deployment, reported)) return
         const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
         if (due === null) return
@@ -116,7 +118,7 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
 
   /** Returns the deployment, after doing what is due. @throws not_found if the caller may not see it */
   const get = async (caller: Caller, id: string): Promise<StoredDeployment> => {
-    const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
+    const find = async () => (isUuid(id) ? deploymentsStore.find(database.sql, id) : null)
     let deployment = await find()
     if (deployment?.status === 'pending_approval') {
       await catchUp(approvals.expire)
@@ -133,7 +135,7 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
   const rollback = async (caller: Caller, id: string, reason: string | undefined): Promise<StoredDeployment> => {
     await get(caller, id)
     return plans.change(async (tx, bump) => {
-      const locked = await store.lock(tx, id)
+      const locked = await deploymentsStore.lock(tx, id)
       if (locked === null) throw notFound('Deployment', id)
       return move(tx, bump, locked, 'rollback', { reason: reason ?? null }, actorOf(caller))
     })
@@ -148,7 +150,7 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
 
     /** Ends deployments at their deadlines. Called by a timer; reads do the same for what they read. */
     async tick(): Promise<void> {
-      await forEach(await store.due(database.sql, now()), attend)
+      await forEach(await deploymentsStore.due(database.sql, now()), attend)
     },
 
     /** Attends to those of these plans that are deployments under way, because devices have just reported on them. */
@@ -168,7 +170,7 @@ export const createDeploymentMoves = ({ database, store, targetReport, plans, ap
       // Another process may have completed a newer plan just now.
       await plans.refresh()
       return plans.change(async (tx, bump) => {
-        const locked = await store.lock(tx, id)
+        const locked = await deploymentsStore.lock(tx, id)
         if (locked === null) throw notFound('Deployment', id)
         if (percentage <= locked.percentage) {
           throw conflict(`The deployment is already at ${locked.percentage}%: promote it to a higher percentage.`)

@@ -2,17 +2,18 @@ import { actorOf, type Caller } from '../../../domain/access.ts'
 import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
 import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { type Aimed, createDeploymentAims } from './deployment-aims.service.ts'
 import type { Aim } from './deployment-targets.service.ts'
-import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
-import type { Candidate, TargetsReport } from './targets.report.ts'
+import { deploymentsStore, type StoredDeployment } from './deployments.store.ts'
+import type { Candidate } from './targets.report.ts'
 
 export interface NewDeployment extends Aim {
   readonly percentage: number
@@ -37,16 +38,11 @@ export interface Waiting {
 }
 
 export interface DeploymentParts {
-  readonly database: Database
-  readonly store: DeploymentsStore
-  readonly targetReport: TargetsReport
   readonly plans: DeliveryPlans
   readonly models: Pick<ModelsService, 'resolve'>
   readonly groups: Pick<GroupsService, 'locate'>
   readonly devices: Pick<DevicesService, 'census'>
   readonly approvals: Approvals
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /**
@@ -54,7 +50,7 @@ export interface DeploymentParts {
  * @throws conflict if it reaches several organizations, and one of them requires approval
  */
 const createApproverOf =
-  ({ approvals, devices }: Pick<DeploymentParts, 'approvals' | 'devices'>) =>
+  (_context: Context, { approvals, devices }: Pick<DeploymentParts, 'approvals' | 'devices'>) =>
   async (wanted: Aim, { targets }: Pick<Aimed, 'targets'>): Promise<string | null> => {
     const isNamed = (wanted.devices ?? []).length > 0 || wanted.group !== undefined
     const reached = new Map<string, number>()
@@ -85,10 +81,11 @@ export const auditedOf = (deployment: StoredDeployment) => {
 }
 
 /** Starts deployments: finds the version and the devices. */
-export const createDeploymentStarts = (parts: DeploymentParts) => {
-  const { database, store, plans, approvals, now, newId } = parts
-  const approverOf = createApproverOf(parts)
-  const { resolve, aimAt } = createDeploymentAims(parts)
+export const createDeploymentStarts = (context: Context, parts: DeploymentParts) => {
+  const { database, now, newId } = context
+  const { plans, approvals } = parts
+  const approverOf = createApproverOf(context, parts)
+  const { resolve, aimAt } = createDeploymentAims(context, parts)
 
   /** Returns the deployment as it would start. */
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
@@ -123,10 +120,10 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
   const insert = async (tx: Executor, planned: Planned, actor: string | null): Promise<void> => {
     const { deployment, targets, activated } = planned
     const { id, status, percentage, createdAt: at } = deployment
-    await store.insert(tx, deployment)
+    await deploymentsStore.insert(tx, deployment)
     if (actor !== null) auditNote({ kind: 'deployment', ...deployment, after: auditedOf(deployment) })
     const rows = targets.map((target) => ({ id: target.id, activated: activated.has(target.id) }))
-    await store.insertTargets(tx, id, rows)
+    await deploymentsStore.insertTargets(tx, id, rows)
     const event = { at, event: 'create', status, percentage, reason: null, actor }
     await plans.record(tx, { kind: 'deployment', ...deployment }, event)
   }
@@ -134,7 +131,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
   const start = async (tx: Executor, bump: Bump, planned: Planned, actor: string | null): Promise<StoredDeployment> => {
     await insert(tx, planned, actor)
     const started = { ...planned.deployment, startedRevision: await bump() }
-    await store.update(tx, started)
+    await deploymentsStore.update(tx, started)
     return started
   }
 

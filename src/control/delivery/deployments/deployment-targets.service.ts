@@ -2,9 +2,9 @@ import { type Caller, holds } from '../../../domain/access.ts'
 import { WHOLE_FLEET_WARNING } from '../../../domain/deployment.ts'
 import { activeSince, type Platform } from '../../../domain/device.ts'
 import { conflict } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { Candidate, TargetsReport } from './targets.report.ts'
+import { type Candidate, targetsReport } from './targets.report.ts'
 
 export interface Aim {
   readonly modelName: string
@@ -22,14 +22,10 @@ export interface Aim {
 const NAMED_IN_A_WARNING = 10
 
 /** Finds the devices that an aim names, and warns of those that it cannot find. */
-export const createDeploymentTargets = (parts: {
-  readonly database: Database
-  readonly report: TargetsReport
-  readonly groups: Pick<GroupsService, 'locate'>
-  readonly now: () => Date
-}) => {
-  const { database, report, groups, now } = parts
-
+export const createDeploymentTargets = (
+  { database, now }: Context,
+  { groups }: { readonly groups: Pick<GroupsService, 'locate'> },
+) => {
   return async (
     caller: Caller,
     aim: Aim,
@@ -39,7 +35,7 @@ export const createDeploymentTargets = (parts: {
     const names = [...new Set(aim.devices ?? [])]
     const fits = ({ platform }: Candidate): boolean => aim.platform === undefined || platform === aim.platform
     if (names.length === 0 && aim.group === undefined) {
-      const targets = (await report.active(database.sql, caller.orgId, since)).filter(fits)
+      const targets = (await targetsReport.active(database.sql, caller.orgId, since)).filter(fits)
       const which = aim.platform === undefined ? '' : ` that run ${aim.platform}`
       return {
         targets,
@@ -49,7 +45,7 @@ export const createDeploymentTargets = (parts: {
     const warnings: string[] = []
     const found = new Map<string, Candidate>()
     if (names.length > 0) {
-      const named = await report.named(database.sql, names, caller.orgId, since)
+      const named = await targetsReport.named(database.sql, names, caller.orgId, since)
       const wanted = named.filter(({ id }) => aim.onlyDevice === undefined || id === aim.onlyDevice)
       for (const device of meant(wanted, near)) found.set(device.id, device)
       const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
@@ -59,7 +55,7 @@ export const createDeploymentTargets = (parts: {
     if (aim.group !== undefined) {
       const group = await groups.locate({ orgId: caller.orgId ?? near }, aim.group)
       if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
-      else for (const device of await report.inGroup(database.sql, group.id, since)) found.set(device.id, device)
+      else for (const device of await targetsReport.inGroup(database.sql, group.id, since)) found.set(device.id, device)
     }
     const targets = [...found.values()].filter(fits)
     const others = [...found.values()].flatMap((device) => (fits(device) ? [] : [device.deviceId]))

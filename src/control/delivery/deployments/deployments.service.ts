@@ -1,9 +1,12 @@
 import { actorOf, type Caller } from '../../../domain/access.ts'
 import type { Reported } from '../../../domain/deployment.ts'
 import { conflict } from '../../../domain/errors.ts'
+import type { Context } from '../../context.ts'
 import { catchUp } from '../../module.ts'
 import { createDeploymentMoves, type DeploymentMoves } from './deployment-moves.service.ts'
 import { createDeploymentStarts, type DeploymentParts, type Waiting } from './deployment-starts.service.ts'
+import { deploymentsStore } from './deployments.store.ts'
+import { targetsReport } from './targets.report.ts'
 
 export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
@@ -11,19 +14,20 @@ export type { TargetDevice } from './targets.report.ts'
 
 /** Handles the approvals of deployments by a second admin. Approved ones reach the devices that were found at the request. */
 const handleApprovals = (
-  { database, store, plans, models, approvals, now }: DeploymentParts,
+  { database, now }: Context,
+  { plans, models, approvals }: DeploymentParts,
   { move, activate, renewedDeadline }: Pick<DeploymentMoves, 'move' | 'activate' | 'renewedDeadline'>,
 ): void =>
   approvals.handle<Waiting>('deployment', {
     async carryOut(requester, { deploymentId: id, modelId, version }, settle) {
-      const waiting = await store.find(database.sql, id)
+      const waiting = await deploymentsStore.find(database.sql, id)
       if (waiting === null || waiting.modelId !== modelId) throw conflict('Its model was deleted.')
       // By number, because in models of earlier releases the label may now belong to another upload.
       const { version: uploaded } = await models.resolve(requester, modelId, String(version))
       if (uploaded === null) throw conflict(`Version ${waiting.modelVersion} has changed since the request.`)
       await plans.change(async (tx, bump) => {
         await settle(tx)
-        const locked = await store.lock(tx, id)
+        const locked = await deploymentsStore.lock(tx, id)
         if (locked === null) throw conflict('The deployment was deleted.')
         const activated = await activate(tx, id, locked.percentage)
         if (activated.targetCount === 0) throw conflict('None of its devices exists anymore.')
@@ -33,10 +37,10 @@ const handleApprovals = (
     },
 
     async drop(tx, { deploymentId }, reason) {
-      const locked = await store.lock(tx, deploymentId)
+      const locked = await deploymentsStore.lock(tx, deploymentId)
       if (locked?.status !== 'pending_approval') return
       const rejected = { ...locked, status: 'rejected' as const, reason, endedAt: now() }
-      await store.update(tx, rejected)
+      await deploymentsStore.update(tx, rejected)
       const { status, percentage } = rejected
       const event = { at: now(), event: 'reject', status, percentage, reason, actor: null }
       await plans.record(tx, { kind: 'deployment', ...rejected }, event)
@@ -44,27 +48,28 @@ const handleApprovals = (
   })
 
 /** Deploys a version to named devices, a group, or the whole active fleet, and stores the state of every device. */
-export const createDeploymentsService = (parts: DeploymentParts) => {
-  const { database, store, targetReport, plans, approvals } = parts
-  const { move, activate, renewedDeadline, ...moves } = createDeploymentMoves(parts)
-  handleApprovals(parts, { move, activate, renewedDeadline })
+export const createDeploymentsService = (context: Context, parts: DeploymentParts) => {
+  const { database } = context
+  const { plans, approvals } = parts
+  const { move, activate, renewedDeadline, ...moves } = createDeploymentMoves(context, parts)
+  handleApprovals(context, parts, { move, activate, renewedDeadline })
   const { get } = moves
 
   return {
-    ...createDeploymentStarts(parts),
+    ...createDeploymentStarts(context, parts),
     ...moves,
 
     async list(caller: Caller, modelName: string | undefined, page: { limit: number; offset: number }) {
       await catchUp(approvals.expire)
-      return store.list(database.sql, { orgId: caller.orgId, modelName }, page)
+      return deploymentsStore.list(database.sql, { orgId: caller.orgId, modelName }, page)
     },
 
     counts: async (id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> =>
-      store.reported(database.sql, id),
+      deploymentsStore.reported(database.sql, id),
 
     async targets(caller: Caller, id: string, page: { limit: number; offset: number }) {
       await get(caller, id)
-      return targetReport.list(database.sql, id, page)
+      return targetsReport.list(database.sql, id, page)
     },
 
     async history(caller: Caller, id: string, page: { limit: number; offset: number }) {

@@ -28,7 +28,7 @@ export interface StoredDeployment {
 }
 
 /** Deployments, their target devices, and counts of what these reported. */
-export const createDeploymentsStore = () => ({
+export const deploymentsStore = {
   async insert(tx: Executor, deployment: StoredDeployment): Promise<void> {
     await tx
       .insertInto('deployments')
@@ -139,7 +139,7 @@ export const createDeploymentsStore = () => ({
       commonReason: rows.find(({ reason }) => reason !== null)?.reason ?? null,
     }
   },
-})
+}
 
 /** Matches the rows of an organization, or all rows if it is null. */
 export const ofOrg = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`org_id = ${orgId}`)
@@ -175,5 +175,3 @@ const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
   createdAt: row.created_at,
   endedAt: row.ended_at,
 })
-
-export type DeploymentsStore = ReturnType<typeof createDeploymentsStore>

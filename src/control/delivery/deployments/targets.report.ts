@@ -28,7 +28,7 @@ interface CandidateRow {
 }
 
 /** The possible and the actual target devices of deployments. */
-export const createTargetsReport = () => ({
+export const targetsReport = {
   /** Finds devices by name in this organization, or in any if it is null. */
   async named(db: Executor, names: readonly string[], orgId: string | null, activeSince: Date): Promise<Candidate[]> {
     const { rows } = await sql<CandidateRow>`
@@ -89,7 +89,7 @@ export const createTargetsReport = () => ({
       })),
     }
   },
-})
+}
 
 const isActive = (since: Date) => sql<boolean>`(last_heartbeat >= ${since} and status = 'active')`
 
@@ -100,5 +100,3 @@ const fromCandidate = (row: CandidateRow): Candidate => ({
   platform: row.platform,
   isActive: row.is_active,
 })
-
-export type TargetsReport = ReturnType<typeof createTargetsReport>

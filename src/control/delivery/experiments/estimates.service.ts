@@ -3,9 +3,9 @@ import { isEstimateDue } from '../../../domain/experiment.ts'
 import { analyseExperiment, type Comparison } from '../../../domain/experiment-analysis.ts'
 import { type Moments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
 import { meanInterval } from '../../../domain/statistics/t-test.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import { forEach } from '../../module.ts'
-import type { EstimatesPoint, EstimatesStore } from './estimates.store.ts'
+import { type EstimatesPoint, estimatesStore } from './estimates.store.ts'
 import type { ExperimentsService, StoredExperiment } from './experiments.service.ts'
 import type { ObservationsService } from './observations.service.ts'
 
@@ -20,15 +20,16 @@ export interface Estimates {
 }
 
 /** The estimates of an experiment over time. */
-export const createEstimatesService = (parts: {
-  readonly database: Database
-  readonly store: EstimatesStore
-  readonly experiments: Pick<ExperimentsService, 'get'>
-  readonly observations: Pick<ObservationsService, 'samples'>
-  readonly now: () => Date
-}) => {
-  const { database, store, experiments, observations, now } = parts
-
+export const createEstimatesService = (
+  { database, now }: Context,
+  {
+    experiments,
+    observations,
+  }: {
+    readonly experiments: Pick<ExperimentsService, 'get'>
+    readonly observations: Pick<ObservationsService, 'samples'>
+  },
+) => {
   const estimate = (experiment: StoredExperiment, { at, samples }: EstimatesPoint): Estimates => {
     const { variants, primaryMetric, confidenceLevel } = experiment
     const measured = variants.map(({ name, allocation }, index) => {
@@ -52,15 +53,15 @@ export const createEstimatesService = (parts: {
     /** Adds a point to the curve of every running experiment with measurements since its last point. */
     async tick(): Promise<void> {
       const at = now()
-      const open = await store.open(database.sql)
+      const open = await estimatesStore.open(database.sql)
       const due = open.filter(({ startedAt, addedAt }) => isEstimateDue(startedAt, addedAt, at))
-      await forEach(due, (curve) => store.add(database.sql, curve, at))
+      await forEach(due, (curve) => estimatesStore.add(database.sql, curve, at))
     },
 
     /** Returns the stored points and the current one, at most `limit`, oldest first; none before the first observation. */
     async overTime(caller: Caller, id: string, limit: number) {
       const experiment = await experiments.get(caller, id)
-      const kept = await store.list(database.sql, id, limit - 1)
+      const kept = await estimatesStore.list(database.sql, id, limit - 1)
       const samples = await observations.samples(id, experiment.primaryMetric)
       const latest = { at: experiment.endedAt ?? now(), samples }
       const points = samples.size === 0 ? kept : [...kept, latest]

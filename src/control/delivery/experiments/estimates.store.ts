@@ -17,7 +17,7 @@ export interface EstimatesPoint {
   readonly samples: ReadonlyMap<number, Moments>
 }
 
-export const createEstimatesStore = () => ({
+export const estimatesStore = {
   async open(db: Executor): Promise<OpenCurve[]> {
     const { rows } = await sql<{ id: string; metric: string; started_at: Date; point: number; at: Date | null }>`
       select e.id, e.primary_metric as metric, e.started_at, coalesce(l.point, 0) as point, l.at
@@ -63,6 +63,4 @@ export const createEstimatesStore = () => ({
     }
     return [...points.values()]
   },
-})
-
-export type EstimatesStore = ReturnType<typeof createEstimatesStore>
+}

@@ -2,13 +2,13 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, inBody, isNotFound, notFound } from '../../../domain/errors.ts'
 import { type ExperimentEvent, type ExperimentStatus, requireVariants, transition } from '../../../domain/experiment.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { enumerate } from '../deployments/deployment-targets.service.ts'
-import type { ExperimentsStore, StoredExperiment } from './experiments.store.ts'
+import { experimentsStore, type StoredExperiment } from './experiments.store.ts'
 
 export type { StoredExperiment, StoredVariant } from './experiments.store.ts'
 
@@ -30,20 +30,21 @@ export interface NewExperiment {
 const FIRST_VERSION = '1'
 
 /** Experiments: models or versions assigned to devices at random, from draft to end. */
-export const createExperimentsService = (parts: {
-  readonly database: Database
-  readonly store: ExperimentsStore
-  readonly plans: DeliveryPlans
-  readonly models: Pick<ModelsService, 'resolve'>
-  readonly groups: Pick<GroupsService, 'get'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, plans, models, groups, now, newId } = parts
-
+export const createExperimentsService = (
+  { database, now, newId }: Context,
+  {
+    plans,
+    models,
+    groups,
+  }: {
+    readonly plans: DeliveryPlans
+    readonly models: Pick<ModelsService, 'resolve'>
+    readonly groups: Pick<GroupsService, 'get'>
+  },
+) => {
   /** @throws not_found if there is no such experiment that the caller may see */
   const get = async (caller: Caller, id: string): Promise<StoredExperiment> => {
-    const experiment = isUuid(id) ? await store.find(database.sql, id) : null
+    const experiment = isUuid(id) ? await experimentsStore.find(database.sql, id) : null
     if (experiment === null || !sees(caller, experiment.orgId)) throw notFound('Experiment', id)
     return experiment
   }
@@ -115,7 +116,7 @@ export const createExperimentsService = (parts: {
         endedAt: null,
       }
       await database.transaction(async (tx) => {
-        await store.insert(tx, experiment)
+        await experimentsStore.insert(tx, experiment)
         auditNote({ kind: 'experiment', ...experiment, after: requested })
         await plans.announce(tx, changeOf(experiment))
       })
@@ -123,18 +124,18 @@ export const createExperimentsService = (parts: {
     },
 
     list: (caller: Caller, status: ExperimentStatus | undefined, page: { limit: number; offset: number }) =>
-      store.list(database.sql, { orgId: caller.orgId, status }, page),
+      experimentsStore.list(database.sql, { orgId: caller.orgId, status }, page),
 
     /** Applies an operator's action. @throws conflict if the experiment's status does not allow it */
     async steer(caller: Caller, id: string, event: ExperimentEvent, reason: string | null): Promise<StoredExperiment> {
       await get(caller, id)
       return plans.change(async (tx, bump) => {
-        const locked = await store.lock(tx, id)
+        const locked = await experimentsStore.lock(tx, id)
         if (locked === null) throw notFound('Experiment', id)
         const moved = { ...locked, ...transition(locked, event, now(), reason) }
         const revision = await bump()
         const changed = event === 'start' ? { ...moved, startedRevision: revision } : moved
-        await store.update(tx, changed)
+        await experimentsStore.update(tx, changed)
         await plans.announce(tx, changeOf(changed))
         auditNote({ kind: 'experiment', ...changed, before: auditedOf(locked), after: auditedOf(changed) })
         return changed

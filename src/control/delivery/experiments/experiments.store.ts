@@ -31,7 +31,7 @@ export interface StoredExperiment extends ExperimentState {
 
 type Row = Selectable<ExperimentRow>
 
-export const createExperimentsStore = () => ({
+export const experimentsStore = {
   /** Implements `PlanSource`: the running experiments. */
   async load(db: Executor): Promise<ExperimentPlan[]> {
     const rows = await db.selectFrom('experiments').selectAll().where('status', '=', 'running').execute()
@@ -113,7 +113,7 @@ export const createExperimentsStore = () => ({
     const { total } = await requested.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow()
     return { experiments: await withVariants(db, rows), total }
   },
-})
+}
 
 const withVariants = async (db: Executor, rows: readonly Row[]): Promise<StoredExperiment[]> => {
   if (rows.length === 0) return []
@@ -161,5 +161,3 @@ const fromRow = (row: Row, variants: readonly Selectable<ExperimentVariantRow>[]
   startedAt: row.started_at,
   endedAt: row.ended_at,
 })
-
-export type ExperimentsStore = ReturnType<typeof createExperimentsStore>

@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 export type Candidate = AssignedDevice & { readonly isTargeted: boolean }
 
 /** The devices that measurements come from. */
-export const createObservationsReport = () => ({
+export const observationsReport = {
   /**
    * Finds devices by user-chosen id, and whether a group contains them (true if there are no groups). Of several with one
    * name, returns the caller's own, otherwise that of the organization `near`, otherwise the one without an organization.
@@ -42,6 +42,4 @@ export const createObservationsReport = () => ({
       .executeTakeFirst()
     return row === undefined ? null : { id: row.id, deviceId: row.device_id, orgId: row.org_id }
   },
-})
-
-export type ObservationsReport = ReturnType<typeof createObservationsReport>
+}

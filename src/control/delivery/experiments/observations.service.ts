@@ -3,9 +3,11 @@ import { conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { analyseExperiment, type ExperimentAnalysis } from '../../../domain/experiment-analysis.ts'
 import { type Moments, mergeMoments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { StoredExperiment, StoredVariant } from './experiments.service.ts'
-import type { MetricSample, ObservationsStore, Reading } from './observations.store.ts'
+import { observationsReport } from './observations.report.ts'
+import { type MetricSample, observationsStore, type Reading } from './observations.store.ts'
 import { createPlacements, type PlacementParts } from './placements.service.ts'
 
 type Metrics = Readonly<Record<string, number | null>>
@@ -27,17 +29,17 @@ interface Measurement {
 }
 
 /** What devices measure in experiments, and the analysis of it. */
-export const createObservationsService = ({
-  store,
-  now,
-  ...parts
-}: PlacementParts & {
-  readonly store: ObservationsStore
-  readonly plans: Pick<DeliveryPlans, 'find' | 'tests' | 'refresh'>
-  readonly now: () => Date
-}) => {
-  const { database, report, experiments, plans } = parts
-  const { candidatesFor, partOf, placement } = createPlacements(parts)
+export const createObservationsService = (
+  context: Context,
+  {
+    ...parts
+  }: PlacementParts & {
+    readonly plans: Pick<DeliveryPlans, 'find' | 'tests' | 'refresh'>
+  },
+) => {
+  const { now, database } = context
+  const { experiments, plans } = parts
+  const { candidatesFor, partOf, placement } = createPlacements(context, parts)
 
   /**
    * Stores what devices measured. Skips devices that take no part, with the reason.
@@ -66,8 +68,8 @@ export const createObservationsService = ({
       else readings.add({ variant: part.index, deviceId: device.id }, metrics)
     }
     const isKept = await database.transaction(async (tx) => {
-      if (!(await store.keepRunning(tx, id))) return false
-      await store.add(tx, id, readings.all(), now())
+      if (!(await observationsStore.keepRunning(tx, id))) return false
+      await observationsStore.add(tx, id, readings.all(), now())
       return true
     })
     if (!isKept) throw notRunning(await experiments.get(caller, id))
@@ -77,10 +79,10 @@ export const createObservationsService = ({
   /** Stores what a device measured with the variant that it has; has no effect unless the experiment is running. */
   const add = async (tx: Executor, { planId, deviceId, variant, metrics }: Measurement): Promise<void> => {
     const plan = plans.find(planId)
-    if (plan?.kind !== 'experiment' || !(await store.keepRunning(tx, planId))) return
+    if (plan?.kind !== 'experiment' || !(await observationsStore.keepRunning(tx, planId))) return
     const readings = gather()
     readings.add({ variant: plan.variants.findIndex(({ name }) => name === variant), deviceId }, metrics)
-    await store.add(tx, planId, readings.all(), now())
+    await observationsStore.add(tx, planId, readings.all(), now())
   }
 
   return {
@@ -117,7 +119,7 @@ export const createObservationsService = ({
     ): Promise<void> {
       const { accuracy, loss } = update
       if ((accuracy === null && loss === null) || !plans.tests(update.modelId)) return
-      const device = await report.device(tx, update.deviceId)
+      const device = await observationsReport.device(tx, update.deviceId)
       const given = device === null ? [] : plans.assignmentsOf(device)
       for (const { planId, kind, offer, variant } of given) {
         if (kind !== 'experiment' || offer.modelId !== update.modelId || offer.versionNumber !== update.version)
@@ -128,7 +130,7 @@ export const createObservationsService = ({
 
     /** Returns what the devices of each variant, by its index, measured of one metric. */
     async samples(id: string, metric: string): Promise<Map<number, Moments>> {
-      const samples = await store.samples(database.sql, id)
+      const samples = await observationsStore.samples(database.sql, id)
       return new Map(samples.filter((one) => one.metric === metric).map(({ variant, devices }) => [variant, devices]))
     },
 
@@ -141,7 +143,10 @@ export const createObservationsService = ({
       analysis: ExperimentAnalysis
     }> {
       const experiment = await experiments.get(caller, id)
-      const [samples, counts] = await Promise.all([store.samples(database.sql, id), store.devices(database.sql, id)])
+      const [samples, counts] = await Promise.all([
+        observationsStore.samples(database.sql, id),
+        observationsStore.devices(database.sql, id),
+      ])
       const variants = experiment.variants.map((variant, index) => ({
         variant,
         devices: counts.get(index) ?? 0,

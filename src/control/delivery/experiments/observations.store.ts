@@ -20,7 +20,7 @@ export interface MetricSample {
   readonly devices: Moments
 }
 
-export const createObservationsStore = () => ({
+export const observationsStore = {
   /** True if the experiment is running; keeps it running until the transaction ends. */
   async keepRunning(tx: Executor, experimentId: string): Promise<boolean> {
     const row = await tx
@@ -76,6 +76,4 @@ export const createObservationsStore = () => ({
       where experiment_id = ${experimentId} group by variant`.execute(db)
     return new Map(rows.map(({ variant, devices }) => [variant, devices]))
   },
-})
-
-export type ObservationsStore = ReturnType<typeof createObservationsStore>
+}

@@ -2,25 +2,23 @@ import { type Caller, holds, sees } from '../../../domain/access.ts'
 import type { AssignedDevice } from '../../../domain/assignment.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { variantOf } from '../../../domain/experiment.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { ExperimentsService, StoredExperiment, StoredVariant } from './experiments.service.ts'
-import type { Candidate, ObservationsReport } from './observations.report.ts'
+import { type Candidate, observationsReport } from './observations.report.ts'
 
 /** A device's variant, or why it has none. */
 type Place = { readonly index: number; readonly variant: StoredVariant } | { readonly outside: string }
 
 export interface PlacementParts {
-  readonly database: Database
-  readonly report: ObservationsReport
   readonly experiments: Pick<ExperimentsService, 'get' | 'replacementsOf'>
   readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'reaches'>
   readonly devices: Pick<DevicesService, 'owner'>
 }
 
 /** Finds the variants of experiments that devices have. */
-export const createPlacements = ({ database, report, experiments, plans, devices }: PlacementParts) => {
+export const createPlacements = ({ database }: Context, { experiments, plans, devices }: PlacementParts) => {
   const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
     if (!plans.reaches(experiment.orgId, device.orgId)) {
       return { outside: 'It belongs to a different organization than the experiment.' }
@@ -42,7 +40,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
   }
 
   const candidatesFor = (caller: Caller, { orgId, targetGroups }: StoredExperiment, names: readonly string[]) =>
-    report.candidates(database.sql, names, targetGroups, {
+    observationsReport.candidates(database.sql, names, targetGroups, {
       deviceId: caller.deviceId,
       near: caller.orgId ?? orgId,
     })

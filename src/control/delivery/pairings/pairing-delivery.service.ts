@@ -1,10 +1,10 @@
 import type { Caller } from '../../../domain/access.ts'
 import { isNotFound, ServiceError } from '../../../domain/errors.ts'
 import { type PairedDelivery, type PairingStatus, pairingAt } from '../../../domain/pairing.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
-import type { PairingsStore, StoredPairing } from './pairings.store.ts'
+import { pairingsStore, type StoredPairing } from './pairings.store.ts'
 
 export interface Pairing extends Omit<StoredPairing, 'status' | 'codeHash'> {
   readonly status: PairingStatus
@@ -36,15 +36,16 @@ export const standing = (pairing: StoredPairing, delivery: PairedDelivery | null
 }
 
 /** Delivers the model to a paired device: the deployment has the pairing's id. */
-export const createPairingDelivery = (parts: {
-  readonly database: Database
-  readonly store: Pick<PairingsStore, 'settle'>
-  readonly devices: Pick<DevicesService, 'get'>
-  readonly deployments: Pick<DeploymentsService, 'execute' | 'get' | 'targets'>
-  readonly log: { error(fields: object, message: string): void }
-  readonly now: () => Date
-}) => {
-  const { database, store, devices, deployments, log, now } = parts
+export const createPairingDelivery = (
+  { database, log, now }: Context,
+  {
+    devices,
+    deployments,
+  }: {
+    readonly devices: Pick<DevicesService, 'get'>
+    readonly deployments: Pick<DeploymentsService, 'execute' | 'get' | 'targets'>
+  },
+) => {
   /** Internal ids of the devices that this process has admitted but not yet finished, by pairing. */
   const unfinished = new Map<string, string>()
 
@@ -86,7 +87,7 @@ export const createPairingDelivery = (parts: {
 
   /** Does everything that remains once the device is admitted. May be repeated, also concurrently. */
   const finish = async (pairing: StoredPairing, device: string): Promise<StoredPairing> => {
-    const settled = await store.settle(database.sql, pairing, await deploy(pairing, device))
+    const settled = await pairingsStore.settle(database.sql, pairing, await deploy(pairing, device))
     unfinished.delete(pairing.id)
     return settled ?? pairing
   }
@@ -112,11 +113,11 @@ export const createPairingDelivery = (parts: {
     if (admitted !== undefined) return finish({ ...pairing, status: 'paired' }, admitted)
     if (pairing.status === 'claiming') {
       if (now().getTime() < pairing.expiresAt.getTime() + CLAIM_MS) return pairing
-      return (await store.settle(database.sql, pairing, INTERRUPTED)) ?? pairing
+      return (await pairingsStore.settle(database.sql, pairing, INTERRUPTED)) ?? pairing
     }
     const found = await findDevice(pairing)
     if ('id' in found) return finish(pairing, found.id)
-    return (await store.settle(database.sql, pairing, found.reason)) ?? pairing
+    return (await pairingsStore.settle(database.sql, pairing, found.reason)) ?? pairing
   }
 
   const present = (pairing: StoredPairing, delivery: PairedDelivery | null): Pairing => {
@@ -153,7 +154,7 @@ export const createPairingDelivery = (parts: {
           'a paired device did not get its model yet; it will be retried',
         )
         // Lets other processes continue with it too.
-        if (unfinished.has(pairing.id)) await store.settle(database.sql, pairing, null).catch(() => undefined)
+        if (unfinished.has(pairing.id)) await pairingsStore.settle(database.sql, pairing, null).catch(() => undefined)
         return present(kept, null)
       }
     },

@@ -4,13 +4,13 @@ import type { Platform } from '../../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { CODE_LIFETIME_MS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
 import { createPairingDelivery, onBehalfOf, type Pairing, standing } from './pairing-delivery.service.ts'
-import type { PairingsStore, StoredPairing } from './pairings.store.ts'
+import { pairingsStore, type StoredPairing } from './pairings.store.ts'
 
 export type { Pairing } from './pairing-delivery.service.ts'
 
@@ -33,17 +33,12 @@ interface Claim {
 }
 
 interface Parts {
-  readonly database: Database
-  readonly store: PairingsStore
   readonly devices: Pick<DevicesService, 'register' | 'owner' | 'get'>
   readonly deployments: Pick<DeploymentsService, 'execute' | 'resolve' | 'get' | 'targets'>
-  readonly log: { error(fields: object, message: string): void }
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Decides which device may take a code. */
-const createClaims = ({ devices, now }: Parts) => {
+const createClaims = ({ now }: Context, { devices }: Parts) => {
   /** Returns the device that takes the code: the one that owns the sent key, otherwise a new one. */
   const admit = async (caller: Caller | null, pairing: StoredPairing, claim: Claim) => {
     const known = await ownDevice(caller, pairing, claim)
@@ -106,11 +101,12 @@ const createClaims = ({ devices, now }: Parts) => {
  * Pairing sessions: an operator creates a code that is valid for five minutes; a device enters it once, and gets its key and
  * the model. The deployment has the pairing's id, so that there can be only one, even after a crash in between.
  */
-export const createPairingsService = (parts: Parts) => {
-  const { database, store, deployments, now, newId } = parts
+export const createPairingsService = (context: Context, parts: Parts) => {
+  const { database, now, newId } = context
+  const { deployments } = parts
 
-  const { carryOn, withState } = createPairingDelivery(parts)
-  const { admit, ownDevice, requireOpen, refusalOf } = createClaims(parts)
+  const { carryOn, withState } = createPairingDelivery(context, parts)
+  const { admit, ownDevice, requireOpen, refusalOf } = createClaims(context, parts)
 
   return {
     /** Creates a session and its code, which is returned only here. */
@@ -139,8 +135,8 @@ export const createPairingsService = (parts: Parts) => {
         expiresAt: new Date(now().getTime() + CODE_LIFETIME_MS),
       }
       await database.transaction(async (tx) => {
-        await store.deleteOlder(tx, new Date(now().getTime() - KEPT_MS))
-        await store.insert(tx, pairing)
+        await pairingsStore.deleteOlder(tx, new Date(now().getTime() - KEPT_MS))
+        await pairingsStore.insert(tx, pairing)
         const { modelName: model, modelVersion: version, platform, expiresAt } = pairing
         auditNote({ kind: 'pairing', ...pairing, after: { model, version, platform, expiresAt } })
       })
@@ -149,7 +145,7 @@ export const createPairingsService = (parts: Parts) => {
 
     /** Returns the session in its current state. @throws not_found if the caller may not see it */
     async get(caller: Caller, id: string): Promise<Pairing> {
-      const pairing = isUuid(id) ? await store.find(database.sql, id) : null
+      const pairing = isUuid(id) ? await pairingsStore.find(database.sql, id) : null
       if (pairing === null || !sees(caller, pairing.orgId)) throw notFound('Pairing', id)
       return withState(pairing)
     },
@@ -157,7 +153,7 @@ export const createPairingsService = (parts: Parts) => {
     /** True if this code can still be entered. */
     async isOpen(text: string): Promise<boolean> {
       const code = typedCode(text)
-      const pairing = code === null ? null : await store.findByCode(database.sql, tokenHash(code))
+      const pairing = code === null ? null : await pairingsStore.findByCode(database.sql, tokenHash(code))
       return pairing !== null && standing(pairing, null, now()).status === 'waiting'
     },
 
@@ -167,19 +163,19 @@ export const createPairingsService = (parts: Parts) => {
      */
     async claim(caller: Caller | null, claim: Claim): Promise<{ pairing: Pairing; apiKey: string | null }> {
       const code = typedCode(claim.code)
-      const before = requireOpen(code === null ? null : await store.findByCode(database.sql, tokenHash(code)))
+      const before = requireOpen(code === null ? null : await pairingsStore.findByCode(database.sql, tokenHash(code)))
       if (before.platform !== null && before.platform !== claim.platform) {
         throw badRequest(`platform: this code is for a device that runs ${before.platform}, not ${claim.platform}.`)
       }
       const name = claim.deviceId ?? (await ownDevice(caller, before, claim))!.deviceId
       const device = { deviceId: name, platform: claim.platform }
-      const claimed = await store.claim(database.sql, before.id, device, now())
-      if (claimed === null) throw refusalOf(await store.find(database.sql, before.id))
+      const claimed = await pairingsStore.claim(database.sql, before.id, device, now())
+      if (claimed === null) throw refusalOf(await pairingsStore.find(database.sql, before.id))
       let admitted: Awaited<ReturnType<typeof admit>>
       try {
         admitted = await admit(caller, claimed, claim)
       } catch (error) {
-        await store.release(database.sql, before)
+        await pairingsStore.release(database.sql, before)
         throw error
       }
       return { pairing: await carryOn(claimed, admitted.device.id), apiKey: admitted.apiKey }

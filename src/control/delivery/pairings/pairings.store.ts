@@ -23,7 +23,7 @@ export interface StoredPairing {
   readonly expiresAt: Date
 }
 
-export const createPairingsStore = () => ({
+export const pairingsStore = {
   async insert(db: Executor, pairing: StoredPairing): Promise<void> {
     await db
       .insertInto('pairings')
@@ -101,7 +101,7 @@ export const createPairingsStore = () => ({
   async deleteOlder(db: Executor, than: Date): Promise<void> {
     await db.deleteFrom('pairings').where('expires_at', '<=', than).execute()
   },
-})
+}
 
 const fromRow = (row: Selectable<PairingRow>): StoredPairing => ({
   id: row.id,
@@ -116,5 +116,3 @@ const fromRow = (row: Selectable<PairingRow>): StoredPairing => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
 })
-
-export type PairingsStore = ReturnType<typeof createPairingsStore>

@@ -1,12 +1,13 @@
 import { labelOf } from '../../../domain/model.ts'
 import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { RolloutsService } from '../rollouts/rollouts.service.ts'
-import type { DecisionsStore } from './decisions.store.ts'
-import type { PoliciesStore, StoredPolicy } from './policies.store.ts'
+import { decisionsStore } from './decisions.store.ts'
+import { policiesStore, type StoredPolicy } from './policies.store.ts'
 
 export interface FinishedRound {
   readonly id: string
@@ -21,22 +22,14 @@ export interface FinishedRound {
 export type UndecidedRound = (db: Executor, policy: StoredPolicy) => Promise<FinishedRound | null>
 
 export interface PolicyParts {
-  readonly database: Database
-  readonly store: PoliciesStore
-  readonly decisionsStore: DecisionsStore
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly rollouts: RolloutsService
   readonly groups: Pick<GroupsService, 'locate'>
-  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Tries the result of a finished round: publishes it as a version, and rolls that out to a canary group. */
-export const createCanaries = (parts: PolicyParts) => {
-  const { database, store, decisionsStore, plans, models, rollouts, now, newId } = parts
-
+export const createCanaries = ({ database, now, newId }: Context, { plans, models, rollouts }: PolicyParts) => {
   let undecided: UndecidedRound = async () => null
 
   /** Tries the newest undecided round of the policy's model, unless another is still being observed. */
@@ -49,7 +42,7 @@ export const createCanaries = (parts: PolicyParts) => {
     if (origin === null || model === null) return
     await plans.change(async (tx, bump) => {
       // Another process was faster and has stored a decision.
-      if ((await store.lockEnabled(tx, policy.id)) === null) return
+      if ((await policiesStore.lockEnabled(tx, policy.id)) === null) return
       if ((await undecided(tx, policy))?.id !== round.id) return
       // If the round's job has published it, this is that version.
       const published = await models.publish(tx, model.id, {

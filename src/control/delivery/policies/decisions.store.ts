@@ -31,7 +31,7 @@ export interface StoredDecision {
 }
 
 /** The decisions of policies, and what devices measured until then. */
-export const createDecisionsStore = () => ({
+export const decisionsStore = {
   async addDecision(tx: Executor, decision: StoredDecision): Promise<void> {
     await tx
       .insertInto('delivery_decisions')
@@ -134,7 +134,7 @@ export const createDecisionsStore = () => ({
       )
     return { canary: of(true), current: of(false) }
   },
-})
+}
 
 const decisionFrom = (row: Selectable<DeliveryDecisionRow>): StoredDecision => ({
   id: row.id,
@@ -147,5 +147,3 @@ const decisionFrom = (row: Selectable<DeliveryDecisionRow>): StoredDecision => (
   createdAt: row.created_at,
   decidedAt: row.decided_at,
 })
-
-export type DecisionsStore = ReturnType<typeof createDecisionsStore>

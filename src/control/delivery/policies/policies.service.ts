@@ -3,9 +3,11 @@ import { badRequest, notFound } from '../../../domain/errors.ts'
 import { METRIC_NAME } from '../../../domain/metrics.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import { catchUp } from '../../module.ts'
 import type { PolicyParts } from './canaries.service.ts'
-import type { StoredPolicy } from './policies.store.ts'
+import { decisionsStore } from './decisions.store.ts'
+import { policiesStore, type StoredPolicy } from './policies.store.ts'
 import { announcePolicy, createPolicyDecisions } from './policy-decisions.service.ts'
 
 export type { FinishedRound } from './canaries.service.ts'
@@ -32,13 +34,14 @@ const requireFurtherMetric = (name: string): void => {
  * Automatic delivery: the result of a finished round becomes the next version of a model, is tried on a canary, and goes to
  * all devices or is rolled back. Off unless the model has an enabled policy.
  */
-export const createPoliciesService = (parts: PolicyParts) => {
-  const { database, store, decisionsStore, plans, models, groups, now, newId } = parts
-  const { tick, followRounds } = createPolicyDecisions(parts)
+export const createPoliciesService = (context: Context, parts: PolicyParts) => {
+  const { database, now, newId } = context
+  const { plans, models, groups } = parts
+  const { tick, followRounds } = createPolicyDecisions(context, parts)
 
   const find = async (caller: Caller, modelIdOrName: string): Promise<StoredPolicy> => {
     const { model } = await models.find(caller, modelIdOrName)
-    const policy = await store.find(database.sql, model.id)
+    const policy = await policiesStore.find(database.sql, model.id)
     if (policy === null) throw notFound('Policy of model', modelIdOrName)
     return policy
   }
@@ -50,7 +53,7 @@ export const createPoliciesService = (parts: PolicyParts) => {
 
     /** Lists the policies of all models that the caller sees, each with its model. */
     async list(caller: Caller) {
-      const found = await store.list(database.sql, caller.orgId)
+      const found = await policiesStore.list(database.sql, caller.orgId)
       const known = await models.knownAll(found.map(({ modelId }) => modelId))
       return found.map((policy) => ({ policy, model: known.get(policy.modelId) ?? null }))
     },
@@ -73,8 +76,8 @@ export const createPoliciesService = (parts: PolicyParts) => {
         updatedAt: now(),
       }
       return database.transaction(async (tx) => {
-        const before = await store.find(tx, model.id)
-        const saved = await store.save(tx, policy)
+        const before = await policiesStore.find(tx, model.id)
+        const saved = await policiesStore.save(tx, policy)
         auditNote({
           kind: 'policy',
           ...saved,
@@ -91,7 +94,7 @@ export const createPoliciesService = (parts: PolicyParts) => {
     async delete(caller: Caller, modelIdOrName: string): Promise<StoredPolicy> {
       const policy = await find(caller, modelIdOrName)
       await database.transaction(async (tx) => {
-        await store.delete(tx, policy.id)
+        await policiesStore.delete(tx, policy.id)
         auditNote({ kind: 'policy', ...policy, before: auditedOf(policy) })
         await announcePolicy(plans, tx, policy, 'deleted')
       })

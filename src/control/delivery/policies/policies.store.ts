@@ -13,7 +13,7 @@ export interface StoredPolicy {
   readonly updatedAt: Date
 }
 
-export const createPoliciesStore = () => ({
+export const policiesStore = {
   async find(db: Executor, modelId: string): Promise<StoredPolicy | null> {
     const row = await db.selectFrom('delivery_policies').selectAll().where('model_id', '=', modelId).executeTakeFirst()
     return row === undefined ? null : policyFrom(row)
@@ -71,7 +71,7 @@ export const createPoliciesStore = () => ({
       .executeTakeFirst()
     return row === undefined ? null : policyFrom(row)
   },
-})
+}
 
 export const policyFrom = (row: Selectable<DeliveryPolicyRow>): StoredPolicy => ({
   id: row.id,
@@ -82,5 +82,3 @@ export const policyFrom = (row: Selectable<DeliveryPolicyRow>): StoredPolicy => 
   createdAt: row.created_at,
   updatedAt: row.updated_at,
 })
-
-export type PoliciesStore = ReturnType<typeof createPoliciesStore>

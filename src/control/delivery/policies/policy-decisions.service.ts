@@ -1,10 +1,11 @@
 import { explain, isJudgeable, judge, marginsOf } from '../../../domain/policy.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { StoredRollout } from '../rollouts/rollouts.service.ts'
 import { createCanaries, type PolicyParts } from './canaries.service.ts'
-import type { DecisionStatus, StoredDecision } from './decisions.store.ts'
-import type { StoredPolicy } from './policies.store.ts'
+import { type DecisionStatus, decisionsStore, type StoredDecision } from './decisions.store.ts'
+import { policiesStore, type StoredPolicy } from './policies.store.ts'
 
 /** `status` is the policy's new state, or its verdict on a version. */
 export const announcePolicy = (
@@ -19,9 +20,10 @@ const hasReachedAll = ({ status, percentage, groupId }: StoredRollout): boolean 
   status === 'completed' && percentage === 100 && groupId === null
 
 /** Decides on canaries: promotes them or rolls them back. */
-export const createPolicyDecisions = (parts: PolicyParts) => {
-  const { database, store, decisionsStore, plans, models, rollouts, groups, log, now } = parts
-  const { begin, followRounds } = createCanaries(parts)
+export const createPolicyDecisions = (context: Context, parts: PolicyParts) => {
+  const { database, log, now } = context
+  const { plans, models, rollouts, groups } = parts
+  const { begin, followRounds } = createCanaries(context, parts)
 
   const unmeasured = async ({ settings }: StoredPolicy, metrics: readonly string[]): Promise<string> => {
     const { canaryGroupId: id } = settings
@@ -121,7 +123,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     for (const { decision, policy } of await decisionsStore.observing(database.sql)) {
       await safely(policy, () => conclude(decision, policy))
     }
-    for (const policy of await store.enabled(database.sql)) await safely(policy, () => begin(policy))
+    for (const policy of await policiesStore.enabled(database.sql)) await safely(policy, () => begin(policy))
   }
 
   /** Logs errors of `work`: one policy that cannot act must not stop the others. */

@@ -9,7 +9,7 @@ import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { type RolloutMoves, targetOf } from './rollout-moves.service.ts'
-import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
+import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
 interface Waiting {
   readonly rolloutId: string
@@ -31,8 +31,14 @@ const asRequested = (rollout: StoredRollout): object => ({
 })
 
 /** Makes the start of a rollout wait for a second admin if it names no group, or one with more than half of the devices. */
-export const createRolloutApprovals = (parts: {
-  readonly store: RolloutsStore
+export const createRolloutApprovals = ({
+  plans,
+  models,
+  devices,
+  groups,
+  approvals,
+  move,
+}: {
   readonly plans: DeliveryPlans
   readonly models: Pick<ModelsService, 'find'>
   readonly devices: Pick<DevicesService, 'census'>
@@ -40,8 +46,6 @@ export const createRolloutApprovals = (parts: {
   readonly move: RolloutMoves['move']
   readonly approvals: Approvals
 }) => {
-  const { store, plans, models, devices, groups, approvals, move } = parts
-
   /** Returns the id of the approval that the rollout's start waits for; null if there is none. */
   const approvalOf = async ({
     id,
@@ -55,7 +59,7 @@ export const createRolloutApprovals = (parts: {
       await models.find(requester, modelId)
       await plans.change(async (tx, bump) => {
         await settle(tx)
-        const locked = await store.lock(tx, rolloutId)
+        const locked = await rolloutsStore.lock(tx, rolloutId)
         if (locked === null) throw conflict('The rollout was deleted.')
         if (!isDeepStrictEqual(asRequested(locked), as)) throw conflict('The rollout has changed since the request.')
         if (versionNumber === undefined)

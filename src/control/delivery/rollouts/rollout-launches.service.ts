@@ -7,13 +7,14 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { enumerate } from '../deployments/deployment-targets.service.ts'
 import type { RolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type RolloutMoves, targetOf } from './rollout-moves.service.ts'
-import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
+import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
 interface Wanted extends Steps {
   readonly version: string
@@ -33,15 +34,12 @@ export interface Launch extends Wanted {
 }
 
 interface Parts {
-  readonly store: RolloutsStore
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly devices: DevicesService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly move: RolloutMoves['move']
   readonly settings: Pick<SettingsService, 'of'>
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Returns why some devices get something else than the rollout's version. */
@@ -70,9 +68,11 @@ const precedenceWarnings = (
 }
 
 /** Creates rollouts: version, devices, and steps. */
-export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => {
-  const { store, plans, models, devices, groups, move, settings, now, newId } = parts
-
+export const createRolloutLaunches = (
+  { now, newId }: Context,
+  { plans, models, devices, groups, move, settings }: Parts,
+  waits: RolloutApprovals,
+) => {
   const groupOf = async ({ orgId }: StoredModel, wanted: string | undefined) => {
     if (wanted === undefined) return null
     const group = await groups.locate({ orgId }, wanted)
@@ -138,7 +138,7 @@ export const createRolloutLaunches = (parts: Parts, waits: RolloutApprovals) => 
       endedAt: null,
       updatedAt: now(),
     }
-    await store.insert(tx, pending)
+    await rolloutsStore.insert(tx, pending)
     if (actor !== null) auditNote({ kind: 'rollout', ...pending, after: auditedOf(pending) })
     const { percentage, createdAt: at } = pending
     await plans.record(

@@ -7,12 +7,13 @@ import {
   transition,
   unhealthyBecause,
 } from '../../../domain/rollout.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import { forEach } from '../../module.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
+import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
 export interface Change {
   readonly reason?: string | undefined
@@ -37,15 +38,16 @@ export const targetOf = ({
 const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage', 'promote']
 
 /** Transitions of rollouts: by requests, by the clock, and by the reports of devices. */
-export const createRolloutMoves = (parts: {
-  readonly database: Database
-  readonly store: RolloutsStore
-  readonly plans: DeliveryPlans
-  readonly assignments: AssignmentsService
-  readonly now: () => Date
-}) => {
-  const { database, store, plans, assignments, now } = parts
-
+export const createRolloutMoves = (
+  { database, now }: Context,
+  {
+    plans,
+    assignments,
+  }: {
+    readonly plans: DeliveryPlans
+    readonly assignments: AssignmentsService
+  },
+) => {
   /** Applies events in order to a row that the caller has locked. */
   const move = async (
     tx: Executor,
@@ -78,7 +80,7 @@ export const createRolloutMoves = (parts: {
     for (const event of events) await apply(event)
     const revision = await bump()
     if (events.includes('start')) rollout = { ...rollout, startedRevision: revision }
-    await store.update(tx, rollout)
+    await rolloutsStore.update(tx, rollout)
     if (actor !== null) auditNote({ kind: 'rollout', ...rollout, before: auditedOf(locked), after: auditedOf(rollout) })
     return rollout
   }
@@ -87,7 +89,7 @@ export const createRolloutMoves = (parts: {
   const attend = (id: string): Promise<void> =>
     unaudited(() =>
       plans.change(async (tx, bump) => {
-        const rollout = await store.lock(tx, id)
+        const rollout = await rolloutsStore.lock(tx, id)
         if (rollout === null || rollout.status !== 'active') return
         const health = await assignments.healthOf(tx, id, rollout.healthSince)
         const runsEverywhere =
@@ -103,14 +105,14 @@ export const createRolloutMoves = (parts: {
         } else {
           // The version is not uploaded, so no device has tried it: keeps the percentage, so that its first devices come first.
           const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
-          await store.update(tx, { ...rollout, nextStepAt })
+          await rolloutsStore.update(tx, { ...rollout, nextStepAt })
         }
       }),
     )
 
   /** Attends to every due rollout. Called by a timer and before reads, so that reads never lag behind the clock. */
   const tick = async (): Promise<void> => {
-    await forEach(await store.due(database.sql, now()), attend)
+    await forEach(await rolloutsStore.due(database.sql, now()), attend)
   }
 
   return {

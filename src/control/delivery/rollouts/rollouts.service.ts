@@ -2,11 +2,12 @@ import { actorOf, type Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { NEXT, type RolloutStatus } from '../../../domain/rollout.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import { catchUp } from '../../module.ts'
@@ -15,7 +16,7 @@ import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.
 import { createRolloutApprovals } from './rollout-approvals.service.ts'
 import { createRolloutLaunches } from './rollout-launches.service.ts'
 import { auditedOf, type Change, createRolloutMoves } from './rollout-moves.service.ts'
-import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
+import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
 export type { NewRollout } from './rollout-launches.service.ts'
 export type { StoredRollout } from './rollouts.store.ts'
@@ -27,28 +28,28 @@ export interface RolloutDetail {
 }
 
 /** Staged delivery of one version of a model: the clock steps it while it is healthy, and operators control it. */
-export const createRolloutsService = (parts: {
-  readonly database: Database
-  readonly store: RolloutsStore
-  readonly plans: DeliveryPlans
-  readonly assignments: AssignmentsService
-  readonly models: ModelsService
-  readonly devices: DevicesService
-  readonly groups: Pick<GroupsService, 'locate'>
-  readonly settings: Pick<SettingsService, 'of'>
-  readonly approvals: Approvals
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, plans, assignments, models, now } = parts
+export const createRolloutsService = (
+  context: Context,
+  parts: {
+    readonly plans: DeliveryPlans
+    readonly assignments: AssignmentsService
+    readonly models: ModelsService
+    readonly devices: DevicesService
+    readonly groups: Pick<GroupsService, 'locate'>
+    readonly settings: Pick<SettingsService, 'of'>
+    readonly approvals: Approvals
+  },
+) => {
+  const { database, now } = context
+  const { plans, assignments, models } = parts
 
-  const { move, attend, tick, reported } = createRolloutMoves(parts)
+  const { move, attend, tick, reported } = createRolloutMoves(context, parts)
   const waits = createRolloutApprovals({ ...parts, move })
 
   /** Returns the model's rollout, after doing what is due. @throws not_found if the caller may not see it */
   const get = async (caller: Caller, modelIdOrName: string, id: string): Promise<RolloutDetail> => {
     const { model } = await models.find(caller, modelIdOrName)
-    const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
+    const find = async () => (isUuid(id) ? rolloutsStore.find(database.sql, id) : null)
     let rollout = await find()
     if (rollout?.status === 'active') {
       await attend(id)
@@ -64,14 +65,14 @@ export const createRolloutsService = (parts: {
     tick,
     reported,
     get,
-    ...createRolloutLaunches({ ...parts, move }, waits),
+    ...createRolloutLaunches(context, { ...parts, move }, waits),
 
     /**
      * Ends a rollout on behalf of the service. One that an operator has completed has already reached its end. Returns null
      * if it is gone, or its status no longer allows the event.
      */
     async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {
-      const locked = await store.lock(tx, id)
+      const locked = await rolloutsStore.lock(tx, id)
       if (locked?.status === 'completed' && event === 'reach') return locked
       if (locked === null || NEXT[locked.status][event] === undefined) return null
       return move(tx, bump, locked, [event], { reason, actor: null })
@@ -85,13 +86,13 @@ export const createRolloutsService = (parts: {
       steps: Pick<StoredRollout, 'incrementStep' | 'stepIntervalSeconds'>,
       reason: string,
     ) {
-      const locked = await store.lock(tx, id)
+      const locked = await rolloutsStore.lock(tx, id)
       if (locked === null || NEXT[locked.status].promote === undefined) return null
       return move(tx, bump, { ...locked, ...steps, targetPercentage: 100 }, ['promote'], { reason, actor: null })
     },
 
     /** Returns the rollout, for the service itself: there is no caller to check. */
-    find: (id: string): Promise<StoredRollout | null> => store.find(database.sql, id),
+    find: (id: string): Promise<StoredRollout | null> => rolloutsStore.find(database.sql, id),
 
     /** Applies an operator's action. @throws conflict if the rollout's status does not allow it */
     async steer(
@@ -104,7 +105,7 @@ export const createRolloutsService = (parts: {
       const { model, rollout: known } = await get(caller, modelIdOrName, id)
       const mayWait = (event === 'start' || event === 'set_percentage') && (await waits.isNeeded(model, known.groupId))
       const rollout = await plans.change(async (tx, bump) => {
-        const locked = await store.lock(tx, id)
+        const locked = await rolloutsStore.lock(tx, id)
         if (locked === null) throw notFound('Rollout', id, `of model '${modelIdOrName}'`)
         if (mayWait && event === 'start' && locked.status === 'pending') {
           await waits.request(tx, caller, model, locked)
@@ -121,9 +122,9 @@ export const createRolloutsService = (parts: {
     async delete(caller: Caller, modelIdOrName: string, id: string): Promise<void> {
       await get(caller, modelIdOrName, id)
       await plans.change(async (tx, bump) => {
-        const locked = await store.lock(tx, id)
+        const locked = await rolloutsStore.lock(tx, id)
         if (locked === null) throw notFound('Rollout', id, `of model '${modelIdOrName}'`)
-        await store.delete(tx, id)
+        await rolloutsStore.delete(tx, id)
         auditNote({ kind: 'rollout', ...locked, before: auditedOf(locked) })
         await assignments.forget(tx, id)
         await plans.record(
@@ -144,13 +145,13 @@ export const createRolloutsService = (parts: {
 
     async active(caller: Caller): Promise<StoredRollout[]> {
       await catchUp(tick)
-      return store.active(database.sql, caller.orgId)
+      return rolloutsStore.active(database.sql, caller.orgId)
     },
 
     async list(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const { model } = await models.find(caller, modelIdOrName)
       await catchUp(tick)
-      return { model, ...(await store.list(database.sql, { modelId: model.id }, page)) }
+      return { model, ...(await rolloutsStore.list(database.sql, { modelId: model.id }, page)) }
     },
 
     /** Lists the rollouts of every model that the caller sees, each with its model, which is null if it was deleted. */
@@ -158,7 +159,7 @@ export const createRolloutsService = (parts: {
       await catchUp(tick)
       const { orgId } = caller
       const filter = { ...(orgId !== null && { orgId }), ...(status !== undefined && { status }) }
-      const { rollouts, total } = await store.list(database.sql, filter, page)
+      const { rollouts, total } = await rolloutsStore.list(database.sql, filter, page)
       const known = await models.knownAll(rollouts.map(({ modelId }) => modelId))
       return { total, rollouts: rollouts.map((rollout) => ({ rollout, model: known.get(rollout.modelId) ?? null })) }
     },

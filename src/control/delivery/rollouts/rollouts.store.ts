@@ -28,7 +28,7 @@ export interface RolloutFilter {
   readonly status?: RolloutStatus
 }
 
-export const createRolloutsStore = () => ({
+export const rolloutsStore = {
   /** A `PlanSource`: started rollouts that were not rolled back, unless a newer one has replaced them on all devices. */
   async load(db: Executor, { lastToAll }: Pick<PlansReport, 'lastToAll'>): Promise<RolloutPlan[]> {
     type Columns =
@@ -137,7 +137,7 @@ export const createRolloutsStore = () => ({
       select count(*) as total from rollouts where ${where}`.execute(db)
     return { rollouts: rows.map(fromRow), total: totals[0]!.total }
   },
-})
+}
 
 const stateColumns = (rollout: StoredRollout) => ({
   version_number: rollout.versionNumber,
@@ -178,5 +178,3 @@ const fromRow = (row: Selectable<RolloutRow>): StoredRollout => ({
   endedAt: row.ended_at,
   updatedAt: row.updated_at,
 })
-
-export type RolloutsStore = ReturnType<typeof createRolloutsStore>

@@ -2,8 +2,14 @@ import type { Caller } from '../../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
 import { badRequest } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { DeviceSearch, DeviceSearchStore, DeviceSort, FleetSummary, Position } from './device-search.store.ts'
+import type { Context } from '../../context.ts'
+import {
+  type DeviceSearch,
+  type DeviceSort,
+  deviceSearchStore,
+  type FleetSummary,
+  type Position,
+} from './device-search.store.ts'
 import type { StoredDevice } from './devices.store.ts'
 import { rememberLargeFleets } from './fleet-counts.ts'
 
@@ -51,25 +57,19 @@ const positionOf = (device: StoredDevice, sort: DeviceSort): Position => {
 }
 
 /** Lists the fleet for its operator: searched, filtered, and sorted in the database. */
-export const createDeviceSearch = (parts: {
-  readonly database: Database
-  readonly store: DeviceSearchStore
-  readonly now: () => Date
-}) => {
-  const { database, store, now } = parts
-
+export const createDeviceSearch = ({ database, now }: Context) => {
   const first = async (search: DeviceSearch, page: { sort: DeviceSort; descending: boolean; limit: number }) => {
-    if (search.text !== '') return store.firstFound(database.sql, search, page)
+    if (search.text !== '') return deviceSearchStore.firstFound(database.sql, search, page)
     const [devices, total] = await Promise.all([
-      store.page(database.sql, search, { ...page, after: null }),
-      store.count(database.sql, search),
+      deviceSearchStore.page(database.sql, search, { ...page, after: null }),
+      deviceSearchStore.count(database.sql, search),
     ])
     return { devices, total }
   }
 
   const summarize = rememberLargeFleets((orgId: string | null) => {
     const at = now()
-    return store.summary(database.sql, orgId, activeSince(at), at)
+    return deviceSearchStore.summary(database.sql, orgId, activeSince(at), at)
   }, now)
 
   return {
@@ -84,7 +84,7 @@ export const createDeviceSearch = (parts: {
       const { devices: found, total } =
         position === null
           ? await first(search, page)
-          : { devices: await store.page(database.sql, search, { ...page, after: position }), total: null }
+          : { devices: await deviceSearchStore.page(database.sql, search, { ...page, after: position }), total: null }
       const devices = found.slice(0, limit)
       const last = devices.at(-1)
       return { devices, next: found.length > limit && last ? encode(positionOf(last, sort)) : null, total }

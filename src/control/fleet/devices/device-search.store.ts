@@ -58,7 +58,7 @@ const pageOf = async (db: Executor, source: RawBuilder<unknown>, order: Order): 
   return rows.map(fromRow)
 }
 
-export const createDeviceSearchStore = () => ({
+export const deviceSearchStore = {
   /** Returns the page after `after` in the order of `sort`. Each page costs the same, however far down it is. */
   async page(db: Executor, search: DeviceSearch, { after, ...order }: Order & { after: Position | null }) {
     const { sort, descending } = order
@@ -138,7 +138,7 @@ export const createDeviceSearchStore = () => ({
       ),
     }
   },
-})
+}
 
 const escaped = (text: string): string => text.replace(/[\\%_]/g, (sign) => `\\${sign}`)
 
@@ -156,5 +156,3 @@ const matching = (search: DeviceSearch): RawBuilder<unknown> => {
   }
   return sql.join(conditions, sql` and `)
 }
-
-export type DeviceSearchStore = ReturnType<typeof createDeviceSearchStore>

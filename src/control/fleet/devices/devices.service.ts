@@ -4,7 +4,7 @@ import { badRequest, conflict, forbidden, notFound, type ServiceError, unauthori
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import type { DeviceFilter, DevicesStore, StoredDevice } from './devices.store.ts'
 import { rememberCounts, rememberLargeFleets } from './fleet-counts.ts'
 
@@ -30,19 +30,21 @@ const createListCount = (database: Database, store: DevicesStore, now: () => Dat
       : (await countMatching(filter)).total
 }
 
-export const createDevicesService = (parts: {
-  readonly database: Database
-  readonly store: DevicesStore
-  /** Whether such a device was erased, so that it must not be registered again automatically. */
-  readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
-  readonly keys: KeysService
-  readonly enrollment: EnrollmentMode
-  readonly events: Pick<ControlEventBus, 'announce'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, isErased, keys, enrollment, events, now, newId } = parts
-
+export const createDevicesService = (
+  { database, events, now, newId }: Context,
+  {
+    store,
+    isErased,
+    keys,
+    enrollment,
+  }: {
+    readonly store: DevicesStore
+    /** Whether such a device was erased, so that it must not be registered again automatically. */
+    readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
+    readonly keys: KeysService
+    readonly enrollment: EnrollmentMode
+  },
+) => {
   const insert = createBatcher<{ device: StoredDevice; key: StoredKey }, boolean>({
     maxBatch: 500,
     run: async (entries) => {

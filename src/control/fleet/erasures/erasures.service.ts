@@ -1,14 +1,15 @@
 import { actorOf, type Caller, DEFAULT_ORG } from '../../../domain/access.ts'
 import type { Assignment } from '../../../domain/assignment.ts'
 import { badRequest, notFound } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { Audit } from '../../access/audit/audit.service.ts'
 import type { KeysService } from '../../access/keys/keys.service.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService, NamedDevice, StoredDevice } from '../devices/devices.service.ts'
 import type { HeartbeatsService } from '../heartbeats/heartbeats.service.ts'
-import type { ErasuresStore, RowsOfDevice, StoredErasure } from './erasures.store.ts'
+import { erasuresStore, type RowsOfDevice, type StoredErasure } from './erasures.store.ts'
 
 export type { StoredErasure } from './erasures.store.ts'
 
@@ -38,30 +39,36 @@ const KEPT = [
 export const createDeviceHash = (signer: Signer) => (orgId: string | null, deviceId: string) =>
   signer.pseudonym(JSON.stringify([orgId ?? DEFAULT_ORG, deviceId]))
 
-export const createErasures = (parts: {
-  readonly database: Database
-  readonly store: ErasuresStore
-  readonly devices: DevicesService
-  readonly heartbeats: Pick<HeartbeatsService, 'flush' | 'history'>
-  readonly keys: Pick<KeysService, 'ofDevice'>
-  readonly audit: Pick<Audit, 'eraseNames'>
-  readonly signer: Signer
-  readonly deviceHash: ReturnType<typeof createDeviceHash>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, devices, heartbeats, keys, audit, signer, deviceHash, now, newId } = parts
+export const createErasures = (
+  { database, now, newId }: Context,
+  {
+    devices,
+    heartbeats,
+    keys,
+    audit,
+    signer,
+    deviceHash,
+  }: {
+    readonly devices: DevicesService
+    readonly heartbeats: Pick<HeartbeatsService, 'flush' | 'history'>
+    readonly keys: Pick<KeysService, 'ofDevice'>
+    readonly audit: Pick<Audit, 'eraseNames'>
+    readonly signer: Signer
+    readonly deviceHash: ReturnType<typeof createDeviceHash>
+  },
+) => {
   const contributors: DeviceDataContributor[] = []
   const rowsOf = (device: StoredDevice) => contributors.flatMap((one) => Object.entries(one.rowsOf(device)))
 
   /** @throws not_found if it is already gone, conflict if a round cannot do without it */
   const eraseIn = async (tx: Executor, device: StoredDevice, caller: Caller, hash: string) => {
-    if (!(await store.lockDevice(tx, device.id))) throw notFound('Device', device.deviceId)
+    if (!(await erasuresStore.lockDevice(tx, device.id))) throw notFound('Device', device.deviceId)
     for (const one of contributors) await one.beforeErasure?.(tx, device)
     const { rows, forget } = await keys.ofDevice(tx, device.id)
     const erased: Record<string, number> = { device: 1 }
-    for (const [kind, own] of [...rowsOf(device), ['keys', rows] as const]) erased[kind] = await store.erase(tx, own)
-    await store.deleteDevice(tx, device.id)
+    for (const [kind, own] of [...rowsOf(device), ['keys', rows] as const])
+      erased[kind] = await erasuresStore.erase(tx, own)
+    await erasuresStore.deleteDevice(tx, device.id)
     const of = { orgId: device.orgId, kind: 'device', id: device.id }
     erased.audit_names = await audit.eraseNames(tx, of)
     const id = newId()
@@ -79,7 +86,7 @@ export const createErasures = (parts: {
     }
     const document = JSON.stringify(receipt)
     const stored: StoredErasure = { id, erasedAt, document, signature: await signer.sign(document) }
-    await store.insert(tx, { ...stored, orgId: device.orgId, deviceHash: hash })
+    await erasuresStore.insert(tx, { ...stored, orgId: device.orgId, deviceHash: hash })
     auditNote({ ...of, after: { erased: true, receipt: id } })
     return { stored, forget }
   }
@@ -97,7 +104,7 @@ export const createErasures = (parts: {
       const held = await keys.ofDevice(database.sql, device.id)
       const data: Record<string, { rows: Record<string, unknown>[]; truncated: boolean }> = {}
       for (const [kind, own] of [...rowsOf(device), ['keys', held.rows] as const]) {
-        const rows = await store.read(database.sql, own, MAX_ROWS + 1)
+        const rows = await erasuresStore.read(database.sql, own, MAX_ROWS + 1)
         data[kind] = { rows: rows.slice(0, MAX_ROWS), truncated: rows.length > MAX_ROWS }
       }
       const assignments = contributors.flatMap((one) => one.assignmentsOf?.(device) ?? [])
@@ -119,10 +126,11 @@ export const createErasures = (parts: {
       return stored
     },
 
-    list: (caller: Caller, page: { limit: number; offset: number }) => store.list(database.sql, caller.orgId, page),
+    list: (caller: Caller, page: { limit: number; offset: number }) =>
+      erasuresStore.list(database.sql, caller.orgId, page),
 
     async get(caller: Caller, id: string): Promise<StoredErasure> {
-      const found = await store.find(database.sql, caller.orgId, id)
+      const found = await erasuresStore.find(database.sql, caller.orgId, id)
       if (found === null) throw notFound('Erasure', id)
       return found
     },

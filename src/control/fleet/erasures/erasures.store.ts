@@ -22,7 +22,7 @@ export const fleetRowsOf: RowsOfDevice = ({ id }) => ({
   groups: sql`from device_group_members t where t.device_id = ${id}`,
 })
 
-export const createErasuresStore = () => ({
+export const erasuresStore = {
   /** Reads at most `limit` rows of a kind. */
   async read(db: Executor, rows: RawBuilder<unknown>, limit: number): Promise<Record<string, unknown>[]> {
     const found = await sql<{ row: Record<string, unknown> }>`
@@ -83,7 +83,7 @@ export const createErasuresStore = () => ({
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await tx.updateTable('device_erasures').set({ org_id: orgId }).where('org_id', 'is', null).execute()
   },
-})
+}
 
 const fromRow = (row: Selectable<DeviceErasureRow>): StoredErasure => ({
   id: row.id,
@@ -91,5 +91,3 @@ const fromRow = (row: Selectable<DeviceErasureRow>): StoredErasure => ({
   document: row.document,
   signature: row.signature,
 })
-
-export type ErasuresStore = ReturnType<typeof createErasuresStore>

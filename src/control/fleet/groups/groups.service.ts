@@ -3,10 +3,10 @@ import { badRequest, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
-import type { GroupsStore, StoredGroup } from './groups.store.ts'
-import type { GroupMembersStore } from './members.store.ts'
+import { groupsStore, type StoredGroup } from './groups.store.ts'
+import { groupMembersStore } from './members.store.ts'
 
 export type { StoredGroup } from './groups.store.ts'
 export type { GroupMember } from './members.store.ts'
@@ -14,20 +14,13 @@ export type { GroupMember } from './members.store.ts'
 type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
 
 /** Device groups: named sets of an organization's devices, which plans can target. */
-export const createGroupsService = (parts: {
-  readonly database: Database
-  readonly store: GroupsStore
-  readonly membersStore: GroupMembersStore
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly devices: Pick<DevicesService, 'get'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, membersStore, events, devices, now, newId } = parts
-
+export const createGroupsService = (
+  { database, events, now, newId }: Context,
+  { devices }: { readonly devices: Pick<DevicesService, 'get'> },
+) => {
   /** @throws not_found if there is no such group that the caller may see */
   const get = async (caller: Caller, id: string): Promise<StoredGroup> => {
-    const group = isUuid(id) ? await store.find(database.sql, id) : null
+    const group = isUuid(id) ? await groupsStore.find(database.sql, id) : null
     if (group === null || !sees(caller, group.orgId)) throw notFound('Device group', id)
     return group
   }
@@ -39,7 +32,7 @@ export const createGroupsService = (parts: {
     work: (tx: Database['sql']) => Promise<ReadonlyMap<string, string>>,
   ): Promise<ReadonlyMap<string, string>> =>
     database.transaction(async (tx) => {
-      if (!(await store.lock(tx, groupId))) throw notFound('Device group', groupId)
+      if (!(await groupsStore.lock(tx, groupId))) throw notFound('Device group', groupId)
       const changed = await work(tx)
       // Names would stay in the log after a device is erased.
       const after = { [field]: [...changed.values()], [`${field}Devices`]: changed.size }
@@ -51,13 +44,13 @@ export const createGroupsService = (parts: {
   const add = async (caller: Caller, id: string, deviceIds: readonly string[], addedBy: string | null) => {
     const group = await get(caller, id)
     const by = { label: addedBy, at: now(), seesUnbound: caller.orgId === null }
-    const added = await changeMembers(group, 'added', (tx) => membersStore.add(tx, group.id, deviceIds, by))
+    const added = await changeMembers(group, 'added', (tx) => groupMembersStore.add(tx, group.id, deviceIds, by))
     return { group, ...split(deviceIds, added) }
   }
 
   const remove = async (caller: Caller, id: string, deviceIds: readonly string[]) => {
     const group = await get(caller, id)
-    const removed = await changeMembers(group, 'removed', (tx) => membersStore.remove(tx, group.id, deviceIds))
+    const removed = await changeMembers(group, 'removed', (tx) => groupMembersStore.remove(tx, group.id, deviceIds))
     return { group, ...split(deviceIds, removed) }
   }
 
@@ -80,7 +73,7 @@ export const createGroupsService = (parts: {
 
     /** Finds a group by id or name, in this organization, or in all if it is null. @throws bad_request if several match */
     async locate({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> {
-      const [group, another] = await store.locate(database.sql, idOrName, orgId)
+      const [group, another] = await groupsStore.locate(database.sql, idOrName, orgId)
       if (another === undefined) return group ?? null
       throw badRequest(`Several organizations have a device group '${idOrName}'. Use its id.`)
     },
@@ -90,7 +83,7 @@ export const createGroupsService = (parts: {
       requireName(requested.name)
       const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }
       await database.transaction(async (tx) => {
-        await store.insert(tx, group)
+        await groupsStore.insert(tx, group)
         auditNote({ kind: 'group', ...group, after: requested })
         await events.publish(tx, 'group.changed', { groupId: group.id, orgId: group.orgId })
       })
@@ -102,7 +95,7 @@ export const createGroupsService = (parts: {
       orgId: string,
       page: { limit: number; offset: number },
     ): Promise<{ groups: StoredGroup[]; total: number }> {
-      return sees(caller, orgId) ? store.list(database.sql, orgId, page) : { groups: [], total: 0 }
+      return sees(caller, orgId) ? groupsStore.list(database.sql, orgId, page) : { groups: [], total: 0 }
     },
 
     /** Fields that are omitted do not change. */
@@ -110,7 +103,7 @@ export const createGroupsService = (parts: {
       const before = await get(caller, id)
       if (changes.name !== undefined) requireName(changes.name)
       return database.transaction(async (tx) => {
-        const updated = await store.update(tx, id, changes)
+        const updated = await groupsStore.update(tx, id, changes)
         if (updated === null) throw notFound('Device group', id)
         auditNote({ kind: 'group', ...updated, before: shownOf(before), after: shownOf(updated) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: updated.orgId })
@@ -122,8 +115,8 @@ export const createGroupsService = (parts: {
     async delete(caller: Caller, id: string): Promise<StoredGroup> {
       const group = await get(caller, id)
       await database.transaction(async (tx) => {
-        if (!(await store.lock(tx, id))) throw notFound('Device group', id)
-        await store.delete(tx, id)
+        if (!(await groupsStore.lock(tx, id))) throw notFound('Device group', id)
+        await groupsStore.delete(tx, id)
         auditNote({ kind: 'group', ...group, before: shownOf(group) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: group.orgId })
       })
@@ -132,14 +125,14 @@ export const createGroupsService = (parts: {
 
     async members(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const group = await get(caller, id)
-      return { group, devices: await membersStore.members(database.sql, group.id, page) }
+      return { group, devices: await groupMembersStore.members(database.sql, group.id, page) }
     },
 
     /** Returns the groups with this device that the caller may see, at most `limit`. @throws not_found, conflict */
     async ofDevice(caller: Caller, { deviceId, orgId }: NamedDevice, limit: number) {
       const device = await devices.get(caller, deviceId, { orgId })
-      const ids = await membersStore.groupsOf(database.sql, device.id, limit)
-      const found = ids.length === 0 ? [] : await store.findAll(database.sql, ids)
+      const ids = await groupMembersStore.groupsOf(database.sql, device.id, limit)
+      const found = ids.length === 0 ? [] : await groupsStore.findAll(database.sql, ids)
       return { device, groups: found.filter((group) => sees(caller, group.orgId)) }
     },
 

@@ -16,7 +16,7 @@ export interface StoredGroup {
   readonly createdAt: Date
 }
 
-export const createGroupsStore = () => ({
+export const groupsStore = {
   async insert(db: Executor, group: StoredGroup): Promise<void> {
     const { id, name, description } = group
     await db
@@ -97,7 +97,7 @@ export const createGroupsStore = () => ({
     const { total } = await ofOrg.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
     return { groups: rows.map(fromRow), total }
   },
-})
+}
 
 const nameTaken =
   (name: string) =>
@@ -116,5 +116,3 @@ const fromRow = (row: Selectable<DeviceGroupRow>): StoredGroup => ({
   deviceCount: row.device_count,
   createdAt: row.created_at,
 })
-
-export type GroupsStore = ReturnType<typeof createGroupsStore>

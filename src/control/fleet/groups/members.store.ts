@@ -26,7 +26,7 @@ interface MemberRow {
 }
 
 /** The members of a group, and the count in its row. */
-export const createGroupMembersStore = () => ({
+export const groupMembersStore = {
   /**
    * Adds those of these devices (by user-chosen id) that belong to the group's organization or, if the caller sees them, to
    * none. Returns the new ones with their internal ids, and counts them. The caller must have locked the group.
@@ -111,6 +111,4 @@ export const createGroupMembersStore = () => ({
       addedAt: row.added_at,
     }))
   },
-})
-
-export type GroupMembersStore = ReturnType<typeof createGroupMembersStore>
+}

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { slotAt } from '../../../domain/heartbeat.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { Changes } from '../../events.ts'
-import type { HeartbeatsStore, HeartbeatWrite, Received } from './heartbeats.store.ts'
+import type { Context } from '../../context.ts'
+import { type HeartbeatWrite, heartbeatsStore, type Received } from './heartbeats.store.ts'
 
 /** The devices that a round or job needs now or soon. */
 export interface Wanting {
@@ -50,10 +49,7 @@ interface Written {
 }
 
 interface Parts {
-  readonly database: Database
-  readonly store: Pick<HeartbeatsStore, 'record'>
   readonly announcedTo: (deviceIds: readonly string[]) => Promise<Announced>
-  readonly changes: Changes
 }
 
 /** Identifies the device and the limits of the heartbeat; none of the three parts contains a NUL. */
@@ -77,9 +73,9 @@ const mergeHeartbeats = (earlier: HeartbeatWrite | undefined, heartbeat: Heartbe
  * Answers heartbeats that change nothing but their time from memory, and writes them together each second. Others are
  * answered after their commit, as are all while there is something to announce or writes fail.
  */
-export const createHeartbeatWrites = (parts: Parts) => {
-  const { changes } = parts
-  const write = createBatch(parts)
+export const createHeartbeatWrites = (context: Context, parts: Parts) => {
+  const { changes } = context
+  const write = createBatch(context, parts)
   const known = new LRUCache<string, Known>({
     maxSize: KNOWN_BYTES,
     sizeCalculation: ({ metrics }) => BYTES_OF_ONE + (metrics?.length ?? 0),
@@ -185,13 +181,13 @@ export const createHeartbeatWrites = (parts: Parts) => {
 }
 
 /** Writes concurrent heartbeats together, and looks up once for all of them what to announce. */
-const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =>
+const createBatch = ({ database }: Context, { announcedTo }: Parts) =>
   createBatcher<HeartbeatWrite, Written>({
     maxBatch: 1000,
     run: async (heartbeats) => {
       const merged = [...mergeByDevice(heartbeats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
       const at = new Map(merged.map(([key], index) => [key, index]))
-      const { received: recorded, isAnnounced } = await store.record(
+      const { received: recorded, isAnnounced } = await heartbeatsStore.record(
         database.sql,
         merged.map(([, heartbeat]) => heartbeat),
       )

@@ -3,12 +3,11 @@ import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
 import type { DeviceStatus } from '../../../domain/device.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { lastDay, MAX_SLOTS, nextHeartbeatSeconds, SLOT_SECONDS, slotAt } from '../../../domain/heartbeat.ts'
-import type { Random } from '../../../domain/sampling.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { Changes } from '../../events.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import { type Announced, createHeartbeatWrites, NOTHING_ANNOUNCED, type Wanting } from './heartbeat-writes.service.ts'
-import type { HeartbeatsStore, HeartbeatWrite, Received } from './heartbeats.store.ts'
+import { type HeartbeatWrite, heartbeatsStore, type Received } from './heartbeats.store.ts'
 
 export type { Announced, JoinableRound, Wanting } from './heartbeat-writes.service.ts'
 
@@ -58,21 +57,14 @@ const NOTHING_TO_ADD: HeartbeatContributors = {
  * Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit; those that
  * change nothing but their time are answered at once, and written within a second.
  */
-export const createHeartbeatsService = (parts: {
-  readonly database: Database
-  readonly store: HeartbeatsStore
-  readonly devices: DevicesService
-  readonly changes: Changes
-  readonly random: Random
-  readonly now: () => Date
-}) => {
-  const { database, store, devices, changes, random, now } = parts
+export const createHeartbeatsService = (context: Context, { devices }: { readonly devices: DevicesService }) => {
+  const { database, changes, random, now } = context
   const contributors = { ...NOTHING_TO_ADD }
   let held = 0
 
   const fleetSize = knownFleetSize(devices)
   const announcedTo = (deviceIds: readonly string[]) => contributors.announcedTo(deviceIds)
-  const writes = createHeartbeatWrites({ database, store, announcedTo, changes })
+  const writes = createHeartbeatWrites(context, { announcedTo })
 
   const beatOnce = async (
     caller: Caller,
@@ -129,7 +121,7 @@ export const createHeartbeatsService = (parts: {
       readonly id: string
     }): Promise<{ readonly from: Date; readonly counts: readonly number[] }> {
       const slot = slotAt(now())
-      const found = await store.counts(database.sql, device.id)
+      const found = await heartbeatsStore.counts(database.sql, device.id)
       const from = new Date((slot - MAX_SLOTS + 1) * SLOT_SECONDS * 1000)
       return { from, counts: lastDay(found?.counts ?? [], found?.slot ?? slot, slot) }
     },
@@ -137,7 +129,7 @@ export const createHeartbeatsService = (parts: {
     /** Call it in the transaction that creates the subject; `announcedTo` then returns what it means for devices. */
     announce(tx: Executor, subjectId: string): Promise<void> {
       writes.announced()
-      return store.announce(tx, subjectId)
+      return heartbeatsStore.announce(tx, subjectId)
     },
 
     /** Writes the heartbeats that were answered before. Call it before reading devices. */
@@ -146,7 +138,7 @@ export const createHeartbeatsService = (parts: {
     close: writes.close,
 
     /** Withdraws announcements that no longer concern any device. */
-    withdraw: store.withdraw,
+    withdraw: heartbeatsStore.withdraw,
 
     /**
      * Records a heartbeat; returns whether a round awaits the device, and its assignments. With `wait.ms`, holds the

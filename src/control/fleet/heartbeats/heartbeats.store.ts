@@ -47,7 +47,7 @@ interface ReceivedRow {
 /** The maximum of a smallint. */
 const MAX_COUNT = 32_767
 
-export const createHeartbeatsStore = () => ({
+export const heartbeatsStore = {
   /** Returns the latest counts of the device's heartbeats, and the slot of the last of them; null before the first. */
   async counts(
     db: Executor,
@@ -99,7 +99,7 @@ export const createHeartbeatsStore = () => ({
   async withdraw(db: Executor, subjectIds: readonly string[]): Promise<void> {
     await sql`delete from announcements where subject_id = any(${subjectIds}::uuid[])`.execute(db)
   },
-})
+}
 
 const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promise<ReceivedRow[]> => {
   const { rows } = await sql<ReceivedRow>`
@@ -150,5 +150,3 @@ const fromRow = (row: ReceivedRow): Received => ({
   trains: row.trains,
   lastHeartbeat: row.last_heartbeat,
 })
-
-export type HeartbeatsStore = ReturnType<typeof createHeartbeatsStore>

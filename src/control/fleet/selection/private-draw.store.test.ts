@@ -4,11 +4,11 @@ import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
 import { coinBound } from '../../../domain/poisson-sampling.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import { createPrivateDrawStore } from './selection.store.ts'
+import { privateDrawStore } from './selection.store.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const scope = { orgIds: [null], groupId: null }
-const store = createPrivateDrawStore()
+const store = privateDrawStore
 
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const seedOf = (n: number): Uint8Array => createHash('sha256').update(`seed ${n}`).digest()

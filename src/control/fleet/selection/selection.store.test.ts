@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import { createSelectionStore } from './selection.store.ts'
+import { selectionStore } from './selection.store.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const FLEET = 480
@@ -40,7 +40,7 @@ const seeded = () => {
   }
 }
 
-const { drawActive, countActive } = createSelectionStore()
+const { drawActive, countActive } = selectionStore
 const scopeOf = (orgId: string | null) => ({ orgIds: [orgId], groupId: null })
 const usual = { scope: scopeOf(null), now: NOW, lastRoundAt: null, except: null, without: null }
 
@@ -152,6 +152,6 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
       select id from devices where ordinal % 4 in (0, 3) and last_heartbeat > 'epoch' order by id`.execute(db.sql)
     const drawn = await drawActive(db.sql, { ...usual, count: 40, random: seeded() })
     expect(drawn.sort()).toEqual(rows.map(({ id }) => id))
-    expect(await createSelectionStore().countActive(db.sql, usual.scope, NOW)).toBe(20)
+    expect(await selectionStore.countActive(db.sql, usual.scope, NOW)).toBe(20)
   })
 })

@@ -28,7 +28,7 @@ export interface Draw {
 const WORTH_DRAWING = 1 / 16
 
 /** Selects devices for rounds. */
-export const createSelectionStore = () => ({
+export const selectionStore = {
   /**
    * Draws devices of the scope, uniformly without replacement: first from those heard from lately, and only if these are too
    * few from the others, some of which may never come back. Draws numbers at random and looks them up, so that a draw from
@@ -114,7 +114,7 @@ export const createSelectionStore = () => ({
   /** The recent interval between the device's heartbeats, in seconds; 0 before the first. Part of a statement. */
   heartbeatSecondsOf: (deviceId: RawBuilder<unknown>): RawBuilder<number> => sql<number>`
     coalesce((select d.heartbeat_seconds from devices d where d.id = ${deviceId}), 0)`,
-})
+}
 
 /** Registration counts as the first sign of life: this requires a heartbeat after it. */
 const WAS_HEARD = sql<boolean>`(d.last_heartbeat > d.created_at)`
@@ -152,10 +152,8 @@ const within = ({ orgIds, groupId }: Scope): RawBuilder<boolean> => {
   return sql<boolean>`${ofGroup} and d.org_id = any(${orgIds.filter((id) => id !== null)}::text[])`
 }
 
-export type SelectionStore = ReturnType<typeof createSelectionStore>
-
 /** The devices that may be drawn for a private round, and the draw. None is preferred: only chance decides. */
-export const createPrivateDrawStore = () => ({
+export const privateDrawStore = {
   /** N: the number of eligible devices of the scope. */
   async countEligible(db: Executor, scope: Scope, activeSince: Date): Promise<number> {
     const { rows } = await sql<{ count: number }>`
@@ -188,9 +186,9 @@ export const createPrivateDrawStore = () => ({
       select id from devices d where ${eligible(scope, activeSince)} and ${isDrawn}`.execute(db)
     return rows.map(({ id }) => id)
   },
-})
+}
 
 const eligible = (scope: Scope, activeSince: Date) =>
   sql<boolean>`${within(scope)} and d.status = 'active' and d.trains and d.last_heartbeat >= ${activeSince}`
 
-export type PrivateDrawStore = ReturnType<typeof createPrivateDrawStore>
+export type SelectionStore = typeof selectionStore

@@ -1,17 +1,15 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../../config.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { ownerAdvice } from '../../../platform/db/embedded/folder-owner.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { Context } from '../../context.ts'
 import { createBackupSource } from './backup-source.service.ts'
 import { type BackupTarget, openBackupTargetOutside, STAGING } from './backup-target.ts'
-import type { Backup, BackupsStore } from './backups.store.ts'
+import { type Backup, backupsStore } from './backups.store.ts'
 import { pruneBackups, readManifest } from './manifest.ts'
 import { verifyBackup } from './read-backup.ts'
-import { createStoredFilesReport } from './stored-files.report.ts'
+import { storedFilesReport } from './stored-files.report.ts'
 import { writeBackup } from './write-backup.ts'
 
 const SHOWN_FAULTS = 5
@@ -23,17 +21,12 @@ interface Work {
 }
 
 /** Makes one backup, from the copy of the database to the deletion of old backups. */
-export const createBackupRuns = (parts: {
-  readonly config: Config
-  readonly database: Database
-  readonly blobs: BlobStore
-  readonly files: Pick<FilesService, 'isReferenced'>
-  readonly store: BackupsStore
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
-  readonly now: () => Date
-}) => {
-  const { config, database, blobs, files, store, log, now } = parts
-  const report = createStoredFilesReport()
+export const createBackupRuns = (
+  context: Context,
+  { files }: { readonly files: Pick<FilesService, 'isReferenced'> },
+) => {
+  const { config, database, log, now } = context
+  const _report = storedFilesReport
 
   const stagingOf = (id: string): string => join(config.dataDir, `${STAGING}${id}`)
 
@@ -43,7 +36,7 @@ export const createBackupRuns = (parts: {
   const sweepStaging = async (): Promise<void> => {
     for (const name of await readdir(config.dataDir)) {
       const id = name.startsWith(STAGING) ? name.slice(STAGING.length) : ''
-      if (!isUuid(id) || (await store.find(database.sql, id))?.status === 'running') continue
+      if (!isUuid(id) || (await backupsStore.find(database.sql, id))?.status === 'running') continue
       const path = join(config.dataDir, name)
       try {
         await rm(path, { recursive: true, force: true })
@@ -82,14 +75,14 @@ export const createBackupRuns = (parts: {
     await sweepStaging()
     const staging = stagingOf(backup.id)
     try {
-      const source = await createBackupSource({ config, database, blobs, files, report, signal })
+      const source = await createBackupSource(context, { files, signal })
       const target = openBackupTargetOutside(url, config)
       const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
       await rm(staging, { recursive: true, force: true })
       if (isVerified) await verify(target, backup.name, staging, signal)
       for (const { sha256, reason } of done.unreadable) log.warn({ sha256, reason }, 'a file is not in the backup')
       const verifiedAt = isVerified ? now() : null
-      await store.complete(
+      await backupsStore.complete(
         database.sql,
         backup.id,
         { ...done, unreadableFiles: done.unreadable.length, verifiedAt },

@@ -1,12 +1,11 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../../config.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { EMBEDDED_MAJOR } from '../../../platform/db/embedded/template.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { Context } from '../../context.ts'
 import { dumpServer } from './pg-tools.ts'
-import type { StoredFilesReport } from './stored-files.report.ts'
+import { storedFilesReport } from './stored-files.report.ts'
 import type { BackupSource, DatabaseCopy } from './write-backup.ts'
 
 /** Names of the database's lock and of unfinished files. */
@@ -22,34 +21,34 @@ export const keysIn = async (dataDir: string): Promise<BackupSource['keys']> => 
 
 const copyServer = async (
   { sql: executor }: Database,
-  report: StoredFilesReport,
   databaseUrl: string | null,
   folder: string,
   signal: AbortSignal,
 ): Promise<DatabaseCopy> => {
-  const postgres = await report.postgresVersion(executor)
+  const postgres = await storedFilesReport.postgresVersion(executor)
   await mkdir(folder, { mode: 0o700 })
   const dumped = databaseUrl === null ? null : await dumpServer(databaseUrl, join(folder, 'database.dump'), signal)
   return { kind: dumped === null ? 'none' : 'dump', postgres, rows: null, folder: dumped === null ? null : folder }
 }
 
 /** This installation, as the source of a backup. */
-export const createBackupSource = async (parts: {
-  readonly config: Pick<Config, 'dataDir' | 'databaseUrl'>
-  readonly database: Database
-  readonly blobs: BlobStore
-  readonly files: Pick<FilesService, 'isReferenced'>
-  readonly report: StoredFilesReport
-  readonly signal: AbortSignal
-}): Promise<BackupSource> => {
-  const { config, database, blobs, files, report, signal } = parts
+export const createBackupSource = async (
+  { config, database, blobs }: Context,
+  {
+    files,
+    signal,
+  }: {
+    readonly files: Pick<FilesService, 'isReferenced'>
+    readonly signal: AbortSignal
+  },
+): Promise<BackupSource> => {
   return {
     async copyDatabase(folder) {
-      if (database.copyFolder === null) return copyServer(database, report, config.databaseUrl, folder, signal)
+      if (database.copyFolder === null) return copyServer(database, config.databaseUrl, folder, signal)
       return { kind: 'embedded', postgres: EMBEDDED_MAJOR, rows: await database.copyFolder(folder), folder }
     },
     keys: await keysIn(config.dataDir),
-    storedFiles: () => report.all(database.sql),
+    storedFiles: () => storedFilesReport.all(database.sql),
     readFile: (sha256) => blobs.read(sha256),
     isReferenced: files.isReferenced,
   }

@@ -1,13 +1,11 @@
 import type { Readable } from 'node:stream'
-import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
 import { anySignal } from '../../../domain/any-signal.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { isLoopback } from '../../../domain/loopback.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { Context } from '../../context.ts'
 import { createBackupRuns } from './backup-runs.service.ts'
 import {
   type BackupTarget,
@@ -17,7 +15,7 @@ import {
   prepareTarget,
   reasonOf,
 } from './backup-target.ts'
-import type { Backup, BackupsStore } from './backups.store.ts'
+import { type Backup, backupsStore } from './backups.store.ts'
 import { backupName, filePath } from './manifest.ts'
 
 const RENEW_MS = 10_000
@@ -34,20 +32,13 @@ const assertUnbound = (caller: Caller): void => {
 }
 
 interface Parts {
-  readonly config: Config
-  readonly database: Database
-  readonly blobs: BlobStore
   readonly files: Pick<FilesService, 'isReferenced'>
-  readonly store: BackupsStore
-  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Makes backups, on request and on schedule; one at a time, in one of the processes that share a database. */
-export const createBackups = (parts: Parts) => {
-  const { config, database, store, log, now, newId } = parts
-  const { write, sweepStaging } = createBackupRuns(parts)
+export const createBackups = (context: Context, parts: Parts) => {
+  const { config, database, log, now, newId } = context
+  const { write, sweepStaging } = createBackupRuns(context, parts)
   const stopping = new AbortController()
   let current: Promise<unknown> = Promise.resolve()
 
@@ -78,17 +69,17 @@ export const createBackups = (parts: Parts) => {
     const at = now()
     const id = newId()
     const backup = { id, name: backupName(at, id), target: openBackupTarget(url).url, isScheduled }
-    await store.failAbandoned(database.sql, at)
-    if (!(await store.insert(database.sql, backup, at))) {
+    await backupsStore.failAbandoned(database.sql, at)
+    if (!(await backupsStore.insert(database.sql, backup, at))) {
       throw conflict('Another backup is in progress. Wait until it ends: svc backup list.')
     }
-    return (await store.find(database.sql, backup.id))!
+    return (await backupsStore.find(database.sql, backup.id))!
   }
 
   const run = async (backup: Backup, url: string, isVerified: boolean): Promise<void> => {
     const superseding = new AbortController()
     const renew = async (): Promise<void> => {
-      if (!(await store.renew(database.sql, backup.id)))
+      if (!(await backupsStore.renew(database.sql, backup.id)))
         superseding.abort(new Error('Its lease expired, so it was abandoned.'))
     }
     const renewing = setInterval(() => void renew().catch(() => undefined), RENEW_MS)
@@ -98,7 +89,7 @@ export const createBackups = (parts: Parts) => {
     } catch (error) {
       const reason = stopping.signal.aborted ? 'The service was stopped.' : reasonOf(error)
       log.warn({ backup: backup.name, target: backup.target, reason }, 'a backup failed')
-      await store.fail(database.sql, backup.id, reason, now())
+      await backupsStore.fail(database.sql, backup.id, reason, now())
     } finally {
       clearInterval(renewing)
     }
@@ -112,7 +103,7 @@ export const createBackups = (parts: Parts) => {
   }
 
   const show = async (id: string): Promise<Backup> => {
-    const backup = isUuid(id) ? await store.find(database.sql, id) : null
+    const backup = isUuid(id) ? await backupsStore.find(database.sql, id) : null
     if (backup === null) throw notFound('Backup', id)
     return backup
   }
@@ -146,7 +137,7 @@ export const createBackups = (parts: Parts) => {
     /** Newest first. */
     async list(caller: Caller) {
       assertUnbound(caller)
-      return store.list(database.sql, LISTED)
+      return backupsStore.list(database.sql, LISTED)
     },
 
     /** Makes a backup now and waits for its end. */
@@ -173,9 +164,9 @@ export const createBackups = (parts: Parts) => {
     /** Deletes what killed backups left behind, and makes the scheduled backup if it is due. */
     async tick(): Promise<void> {
       const { backupUrl: url } = config
-      await store.failAbandoned(database.sql, now())
+      await backupsStore.failAbandoned(database.sql, now())
       await sweepStaging()
-      if (url === null || !isDue(await store.latest(database.sql, openBackupTarget(url).url))) return
+      if (url === null || !isDue(await backupsStore.latest(database.sql, openBackupTarget(url).url))) return
       const { ended } = await start(url, { isScheduled: true, isVerified: false })
       await ended
     },
@@ -187,7 +178,7 @@ export const createBackups = (parts: Parts) => {
 
     /** For a process that is the only one: fails the backups that the table shows as running, which no process is making. */
     async forgetDeadHolders(): Promise<void> {
-      await store.failAbandoned(database.sql, now(), true)
+      await backupsStore.failAbandoned(database.sql, now(), true)
       await sweepStaging()
     },
 

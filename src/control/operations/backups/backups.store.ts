@@ -28,7 +28,7 @@ const KEPT = 1000
 /** By the database's clock. */
 const LEASE = sql`now() + interval '60 seconds'`
 
-export const createBackupsStore = () => ({
+export const backupsStore = {
   /** Returns false if another one is running. */
   async insert(
     db: Executor,
@@ -96,7 +96,7 @@ export const createBackupsStore = () => ({
       select * from backups where target = ${target} order by ordinal desc limit 1`.execute(db)
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
-})
+}
 
 const fromRow = (row: Selectable<BackupRow>): Backup => ({
   id: row.id,
@@ -115,5 +115,3 @@ const fromRow = (row: Selectable<BackupRow>): Backup => ({
   createdAt: row.created_at,
   endedAt: row.ended_at,
 })
-
-export type BackupsStore = ReturnType<typeof createBackupsStore>

@@ -4,7 +4,7 @@ import type { StoredBlob } from './manifest.ts'
 
 const PAGE = 1000
 
-export const createStoredFilesReport = () => ({
+export const storedFilesReport = {
   /** Returns every stored file, ordered by hash. */
   async *all(db: Executor): AsyncGenerator<StoredBlob> {
     for (let after = ''; ; ) {
@@ -22,6 +22,4 @@ export const createStoredFilesReport = () => ({
       select split_part(current_setting('server_version'), '.', 1) as version`.execute(db)
     return rows[0]!.version
   },
-})
-
-export type StoredFilesReport = ReturnType<typeof createStoredFilesReport>
+}

@@ -1,6 +1,6 @@
-import type { Database } from '../../../platform/db/open.ts'
 import { createChangeNotifier } from '../../../platform/events/change-notifier.ts'
-import type { OutboxStore, Position, StoredEvent } from './outbox.store.ts'
+import type { Context } from '../../context.ts'
+import { outboxStore, type Position, type StoredEvent } from './outbox.store.ts'
 
 /** A follower's position in what this process has read. */
 export interface Place {
@@ -21,12 +21,10 @@ const HELD_BACK_MS = 100
 const NEVER = new AbortController().signal
 
 /** Reads the outbox once for all followers in this process, and only while there are any. */
-export const createEventTail = (parts: {
-  readonly database: Database
-  readonly store: OutboxStore
-  readonly log: { error(fields: object, message: string): void }
-}) => {
-  const { database, store, log } = parts
+export const createEventTail = ({
+  database,
+  log,
+}: Pick<Context, 'database'> & { readonly log: { error(fields: object, message: string): void } }) => {
   const hints = createChangeNotifier<'hint'>()
   const news = createChangeNotifier<'event' | 'revocation'>()
   let position: Position | null = null
@@ -48,7 +46,7 @@ export const createEventTail = (parts: {
   /** Reads new events; returns true if an open transaction holds more of them back. */
   const readOn = async (): Promise<boolean> => {
     for (;;) {
-      const found = await store.after(database.sql, position, READ_AT_ONCE)
+      const found = await outboxStore.after(database.sql, position, READ_AT_ONCE)
       const heldBack = found.findIndex(({ isSettled }) => !isSettled)
       take(heldBack === -1 ? found : found.slice(0, heldBack))
       if (heldBack !== -1) return true
@@ -71,7 +69,7 @@ export const createEventTail = (parts: {
   }
 
   const start = async (): Promise<void> => {
-    position = await store.head(database.sql)
+    position = await outboxStore.head(database.sql)
     recent = []
     running = run()
   }

@@ -1,8 +1,9 @@
 import type { Caller } from '../../../domain/access.ts'
 import { type EventTopic, topicsFor } from '../../../domain/event-topics.ts'
 import { isOutage } from '../../../platform/db/transactions.ts'
+import type { Context } from '../../context.ts'
 import type { Place } from './event-tail.service.ts'
-import type { EventFilter, OutboxStore, Position, StoredEvent } from './outbox.store.ts'
+import { type EventFilter, outboxStore, type Position, type StoredEvent } from './outbox.store.ts'
 import { createStreamAccess, type StreamAccess, type StreamAccessParts } from './stream-access.service.ts'
 
 /** What a stream sends: that it starts, that it has missed events, an event, or a keep-alive. */
@@ -24,10 +25,6 @@ const PING_MS = 15_000
 const LIFETIME_MS = 15 * 60_000
 const REPLAYED_AT_ONCE = 500
 
-interface EventParts extends StreamAccessParts {
-  readonly store: OutboxStore
-}
-
 /** A slow client takes long to receive events, and its access may end meanwhile. */
 async function* permitted(events: readonly StoredEvent[], access: StreamAccess): AsyncGenerator<Frame> {
   for (const event of events) {
@@ -37,11 +34,12 @@ async function* permitted(events: readonly StoredEvent[], access: StreamAccess):
 }
 
 /** Event streams, each for one caller. */
-export const createEvents = (parts: EventParts) => {
-  const { database, store, tail } = parts
+export const createEvents = (context: Context, parts: StreamAccessParts) => {
+  const { database } = context
+  const { tail } = parts
   const streamsOf = new Map<string, number>()
   let streams = 0
-  const watch = createStreamAccess(parts)
+  const watch = createStreamAccess(context, parts)
 
   /** Counts a new stream. False if the key or the process has as many as it may, or the service stops. */
   const enter = (key: string): boolean => {
@@ -62,7 +60,7 @@ export const createEvents = (parts: EventParts) => {
   /** Returns the position of the last event that the client received, or null if it was deleted or never existed. */
   const positionOf = async (lastEventId: string): Promise<Position | null> => {
     const id = /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : null
-    return id === null ? null : store.find(database.sql, id)
+    return id === null ? null : outboxStore.find(database.sql, id)
   }
 
   /** Yields the missed events, up to where the live stream continues. */
@@ -71,7 +69,9 @@ export const createEvents = (parts: EventParts) => {
       const filter = await access.filter()
       if (filter === null) return
       const range = { from: at, to }
-      const events = await access.throughOutage(() => store.between(database.sql, range, filter, REPLAYED_AT_ONCE))
+      const events = await access.throughOutage(() =>
+        outboxStore.between(database.sql, range, filter, REPLAYED_AT_ONCE),
+      )
       yield* permitted(events, access)
       if (events.length < REPLAYED_AT_ONCE) return
       at = events.at(-1)!

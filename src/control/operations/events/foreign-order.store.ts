@@ -7,7 +7,7 @@ import type { Executor } from '../../../platform/db/open.ts'
  * gives all events new transaction numbers, from 1, in the same order; consecutive events share a number unless their ids
  * decrease, because within a number the ids decide the order. Returns whether it was necessary.
  */
-export const createForeignOrderStore = () => ({
+export const foreignOrderStore = {
   async renumber(tx: Executor): Promise<boolean> {
     const { rows } = await sql<{ foreign: boolean }>`
       select exists (select from events_outbox where tx >= pg_snapshot_xmax(pg_current_snapshot()))
@@ -29,4 +29,4 @@ export const createForeignOrderStore = () => ({
     )
     return true
   },
-})
+}

@@ -1,8 +1,9 @@
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { beforeCommit, onCommit } from '../../../platform/db/transactions.ts'
+import type { Context } from '../../context.ts'
 import type { ControlEventBus, ControlEvents, RoundFacts } from '../../events.ts'
-import { createForeignOrderStore } from './foreign-order.store.ts'
-import type { NewEvent, OutboxStore } from './outbox.store.ts'
+import { foreignOrderStore } from './foreign-order.store.ts'
+import { type NewEvent, outboxStore } from './outbox.store.ts'
 
 export type { Position } from './outbox.store.ts'
 
@@ -103,13 +104,7 @@ const countHints = (events: Pick<ControlEventBus, 'afterCommit'>) => {
  * to thousands of devices at a time, updates and registrations, is counted in memory and written once a second; a crash
  * loses such a hint, and readers see the change when they next look.
  */
-export const createOutbox = (parts: {
-  readonly database: Database
-  readonly store: OutboxStore
-  readonly events: ControlEventBus
-  readonly now: () => Date
-}) => {
-  const { database, store, events, now } = parts
+export const createOutbox = ({ database, events, now }: Context) => {
   const written = new WeakMap<Executor, Map<string, NewEvent>>()
 
   /** Of several events of one type about one subject, keeps the last. */
@@ -118,7 +113,7 @@ export const createOutbox = (parts: {
     if (rows === undefined) {
       const added = new Map<string, NewEvent>()
       written.set(tx, (rows = added))
-      beforeCommit(() => store.insertAll(tx, [...added.values()], now()))
+      beforeCommit(() => outboxStore.insertAll(tx, [...added.values()], now()))
       onCommit(async () => database.hints.send('events'))
     }
     const { type, subject, orgId } = event
@@ -191,7 +186,7 @@ export const createOutbox = (parts: {
       const { hints, putBack } = takeHints()
       if (hints.length === 0) return
       try {
-        await store.insertAll(database.sql, hints, now())
+        await outboxStore.insertAll(database.sql, hints, now())
       } catch (error) {
         putBack()
         throw error
@@ -201,14 +196,14 @@ export const createOutbox = (parts: {
 
     /** Renumbers events that a dump brought from another server. */
     async takeOver(): Promise<void> {
-      const order = createForeignOrderStore()
+      const order = foreignOrderStore
       await database.transaction((tx) => order.renumber(tx))
     },
 
     /** Deletes events older than a day. */
     async retire(): Promise<void> {
       const before = new Date(now().getTime() - RETENTION_MS)
-      while ((await store.retire(database.sql, before, RETIRED_AT_ONCE)) === RETIRED_AT_ONCE);
+      while ((await outboxStore.retire(database.sql, before, RETIRED_AT_ONCE)) === RETIRED_AT_ONCE);
     },
   }
 }

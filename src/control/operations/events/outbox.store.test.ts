@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { eachDatabase, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import { createForeignOrderStore } from './foreign-order.store.ts'
-import { createOutboxStore, type NewEvent } from './outbox.store.ts'
+import { foreignOrderStore } from './foreign-order.store.ts'
+import { type NewEvent, outboxStore } from './outbox.store.ts'
 
-const store = createOutboxStore()
+const store = outboxStore
 const at = new Date('2026-01-01T00:00:00Z')
 const ALL = { orgId: null, federationIds: [], topics: ['round', 'job'] } as const
 
@@ -95,7 +95,7 @@ eachDatabase('the outbox', (open) => {
 describe.skipIf(!hasPostgres())('events of another server (PostgreSQL)', () => {
   it('keep their order, and come before those of this one', async () => {
     const database = await openTestDatabase('postgres')
-    const order = createForeignOrderStore()
+    const order = foreignOrderStore
     await add(database, event('a'), event('b'), event('c'), event('d'))
     expect(await database.transaction((tx) => order.renumber(tx))).toBe(false)
     // As in a dump: the second was written by a later transaction than the third.

@@ -37,7 +37,7 @@ export interface EventFilter {
   readonly topics: readonly EventTopic[]
 }
 
-export const createOutboxStore = () => ({
+export const outboxStore = {
   async insertAll(tx: Executor, events: readonly NewEvent[], at: Date): Promise<void> {
     await tx
       .insertInto('events_outbox')
@@ -102,7 +102,7 @@ export const createOutboxStore = () => ({
       returning id`.execute(db)
     return rows.length
   },
-})
+}
 
 type EventRow = Selectable<OutboxRow> & { readonly settled: boolean }
 
@@ -122,5 +122,3 @@ const fromRow = (row: EventRow): StoredEvent => ({
   at: row.at,
   isSettled: row.settled,
 })
-
-export type OutboxStore = ReturnType<typeof createOutboxStore>

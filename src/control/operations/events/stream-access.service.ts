@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { Caller } from '../../../domain/access.ts'
 import type { EventTopic } from '../../../domain/event-topics.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { isOutage } from '../../../platform/db/transactions.ts'
+import type { Context } from '../../context.ts'
 import type { EventTail } from './event-tail.service.ts'
 import { federationsOf } from './memberships.report.ts'
 import type { EventFilter } from './outbox.store.ts'
@@ -17,14 +17,13 @@ const RETRY_MS = 1000
 const MAX_OUTAGE_MS = 30_000
 
 export interface StreamAccessParts {
-  readonly database: Database
   readonly tail: EventTail
   /** Whether the caller's key and session are still valid. */
   readonly isStillIn: (caller: Caller) => Promise<boolean>
 }
 
 /** Watches what the callers of event streams may receive. */
-export const createStreamAccess = ({ database, tail, isStillIn }: StreamAccessParts) => {
+export const createStreamAccess = ({ database }: Pick<Context, 'database'>, { tail, isStillIn }: StreamAccessParts) => {
   database.hints.listen('keys', () => tail.news.notify('revocation'))
 
   const lookUpFederations = createBatcher<string, readonly string[]>({

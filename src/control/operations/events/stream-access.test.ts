@@ -6,7 +6,6 @@ import { startWorld } from '../../../../test/world.ts'
 import { openDatabase } from '../../../platform/db/open.ts'
 import { createEventTail } from './event-tail.service.ts'
 import { openStream } from './events.fixture.ts'
-import { createOutboxStore } from './outbox.store.ts'
 import { createStreamAccess } from './stream-access.service.ts'
 
 const GROUPS = '/api/v1/device-groups'
@@ -74,7 +73,7 @@ it.skipIf(!hasPostgres())('a check waits for the end of an outage of the databas
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const database = await openDatabase({ url: relay.url, dataDir: await emptyFolder(), log })
   onTestFinished(() => database.close())
-  const tail = createEventTail({ database, store: createOutboxStore(), log })
+  const tail = createEventTail({ database, log })
   let checks = 0
   const isStillIn = async () => {
     checks++
@@ -82,7 +81,7 @@ it.skipIf(!hasPostgres())('a check waits for the end of an outage of the databas
     return rows.length === 1
   }
   const caller = { keyId: 'k', orgId: 'acme', deviceId: null, grants: [], homeOrgId: null }
-  const access = createStreamAccess({ database, tail, isStillIn })(caller, ['group'], new AbortController().signal)
+  const access = createStreamAccess({ database }, { tail, isStillIn })(caller, ['group'], new AbortController().signal)
   const filter = { orgId: 'acme', federationIds: [], topics: ['group'] }
   expect(await access.filter()).toEqual(filter)
 

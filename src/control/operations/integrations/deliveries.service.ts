@@ -1,11 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import { retryAfterMs } from '../../../domain/integration.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
-import type { DeliveriesStore, LeasedIntegration, PlacedEvent } from './deliveries.store.ts'
-import type { IntegrationWork } from './integration-work.report.ts'
+import { deliveriesStore, type LeasedIntegration, type PlacedEvent } from './deliveries.store.ts'
+import { integrationWork } from './integration-work.report.ts'
 import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvents } from './log-events.service.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
@@ -21,51 +20,45 @@ const MAX_SENDING_MS = 25_000
 const METRICS_EVERY_MS = 60_000
 
 interface DeliveryParts {
-  readonly database: Database
-  readonly deliveryStore: DeliveriesStore
-  readonly work: IntegrationWork
   readonly events: LogEvents
-  readonly secrets: Secrets
   readonly metrics: Pick<StateMetrics, 'samples'>
   readonly runs: TrainingRuns
   readonly allowPrivate: boolean
-  readonly log: Record<'error' | 'warn', (fields: object, message: string) => void>
-  readonly now: () => Date
 }
 
 /** Sends events again that were set aside; returns how many were accepted, and why the others were not. */
 const createReplay =
-  ({
-    database,
-    deliveryStore,
-    runs,
-    receiverOf,
-    sender,
-    sendAll,
-    now,
-  }: Pick<DeliveryParts, 'database' | 'deliveryStore' | 'runs' | 'now'> & {
-    readonly receiverOf: (integration: StoredIntegration) => Promise<Receiver>
-    readonly sender: () => (message: Message) => Promise<Outcome>
-    readonly sendAll: (receiver: Receiver, messages: readonly Message[]) => Promise<Outcome>
-  }) =>
+  (
+    { database, now }: Context,
+    {
+      runs,
+      receiverOf,
+      sender,
+      sendAll,
+    }: Pick<DeliveryParts, 'runs'> & {
+      readonly receiverOf: (integration: StoredIntegration) => Promise<Receiver>
+      readonly sender: () => (message: Message) => Promise<Outcome>
+      readonly sendAll: (receiver: Receiver, messages: readonly Message[]) => Promise<Outcome>
+    },
+  ) =>
   async (integration: StoredIntegration): Promise<{ delivered: number; outcome: Outcome | null }> => {
     const receiver = await receiverOf(integration).catch(outcomeOf)
     if ('ok' in receiver) return { delivered: 0, outcome: receiver }
     let delivered = 0
     let after = 0
     for (let sent = 0; sent < LETTERS_AT_ONCE; sent++) {
-      const letter = await deliveryStore.claimDeadLetter(database.sql, integration.id, after)
+      const letter = await deliveriesStore.claimDeadLetter(database.sql, integration.id, after)
       if (letter === null) break
       after = letter.id
       const outcome = await (integration.kind === 'training'
         ? runs.deliver(receiver, letter.event.subject.id!, sender())
         : sendAll(receiver, logMessages(receiver, [letter.event], now())))
       if (!outcome.ok) {
-        await deliveryStore.releaseDeadLetter(database.sql, letter)
+        await deliveriesStore.releaseDeadLetter(database.sql, letter)
         return { delivered, outcome }
       }
       const isOurs = await database.transaction(async (tx) => {
-        if (!(await deliveryStore.deleteDeadLetter(tx, letter))) return false
+        if (!(await deliveriesStore.deleteDeadLetter(tx, letter))) return false
         // Only the first delivered one is recorded with the request, which means that there may be more.
         const { id, name, orgId } = integration
         auditNote({ kind: 'integration', id, name, orgId, before: { deadLetter: letter.id } })
@@ -77,8 +70,8 @@ const createReplay =
   }
 
 /** Delivers events, metrics, and training runs to the receivers of integrations: events at least once, metrics every minute. */
-export const createDeliveries = (parts: DeliveryParts) => {
-  const { database, deliveryStore, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
+export const createDeliveries = (context: Context, { events, metrics, runs, allowPrivate }: DeliveryParts) => {
+  const { database, secrets, log, now } = context
   const stop = new AbortController()
   // Each request that is being sent listens; Node takes more than ten for a leak.
   setMaxListeners(0, stop.signal)
@@ -119,8 +112,8 @@ export const createDeliveries = (parts: DeliveryParts) => {
 
   const fail = (integration: LeasedIntegration, outcome: Outcome): Promise<void> => {
     // Aborted by the service, not by the receiver.
-    if (stop.signal.aborted) return deliveryStore.release(database.sql, integration)
-    return deliveryStore.failed(database.sql, integration, {
+    if (stop.signal.aborted) return deliveriesStore.release(database.sql, integration)
+    return deliveriesStore.failed(database.sql, integration, {
       error: reasonOf(outcome),
       now: now(),
       nextAt: after(Math.max(outcome.retryAfterMs ?? 0, retryAfterMs(integration.failures + 1))),
@@ -132,7 +125,7 @@ export const createDeliveries = (parts: DeliveryParts) => {
     const receiver = await receiverOf(integration)
     const outcome = await sendAll(receiver, metricMessages(receiver, samples, now()))
     if (!outcome.ok) return fail(integration, outcome)
-    await deliveryStore.delivered(database.sql, integration, [], now(), after(METRICS_EVERY_MS))
+    await deliveriesStore.delivered(database.sql, integration, [], now(), after(METRICS_EVERY_MS))
   }
 
   const deliverLogs = async (integration: LeasedIntegration): Promise<void> => {
@@ -140,7 +133,7 @@ export const createDeliveries = (parts: DeliveryParts) => {
     const found = await events.pending(integration)
     const moveOn = (placed: readonly PlacedEvent[]): Promise<void> => {
       const places = placed.map(({ place }) => place)
-      return deliveryStore.delivered(database.sql, integration, places, now(), now())
+      return deliveriesStore.delivered(database.sql, integration, places, now(), now())
     }
     const sendEvents = (placed: readonly PlacedEvent[]): Promise<Outcome> => {
       const sent = placed.map(({ event }) => event)
@@ -156,13 +149,13 @@ export const createDeliveries = (parts: DeliveryParts) => {
     if (alone.ok) return moveOn([first])
     if (!alone.isFinal) return fail(integration, alone)
     const letter = { ...first, reason: reasonOf(alone), now: now() }
-    await database.transaction((tx) => deliveryStore.setAside(tx, integration, letter))
+    await database.transaction((tx) => deliveriesStore.setAside(tx, integration, letter))
   }
 
   const deliverTraining = async (integration: LeasedIntegration): Promise<void> => {
     const outcome = await runs.deliverDue(integration, await receiverOf(integration), sender())
     if (!outcome.ok) return fail(integration, outcome)
-    await deliveryStore.delivered(database.sql, integration, [], now(), now())
+    await deliveriesStore.delivered(database.sql, integration, [], now(), now())
   }
 
   const deliverBy = { metrics: deliverMetrics, logs: deliverLogs, training: deliverTraining }
@@ -189,8 +182,8 @@ export const createDeliveries = (parts: DeliveryParts) => {
     async tick(): Promise<void> {
       const limit = AT_ONCE - running.size
       if (stop.signal.aborted || limit === 0) return
-      const withWork = await work.withWork(database.sql)
-      for (const integration of await deliveryStore.claim(database.sql, { now: now(), limit, withWork })) {
+      const withWork = await integrationWork.withWork(database.sql)
+      for (const integration of await deliveriesStore.claim(database.sql, { now: now(), limit, withWork })) {
         const delivery = deliver(integration).finally(() => running.delete(delivery))
         running.add(delivery)
       }
@@ -213,7 +206,7 @@ export const createDeliveries = (parts: DeliveryParts) => {
       return sendAll(receiver, messages)
     },
 
-    replay: createReplay({ database, deliveryStore, runs, receiverOf, sender, sendAll, now }),
+    replay: createReplay(context, { runs, receiverOf, sender, sendAll }),
 
     /** Aborts what is being sent: the next process sends it again. */
     close(): void {

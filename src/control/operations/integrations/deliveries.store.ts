@@ -63,7 +63,7 @@ const WAITING_EVENTS = sql`(i.org_id is null or e.org_id = i.org_id) and (i.topi
 const DELIVERABLE_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot()) and ${WAITING_EVENTS}`
 
 /** What integrations have delivered, what is pending, and what was given up. */
-export const createDeliveriesStore = () => ({
+export const deliveriesStore = {
   async backlog(db: Executor, id: string): Promise<Backlog> {
     const { rows } = await sql<{ pending: number; oldest: Date | null; dead_letters: number }>`
       select count(e.id) as pending, min(e.at) as oldest,
@@ -232,7 +232,7 @@ export const createDeliveriesStore = () => ({
     )
     return rows.length > 0
   },
-})
+}
 
 interface EventRow {
   readonly id: number
@@ -244,5 +244,3 @@ interface EventRow {
   readonly payload: Record<string, unknown>
   readonly at: Date
 }
-
-export type DeliveriesStore = ReturnType<typeof createDeliveriesStore>

@@ -31,7 +31,7 @@ const WAITING = sql`(
   select i.id, coalesce(s.ended_at, s.created_at) from ${BEHIND}) as w (id, at)`
 
 /** Records of other modules that integrations deliver. */
-export const createIntegrationWork = () => ({
+export const integrationWork = {
   /** Returns the integrations that have audit log entries or runs to deliver. */
   async withWork(db: Executor): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
@@ -76,7 +76,7 @@ export const createIntegrationWork = () => ({
         and round_number > ${after} order by round_number limit ${limit}`.execute(db)
     return rows
   },
-})
+}
 
 const JOB: RawBuilder<unknown> = sql`
   select s.org_id as "orgId", coalesce(s.name, 'job ' || left(s.id::text, 8)) as name, s.status, s.reason,
@@ -86,5 +86,3 @@ const ROUND: RawBuilder<unknown> = sql`
   select s.org_id as "orgId", 'round ' || s.round_number as name, s.status, s.failure_reason as reason,
     s.plan as settings, s.global_model_id as "modelId", s.created_at as "startedAt", s.ended_at as "endedAt"
   from rounds s`
-
-export type IntegrationWork = ReturnType<typeof createIntegrationWork>

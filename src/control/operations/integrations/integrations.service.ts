@@ -13,15 +13,14 @@ import {
   withoutSecrets,
 } from '../../../domain/integration.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { Context } from '../../context.ts'
 import type { Position } from '../events/outbox.service.ts'
 import type { Deliveries } from './deliveries.service.ts'
-import type { Backlog, DeliveriesStore } from './deliveries.store.ts'
+import { type Backlog, deliveriesStore } from './deliveries.store.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
-import type { IntegrationWork } from './integration-work.report.ts'
-import type { IntegrationsStore, StoredIntegration } from './integrations.store.ts'
+import { integrationWork } from './integration-work.report.ts'
+import { integrationsStore, type StoredIntegration } from './integrations.store.ts'
 import { isBulkAddress } from './log-messages.ts'
 import { reasonOf } from './send.ts'
 
@@ -48,26 +47,24 @@ export interface IntegrationView extends StoredIntegration {
 }
 
 /** External receivers of an organization's events and metrics. */
-export const createIntegrations = (parts: {
-  readonly database: Database
-  readonly store: IntegrationsStore
-  readonly deliveryStore: Pick<DeliveriesStore, 'backlog' | 'deadLetters'>
-  readonly work: Pick<IntegrationWork, 'backlog'>
-  /** Returns the current ends of the audit log's chains. */
-  readonly auditEnds: (orgId: string | null) => Promise<Readonly<Record<string, number>>>
-  /** Returns the position of the newest event. */
-  readonly lastEvent: () => Promise<Position | null>
-  readonly deliveries: Deliveries
-  readonly secrets: Secrets
-  readonly allowPrivate: boolean
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, deliveryStore, work, auditEnds, lastEvent, deliveries, secrets, allowPrivate, now, newId } =
-    parts
-
+export const createIntegrations = (
+  { database, secrets, now, newId }: Context,
+  {
+    auditEnds,
+    lastEvent,
+    deliveries,
+    allowPrivate,
+  }: {
+    /** Returns the current ends of the audit log's chains. */
+    readonly auditEnds: (orgId: string | null) => Promise<Readonly<Record<string, number>>>
+    /** Returns the position of the newest event. */
+    readonly lastEvent: () => Promise<Position | null>
+    readonly deliveries: Deliveries
+    readonly allowPrivate: boolean
+  },
+) => {
   const get = async (caller: Caller, id: string, kind?: IntegrationKind): Promise<StoredIntegration> => {
-    const found = isUuid(id) ? await store.find(database.sql, id) : null
+    const found = isUuid(id) ? await integrationsStore.find(database.sql, id) : null
     if (found === null || !sees(caller, found.orgId)) throw notFound('Integration', id)
     if (kind !== undefined && found.kind !== kind) {
       throw badRequest(`kind: the integration '${found.name}' is of the kind ${found.kind}, not ${kind}.`)
@@ -80,8 +77,8 @@ export const createIntegrations = (parts: {
       (text) => withoutSecrets(stored.type, JSON.parse(text)),
       (error: Error) => ({ error: error.message }),
     )
-    const events = await deliveryStore.backlog(database.sql, stored.id)
-    const others = await work.backlog(database.sql, stored.id)
+    const events = await deliveriesStore.backlog(database.sql, stored.id)
+    const others = await integrationWork.backlog(database.sql, stored.id)
     const oldest = [events.oldest, others.oldest].filter((at) => at !== null).sort((a, b) => a.getTime() - b.getTime())
     const backlog = { ...events, pending: events.pending + others.pending, oldest: oldest[0] ?? null }
     return { ...stored, shownConfig: shown, backlog }
@@ -126,7 +123,7 @@ export const createIntegrations = (parts: {
       const secret =
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null
       const orgId = homeOf(caller)
-      if ((await store.count(database.sql, orgId)) >= MAX_INTEGRATIONS) {
+      if ((await integrationsStore.count(database.sql, orgId)) >= MAX_INTEGRATIONS) {
         throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the maximum. Delete one first.`)
       }
       const id = newId()
@@ -152,14 +149,14 @@ export const createIntegrations = (parts: {
         createdAt: now(),
       }
       await database.transaction(async (tx) => {
-        await store.insert(tx, stored)
+        await integrationsStore.insert(tx, stored)
         auditNote({ ...stored, kind: 'integration', after: auditedOf(stored) })
       })
       return { integration: await view(stored), secret }
     },
 
     list: async (caller: Caller, kind: IntegrationKind | null): Promise<IntegrationView[]> =>
-      Promise.all((await store.list(database.sql, caller.orgId, kind)).map(view)),
+      Promise.all((await integrationsStore.list(database.sql, caller.orgId, kind)).map(view)),
 
     show: async (caller: Caller, id: string): Promise<IntegrationView> => view(await get(caller, id)),
 
@@ -167,7 +164,7 @@ export const createIntegrations = (parts: {
     async setPaused(caller: Caller, id: string, isPaused: boolean): Promise<IntegrationView> {
       const before = await get(caller, id)
       await database.transaction(async (tx) => {
-        await store.setPaused(tx, before.id, isPaused, now())
+        await integrationsStore.setPaused(tx, before.id, isPaused, now())
         auditNote({ ...before, kind: 'integration', before: { isPaused: before.isPaused }, after: { isPaused } })
       })
       return view(await get(caller, id))
@@ -176,7 +173,7 @@ export const createIntegrations = (parts: {
     async delete(caller: Caller, id: string, kind?: IntegrationKind): Promise<IntegrationView> {
       const shown = await view(await get(caller, id, kind))
       await database.transaction(async (tx) => {
-        await store.delete(tx, shown.id)
+        await integrationsStore.delete(tx, shown.id)
         auditNote({ ...shown, kind: 'integration', before: auditedOf(shown) })
       })
       return shown
@@ -189,12 +186,12 @@ export const createIntegrations = (parts: {
     },
 
     async deadLetters(caller: Caller, id: string) {
-      return deliveryStore.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
+      return deliveriesStore.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
     },
 
     async replay(caller: Caller, id: string) {
       const { delivered, outcome } = await deliveries.replay(await get(caller, id))
-      const { deadLetters } = await deliveryStore.backlog(database.sql, id)
+      const { deadLetters } = await deliveriesStore.backlog(database.sql, id)
       return { delivered, remaining: deadLetters, error: outcome === null ? null : reasonOf(outcome) }
     },
   }

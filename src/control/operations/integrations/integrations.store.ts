@@ -35,7 +35,7 @@ export const hasIntegrations = async (tx: Executor): Promise<boolean> => {
   return rows.length === 1
 }
 
-export const createIntegrationsStore = () => ({
+export const integrationsStore = {
   async insert(db: Executor, integration: StoredIntegration): Promise<void> {
     const { cursor, auditCursor } = integration
     await sql`
@@ -79,7 +79,7 @@ export const createIntegrationsStore = () => ({
   async delete(db: Executor, id: string): Promise<void> {
     await sql`delete from integrations where id = ${id}`.execute(db)
   },
-})
+}
 
 /** A row, with the transaction number of its cursor as text. */
 export type IntegrationRecord = Selectable<IntegrationRow>
@@ -103,5 +103,3 @@ export const fromRow = (row: IntegrationRecord): StoredIntegration => ({
   deliveredAt: row.delivered_at,
   createdAt: row.created_at,
 })
-
-export type IntegrationsStore = ReturnType<typeof createIntegrationsStore>

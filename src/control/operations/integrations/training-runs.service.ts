@@ -1,8 +1,8 @@
-import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { ShownRounds } from '../../training/rounds/shown-rounds.service.ts'
-import type { DeliveriesStore, LeasedIntegration } from './deliveries.store.ts'
-import type { IntegrationWork } from './integration-work.report.ts'
+import { deliveriesStore, type LeasedIntegration } from './deliveries.store.ts'
+import { integrationWork } from './integration-work.report.ts'
 import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvent, Receiver } from './log-messages.ts'
 import { createMlflow, type DueSubject, type MeasuredRound } from './mlflow.ts'
@@ -18,16 +18,16 @@ const TAKEN: Outcome = { ...failed(''), ok: true }
 type Send = (message: Message) => Promise<Outcome>
 
 /** Training jobs, and rounds without one, as runs of a tracking server. Continues a run, wherever a process was killed. */
-export const createTrainingRuns = (parts: {
-  readonly database: Database
-  readonly deliveryStore: Pick<DeliveriesStore, 'run' | 'setRun' | 'setAside'>
-  readonly work: Pick<IntegrationWork, 'due' | 'dueOf' | 'subject' | 'rounds'>
-  readonly models: Pick<ModelsService, 'publishedBy'>
-  readonly shownRounds: Pick<ShownRounds, 'ofOrg'>
-  readonly now: () => Date
-}) => {
-  const { database, deliveryStore, work, models, shownRounds, now } = parts
-
+export const createTrainingRuns = (
+  { database, now }: Context,
+  {
+    models,
+    shownRounds,
+  }: {
+    readonly models: Pick<ModelsService, 'publishedBy'>
+    readonly shownRounds: Pick<ShownRounds, 'ofOrg'>
+  },
+) => {
   /** Returns the page without figures of other organizations' devices that the organization may not see. */
   const shownTo = async (orgId: string | null, page: readonly MeasuredRound[]): Promise<MeasuredRound[]> => {
     const shown = await shownRounds.ofOrg(
@@ -41,13 +41,13 @@ export const createTrainingRuns = (parts: {
   }
 
   const bring = async (receiver: Receiver, due: DueSubject, send: Send): Promise<void> => {
-    const subject = await work.subject(database.sql, due)
+    const subject = await integrationWork.subject(database.sql, due)
     if (subject === null) return
     const mlflow = createMlflow(receiver, send)
-    const stored = await deliveryStore.run(database.sql, receiver.id, due.id)
+    const stored = await deliveriesStore.run(database.sql, receiver.id, due.id)
     const known = stored.runId === null ? null : await mlflow.find(stored.runId)
     const runId = known === null ? await mlflow.runOf(due, subject) : known.info.run_id
-    if (runId !== stored.runId) await deliveryStore.setRun(database.sql, receiver.id, due.id, { runId })
+    if (runId !== stored.runId) await deliveriesStore.setRun(database.sql, receiver.id, due.id, { runId })
     const run = known ?? (await mlflow.find(runId))
     if (run === null) throw new Unsuccessful(failed(`The run ${runId} was deleted in the meantime.`))
     // A person who deletes a run does not want it back.
@@ -56,7 +56,7 @@ export const createTrainingRuns = (parts: {
       let last: MeasuredRound | undefined
       for (let page: MeasuredRound[]; ; ) {
         const from = last?.number ?? reached - EVALUATED_LATER
-        page = await work.rounds(database.sql, due, from, ROUNDS_AT_ONCE)
+        page = await integrationWork.rounds(database.sql, due, from, ROUNDS_AT_ONCE)
         await mlflow.logMetrics(run, await shownTo(subject.orgId, page))
         last = page.at(-1) ?? last
         if (page.length < ROUNDS_AT_ONCE) break
@@ -65,7 +65,7 @@ export const createTrainingRuns = (parts: {
       const published = versions.map(({ modelId, version }) => `${modelId}@${version}`).join(' ')
       await mlflow.describe(run, subject, { due, last, published })
     }
-    await deliveryStore.setRun(database.sql, receiver.id, due.id, { sent: due.progress })
+    await deliveriesStore.setRun(database.sql, receiver.id, due.id, { sent: due.progress })
   }
 
   const deliver = (receiver: Receiver, due: DueSubject, send: Send): Promise<Outcome> =>
@@ -78,14 +78,14 @@ export const createTrainingRuns = (parts: {
      */
     async deliverDue(integration: LeasedIntegration, receiver: Receiver, send: Send): Promise<Outcome> {
       const { id } = integration
-      for (const due of await work.due(database.sql, id, RUNS_AT_ONCE)) {
+      for (const due of await integrationWork.due(database.sql, id, RUNS_AT_ONCE)) {
         const outcome = await deliver(receiver, due, send)
         if (outcome.ok) continue
         if (!outcome.isFinal) return outcome
         const letter = { event: runEvent(integration, due, now()), place: null, reason: reasonOf(outcome), now: now() }
         await database.transaction(async (tx) => {
-          if (await deliveryStore.setAside(tx, integration, letter))
-            await deliveryStore.setRun(tx, id, due.id, { sent: due.progress })
+          if (await deliveriesStore.setAside(tx, integration, letter))
+            await deliveriesStore.setRun(tx, id, due.id, { sent: due.progress })
         })
         // Setting it aside released the lease.
         return TAKEN
@@ -95,7 +95,7 @@ export const createTrainingRuns = (parts: {
 
     /** Updates the run of one job or round, behind or not. */
     async deliver(receiver: Receiver, subjectId: string, send: Send): Promise<Outcome> {
-      const due = await work.dueOf(database.sql, subjectId)
+      const due = await integrationWork.dueOf(database.sql, subjectId)
       return due === null ? TAKEN : deliver(receiver, due, send)
     },
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import { readStateMetric, STATE_METRICS } from './metrics.report.ts'
 
 /** Scrapes within this time read the database only once. */
@@ -13,8 +13,7 @@ const UP = `# HELP tributary_database_up Whether the database responded when the
 `
 
 /** Metrics of the database about rounds, devices, rollouts, and so on, for `GET /metrics`. */
-export const createStateMetrics = (parts: { readonly database: Database; readonly now: () => Date }) => {
-  const { database, now } = parts
+export const createStateMetrics = ({ database, now }: Context) => {
   let readAt = Number.NEGATIVE_INFINITY
   let latest: Promise<string> = Promise.resolve('')
 

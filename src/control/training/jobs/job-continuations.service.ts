@@ -2,35 +2,34 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict, forbidden, ServiceError } from '../../../domain/errors.ts'
 import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { continuedSettings, type JobPrivacy, type JobSettings, nextJobStatus } from '../../../domain/training-job.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { RoundPrices } from '../rounds/round-prices.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
-import type { JobsStore, StoredJob } from './jobs.store.ts'
+import { jobsStore, type StoredJob } from './jobs.store.ts'
 import { beginningGone, createBeginnings } from './next-round.service.ts'
 
 /** Continues ended jobs from their last completed round, with the strategy's state from that round. */
-export const createJobContinuations = (parts: {
-  readonly database: Database
-  readonly store: JobsStore
-  readonly progress: Pick<JobProgressService, 'announce'>
-  readonly scopes: Pick<ParticipantScopes, 'resolve'>
-  readonly draws: Pick<PrivateDraws, 'countEligible'>
-  readonly prices: Pick<RoundPrices, 'roundsLeft'>
-  readonly ledger: Pick<Ledger, 'quote'>
-  readonly models: Pick<ModelsService, 'versionFor'>
-  readonly blobs: Pick<BlobStore, 'has'>
-  readonly heartbeats: Pick<HeartbeatsService, 'announce'>
-  readonly now: () => Date
-}) => {
-  const { database, store, progress, scopes, draws, prices, ledger, heartbeats, now } = parts
-  const beginningOf = createBeginnings(parts)
+export const createJobContinuations = (
+  context: Context,
+  parts: {
+    readonly progress: Pick<JobProgressService, 'announce'>
+    readonly scopes: Pick<ParticipantScopes, 'resolve'>
+    readonly draws: Pick<PrivateDraws, 'countEligible'>
+    readonly prices: Pick<RoundPrices, 'roundsLeft'>
+    readonly ledger: Pick<Ledger, 'quote'>
+    readonly models: Pick<ModelsService, 'versionFor'>
+    readonly heartbeats: Pick<HeartbeatsService, 'announce'>
+  },
+) => {
+  const { database, now } = context
+  const { progress, scopes, draws, prices, ledger, heartbeats } = parts
+  const beginningOf = createBeginnings(context, parts)
 
   /** @throws conflict if the version or the state that the next round would start from is gone */
   const requireBeginning = async (job: StoredJob): Promise<void> => {
@@ -121,11 +120,11 @@ export const createJobContinuations = (parts: {
     await requireBeginning(seen)
     const settings = await affordableSettings(caller, seen, wanted, more !== undefined)
     await database.transaction(async (tx) => {
-      const job = (await store.lock(tx, seen.id))!
+      const job = (await jobsStore.lock(tx, seen.id))!
       nextJobStatus(job.status, event)
       if (!isAsSeen(job, seen))
         throw conflict('The job resumed and ended again in the meantime. Check its status and try again.')
-      await store.update(tx, job.id, {
+      await jobsStore.update(tx, job.id, {
         status,
         settings: JSON.stringify(settings),
         rounds_failed_in_a_row: 0,

@@ -19,8 +19,8 @@ import {
   roundSizes,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../../domain/training-job.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { ModelLayouts } from '../rounds/model-layouts.service.ts'
@@ -39,17 +39,24 @@ export interface PlannedJob {
 }
 
 /** Checks a requested job before it is created: names, sizes, strategy, and the cost of its noise. */
-export const createJobPlans = (parts: {
-  readonly database: Database
-  readonly models: Pick<ModelsService, 'findVersion'>
-  readonly scopes: Pick<ParticipantScopes, 'resolve'>
-  readonly draws: Pick<PrivateDraws, 'countEligible'>
-  readonly secure: Pick<SecureSteps, 'prepare'>
-  readonly layouts: Pick<ModelLayouts, 'judge'>
-  readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
-}) => {
-  const { database, models, scopes, draws, secure, layouts, ledger } = parts
-
+export const createJobPlans = (
+  { database }: Context,
+  {
+    models,
+    scopes,
+    draws,
+    secure,
+    layouts,
+    ledger,
+  }: {
+    readonly models: Pick<ModelsService, 'findVersion'>
+    readonly scopes: Pick<ParticipantScopes, 'resolve'>
+    readonly draws: Pick<PrivateDraws, 'countEligible'>
+    readonly secure: Pick<SecureSteps, 'prepare'>
+    readonly layouts: Pick<ModelLayouts, 'judge'>
+    readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
+  },
+) => {
   /** Only the owner of a model adds versions to it: a model shared with a federation can be trained, but not published to. */
   const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
     if (sees(caller, model.orgId)) return publish ?? 'last'

@@ -5,21 +5,16 @@ import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../..
 import type { ShownSummaries } from '../../../domain/withheld-figures.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
-import type { RoundsReport } from '../rounds/rounds.service.ts'
+import { roundsReport } from '../rounds/rounds.service.ts'
 import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
-import type { JobsStore, StoredJob } from './jobs.store.ts'
+import { jobsStore, type StoredJob } from './jobs.store.ts'
 
 interface Parts {
-  readonly store: JobsStore
-  readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
-  /** What the rounds of jobs measured, and the models that they made. */
-  readonly roundsReport: Pick<RoundsReport, 'valuesOf' | 'metricsOf' | 'thatMade'>
   readonly shownRounds: Pick<ShownRounds, 'catalogued'>
   readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
   readonly evaluationSteps: Pick<EvaluationSteps, 'ask'>
-  readonly now: () => Date
 }
 
 /** A round's metrics in the form stored with a version: loss, accuracy, and the means of all others. */
@@ -34,7 +29,7 @@ const meansOf = (summaries: ShownSummaries | null, prefix: string): Record<strin
   Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
 /** Publishes results as versions of the job's model, in the transaction that ends the round or the job. */
-const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
+const createPublications = ({ models, shownRounds }: Parts) => {
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
     const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
     if (modelId === null || resultId === null || round === null) return
@@ -72,8 +67,8 @@ const createPublications = ({ models, roundsReport, shownRounds }: Parts) => {
 }
 
 /** Records what the end of a round means for its job, in the transaction that ends the round. */
-export const createJobProgress = (parts: Parts) => {
-  const { store, events, roundsReport, evaluationSteps, now } = parts
+export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
+  const { evaluationSteps } = parts
   const publications = createPublications(parts)
 
   /** Publishes the job's current state; call it in the transaction that stores that state. */
@@ -93,7 +88,7 @@ export const createJobProgress = (parts: Parts) => {
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {
     const status = nextJobStatus(job.status, ending.event)
     const reason = await reasonOf(tx, job, ending.reason)
-    await store.update(tx, job.id, {
+    await jobsStore.update(tx, job.id, {
       status,
       ended_by: ending.endedBy,
       reason,
@@ -110,7 +105,7 @@ export const createJobProgress = (parts: Parts) => {
   const endEvaluated = async (tx: Executor, job: StoredJob, ending: Ending, roundId: string): Promise<void> => {
     const requested = await evaluationSteps.ask(tx, roundId, evaluationSecondsOf(job.settings))
     if (requested === null) return end(tx, job, ending)
-    await store.update(tx, job.id, {
+    await jobsStore.update(tx, job.id, {
       ending: JSON.stringify(ending),
       waiting_until: requested.until,
       waiting_for: waitingForEvaluations(requested.devices),
@@ -120,7 +115,7 @@ export const createJobProgress = (parts: Parts) => {
 
   /** Null if the round has no job, or if the job ended before its round because it was stopped. */
   const lockRunning = async (tx: Executor, id: string | null): Promise<StoredJob | null> => {
-    const job = id === null ? null : await store.lock(tx, id)
+    const job = id === null ? null : await jobsStore.lock(tx, id)
     return job === null || job.endedAt !== null ? null : job
   }
 
@@ -128,7 +123,7 @@ export const createJobProgress = (parts: Parts) => {
     const job = await lockRunning(tx, round.jobId)
     if (job === null) return
     const roundsCompleted = job.roundsCompleted + 1
-    await store.update(tx, job.id, {
+    await jobsStore.update(tx, job.id, {
       latest_model_id: round.modelId,
       rounds_completed: roundsCompleted,
       rounds_failed_in_a_row: 0,
@@ -157,7 +152,7 @@ export const createJobProgress = (parts: Parts) => {
     const job = round.cancelled ? null : await lockRunning(tx, round.jobId)
     if (job === null) return
     const failed = job.roundsFailedInARow + 1
-    await store.update(tx, job.id, { rounds_failed_in_a_row: failed })
+    await jobsStore.update(tx, job.id, { rounds_failed_in_a_row: failed })
     const ending = afterFailedRound(failed, round.reason)
     if (ending !== null) await end(tx, job, ending)
   })

@@ -2,9 +2,9 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { type Ending, noDevices } from '../../../domain/job-endings.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
 import { nextJobStatus, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
@@ -12,12 +12,10 @@ import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
-import type { JobsStore, StoredJob } from './jobs.store.ts'
+import { jobsStore, type StoredJob } from './jobs.store.ts'
 import { beginningGone, createBeginnings, createToPrice, nextRound } from './next-round.service.ts'
 
 interface Parts {
-  readonly database: Database
-  readonly store: JobsStore
   readonly progress: JobProgressService
   readonly rounds: Pick<RoundsService, 'latestOfJob' | 'isInProgress'>
   readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'>
@@ -25,16 +23,14 @@ interface Parts {
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly models: Pick<ModelsService, 'versionFor'>
-  readonly blobs: Pick<BlobStore, 'has'>
-  readonly log: { error(fields: object, message: string): void }
-  readonly now: () => Date
 }
 
 /** Starts the next round of each job whose turn it is, and ends jobs that cannot have another round. */
-export const createJobTurns = (parts: Parts) => {
-  const { database, store, progress, rounds, starts, prices, secure, log, now } = parts
+export const createJobTurns = (context: Context, parts: Parts) => {
+  const { database, log, now } = context
+  const { progress, rounds, starts, prices, secure } = parts
   const toPrice = createToPrice(parts)
-  const beginningOf = createBeginnings(parts)
+  const beginningOf = createBeginnings(context, parts)
 
   /** Starts the job's next round in this transaction, or records why it has to wait. */
   const openRound = async (
@@ -56,7 +52,7 @@ export const createJobTurns = (parts: Parts) => {
     const previous = await rounds.latestOfJob(tx, job.id)
     const requested = nextRound(job, priced, { version, secured, previousRoundId: previous?.id ?? null })
     // Update the job before opening the round, which may end at once and end the job too.
-    await store.update(tx, job.id, {
+    await jobsStore.update(tx, job.id, {
       status: nextJobStatus(job.status, 'begin'),
       waiting_until: null,
       waiting_for: null,
@@ -88,7 +84,7 @@ export const createJobTurns = (parts: Parts) => {
     const until = job.waitingUntil ?? new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
     const waitingFor = waitingForDevices(active, needed, job)
     if (job.waitingUntil !== null && job.waitingFor === waitingFor) return
-    await store.update(tx, job.id, { waiting_until: until, waiting_for: waitingFor })
+    await jobsStore.update(tx, job.id, { waiting_until: until, waiting_for: waitingFor })
     await progress.announce(tx, job)
   }
 
@@ -106,7 +102,7 @@ export const createJobTurns = (parts: Parts) => {
 
   /** Locks the job; null if a round has begun or ended since `seen` was read, because rounds also spend privacy. */
   const lockAsSeen = async (tx: Database['sql'], seen: StoredJob, isAwaited: boolean): Promise<StoredJob | null> => {
-    const job = await store.lockOngoing(tx, seen.id, { isAwaited })
+    const job = await jobsStore.lockOngoing(tx, seen.id, { isAwaited })
     return job === null || hasMoved(job, seen) || (await rounds.isInProgress(tx, job.orgId)) ? null : job
   }
 
@@ -144,7 +140,7 @@ export const createJobTurns = (parts: Parts) => {
   }
 
   const advanceAll = async (idle: readonly StoredJob[], isAwaited: boolean): Promise<void> => {
-    const waits = createWaits(parts, toPrice)
+    const waits = createWaits(context, parts, toPrice)
     // Once one job has started a round, no other job of its organization can, however many wait.
     const busy = new Set<string | null>()
     for (const job of idle) {
@@ -161,10 +157,10 @@ export const createJobTurns = (parts: Parts) => {
 
   return {
     /** Starts a round for every job whose turn it is. Safe to run in several processes at once. */
-    tick: async (): Promise<void> => advanceAll(await store.idle(database.sql), false),
+    tick: async (): Promise<void> => advanceAll(await jobsStore.idle(database.sql), false),
 
     /** The same for this job's organization. Afterwards the caller sees the round even if a concurrent tick started it. */
-    start: async (id: string): Promise<void> => advanceAll(await store.idle(database.sql, id), true),
+    start: async (id: string): Promise<void> => advanceAll(await jobsStore.idle(database.sql, id), true),
   }
 }
 
@@ -173,7 +169,8 @@ export const createJobTurns = (parts: Parts) => {
  * same ones: there may be hundreds of such jobs.
  */
 const createWaits = (
-  { database, starts, now }: Pick<Parts, 'database' | 'starts' | 'now'>,
+  { database, now }: Context,
+  { starts }: Pick<Parts, 'starts'>,
   toPrice: (db: Database['sql'], job: StoredJob) => Promise<ToPrice>,
 ) => {
   const counts = new Map<string, Promise<number>>()

@@ -19,7 +19,7 @@ const LISTED_SETTINGS = sql<
 >`case when ${isLarge(SETTINGS)} then ${SETTINGS} || jsonb_build_object('hyperparameters', ${LARGE}::text) else ${SETTINGS} end`
 
 /** The jobs visible to an organization, including those of its federations. */
-export const createJobsReport = () => ({
+export const jobsReport = {
   /** Newest first. */
   async list(
     db: Executor,
@@ -46,6 +46,4 @@ export const createJobsReport = () => ({
     })
     return { jobs, total }
   },
-})
-
-export type JobsReport = ReturnType<typeof createJobsReport>
+}

@@ -6,6 +6,7 @@ import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { catchUp } from '../../module.ts'
 import type { DueRounds } from '../rounds/due-rounds.service.ts'
@@ -19,8 +20,8 @@ import type { JobContinuations } from './job-continuations.service.ts'
 import type { PlannedJob } from './job-plans.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobTurns } from './job-turns.service.ts'
-import type { JobsReport } from './jobs.report.ts'
-import type { JobsStore, StoredJob } from './jobs.store.ts'
+import { jobsReport } from './jobs.report.ts'
+import { jobsStore, type StoredJob } from './jobs.store.ts'
 import type { NewJob } from './new-job.ts'
 
 export type { StoredJob } from './jobs.store.ts'
@@ -28,32 +29,30 @@ export type { StoredJob } from './jobs.store.ts'
 const HISTORY = 100
 
 /** Training jobs: a series of rounds that runs until all are completed or something ends the job. */
-export const createJobsService = (parts: {
-  readonly database: Database
-  readonly store: JobsStore
-  readonly jobsReport: JobsReport
-  readonly progress: JobProgressService
-  readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
-  readonly turns: JobTurns
-  readonly continueJob: JobContinuations
-  readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockLatestOf' | 'hasActive'>
-  readonly scopes: Pick<ParticipantScopes, 'maySee'>
-  readonly due: Pick<DueRounds, 'tick'>
-  readonly prices: Pick<RoundPrices, 'spentBy'>
-  readonly endings: RoundEndings
-  readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
-  readonly shownRounds: Pick<ShownRounds, 'shown'>
-  readonly models: Pick<ModelsService, 'find' | 'publishedBy'>
-  readonly heartbeats: Pick<HeartbeatsService, 'announce'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, jobsReport, progress, plan, turns, continueJob } = parts
-  const { rounds, scopes, due, prices, endings, evaluationSteps, shownRounds, models, heartbeats, now, newId } = parts
+export const createJobsService = (
+  { database, now, newId }: Context,
+  parts: {
+    readonly progress: JobProgressService
+    readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
+    readonly turns: JobTurns
+    readonly continueJob: JobContinuations
+    readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockLatestOf' | 'hasActive'>
+    readonly scopes: Pick<ParticipantScopes, 'maySee'>
+    readonly due: Pick<DueRounds, 'tick'>
+    readonly prices: Pick<RoundPrices, 'spentBy'>
+    readonly endings: RoundEndings
+    readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
+    readonly shownRounds: Pick<ShownRounds, 'shown'>
+    readonly models: Pick<ModelsService, 'find' | 'publishedBy'>
+    readonly heartbeats: Pick<HeartbeatsService, 'announce'>
+  },
+) => {
+  const { progress, plan, turns, continueJob } = parts
+  const { rounds, scopes, due, prices, endings, evaluationSteps, shownRounds, models, heartbeats } = parts
 
   /** @throws not_found if the caller cannot see such a job; members of a federation see its jobs */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
-    const job = isUuid(id) ? await store.find(database.sql, id) : null
+    const job = isUuid(id) ? await jobsStore.find(database.sql, id) : null
     if (job === null || !(await scopes.maySee(caller, job))) throw notFound('Training job', id)
     return job
   }
@@ -68,7 +67,7 @@ export const createJobsService = (parts: {
       const { settings, modelId } = planned
       const job = newJob(requested, planned, { id: newId(), createdAt: now() })
       await database.transaction(async (tx) => {
-        await store.insert(tx, job)
+        await jobsStore.insert(tx, job)
         await heartbeats.announce(tx, job.id)
         auditNote({
           kind: 'job',
@@ -124,7 +123,7 @@ export const createJobsService = (parts: {
       const attempt = async (tx: Database['sql']): Promise<boolean> => {
         const latest = await rounds.lockLatestOf(tx, id)
         const active = latest !== null && IN_PROGRESS.includes(latest.status) ? latest : null
-        const job = (await store.lock(tx, id))!
+        const job = (await jobsStore.lock(tx, id))!
         if (active === null && (await rounds.hasActive(tx, id))) return false
         const reason = 'The training job was stopped.'
         auditNote({ kind: 'job', ...job, before: { status: job.status }, after: { status: 'stopped' } })

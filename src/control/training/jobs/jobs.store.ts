@@ -61,7 +61,7 @@ export interface JobChanges {
   state_deleted_at: Date
 }
 
-export const createJobsStore = () => ({
+export const jobsStore = {
   async insert(db: Executor, job: StoredJob): Promise<void> {
     await db
       .insertInto('training_jobs')
@@ -124,7 +124,7 @@ export const createJobsStore = () => ({
       order by coalesce(latest.at, j.created_at), j.ordinal`.execute(db)
     return rows.map(fromRow)
   },
-})
+}
 
 /** The columns that jobs are read from, besides the settings. */
 export const JOB_COLUMNS = [
@@ -181,5 +181,3 @@ export const fromRow = (row: JobColumns): StoredJob => ({
   resumedAt: row.resumed_at,
   stateDeletedAt: row.state_deleted_at,
 })
-
-export type JobsStore = ReturnType<typeof createJobsStore>

@@ -1,9 +1,9 @@
 import { objectiveOf } from '../../../domain/job-metric.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { roundSizes } from '../../../domain/training-job.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { ToPrice } from '../rounds/round-prices.service.ts'
 import type { RoundRequest } from '../rounds/round-starts.service.ts'
@@ -20,7 +20,7 @@ const distributedBy = ({
 
 /** The version that the job's next round distributes; null if it or its file is gone. */
 export const createBeginnings =
-  ({ models, blobs }: { readonly models: Pick<ModelsService, 'versionFor'>; readonly blobs: Pick<BlobStore, 'has'> }) =>
+  ({ blobs }: Context, { models }: { readonly models: Pick<ModelsService, 'versionFor'> }) =>
   async (job: StoredJob): Promise<StoredVersion | null> => {
     const [modelId, number] = distributedBy(job)
     const version = modelId === null ? null : await models.versionFor(modelId, number)

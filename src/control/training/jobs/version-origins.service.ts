@@ -1,20 +1,22 @@
 import type { Caller } from '../../../domain/access.ts'
 import { isNotFound } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { TrainingOrigin } from '../../catalog/models/lineage.service.ts'
+import type { Context } from '../../context.ts'
 import type { RoundPrices } from '../rounds/round-prices.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
-import type { JobsStore } from './jobs.store.ts'
+import { jobsStore } from './jobs.store.ts'
 
 /** Describes how a version was trained, from its round and its job. */
-export const createVersionOrigins = (parts: {
-  readonly database: Database
-  readonly store: Pick<JobsStore, 'find'>
-  readonly rounds: Pick<RoundsService, 'get'>
-  readonly prices: Pick<RoundPrices, 'spentBy'>
-}) => {
-  const { database, store, rounds, prices } = parts
-
+export const createVersionOrigins = (
+  { database }: Context,
+  {
+    rounds,
+    prices,
+  }: {
+    readonly rounds: Pick<RoundsService, 'get'>
+    readonly prices: Pick<RoundPrices, 'spentBy'>
+  },
+) => {
   /** Null if the caller may not see the round. */
   return async (caller: Caller, roundId: string): Promise<TrainingOrigin | null> => {
     const round = await rounds.get(caller, roundId).catch((error: unknown) => {
@@ -23,7 +25,7 @@ export const createVersionOrigins = (parts: {
     })
     if (round === null) return null
     const { jobId, privacy, globalModelId, globalModelVersion } = round
-    const job = jobId === null ? null : await store.find(database.sql, jobId)
+    const job = jobId === null ? null : await jobsStore.find(database.sql, jobId)
     const ofJob =
       privacy === null || jobId === null ? null : await prices.spentBy(caller, jobId, privacy.delta, round.roundNumber)
     const alone =

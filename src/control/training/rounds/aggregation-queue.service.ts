@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../../domain/errors.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import { discardUnkept, type RoundAggregation } from './round-aggregation.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
-import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
+import { roundsStore, type ScreenedUpdate, type StoredRound } from './rounds.store.ts'
+import { type DeliveredUpdate, updatesReport } from './updates.report.ts'
 
 const RENEW_MS = 4000
 /** After this many unfinished attempts, an aggregation probably crashes the process: the round fails with a reason. */
@@ -14,20 +14,21 @@ const MAX_ATTEMPTS = 5
 const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isUnavailable(error)
 
 /** Aggregates the updates of collected rounds into new models; one process at a time handles a round. */
-export const createAggregationQueue = (parts: {
-  readonly database: Database
-  readonly store: RoundsStore
-  readonly updatesReport: Pick<UpdatesReport, 'delivered'>
-  readonly aggregation: RoundAggregation
-  readonly endings: Pick<RoundEndings, 'complete' | 'fail'>
-  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
-}) => {
-  const { database, store, updatesReport, aggregation, endings, log } = parts
+export const createAggregationQueue = (
+  { database, log }: Context,
+  {
+    aggregation,
+    endings,
+  }: {
+    readonly aggregation: RoundAggregation
+    readonly endings: Pick<RoundEndings, 'complete' | 'fail'>
+  },
+) => {
   const owner = randomUUID()
 
   const fail = (round: StoredRound, reason: string): Promise<void> =>
     database.transaction(async (tx) => {
-      const held = await store.lockHeld(tx, round.id, owner)
+      const held = await roundsStore.lockHeld(tx, round.id, owner)
       if (held === null) return
       await endings.fail(tx, held, { event: 'fail', reason, reported: reason })
     })
@@ -52,7 +53,7 @@ export const createAggregationQueue = (parts: {
         await fail(round, error.message)
       } else {
         log.error({ round_id: round.id, err: error }, 'aggregation was interrupted; it will be retried')
-        await store.releaseLease(database.sql, round.id, owner, { counts: !isUnavailable(error) })
+        await roundsStore.releaseLease(database.sql, round.id, owner, { counts: !isUnavailable(error) })
         throw error
       }
     } finally {
@@ -68,7 +69,7 @@ export const createAggregationQueue = (parts: {
     })
 
   const renew = (id: string): Promise<unknown> =>
-    store
+    roundsStore
       .renewLease(database.sql, id, owner)
       .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
 
@@ -77,7 +78,7 @@ export const createAggregationQueue = (parts: {
     async run(): Promise<void> {
       const failures: unknown[] = []
       for (;;) {
-        const round = await store.claim(database.sql, owner)
+        const round = await roundsStore.claim(database.sql, owner)
         if (round === null) break
         await aggregateRound(round).catch((error: unknown) => failures.push(error))
       }
@@ -85,6 +86,6 @@ export const createAggregationQueue = (parts: {
     },
 
     /** Call at startup if only one process can open the database: frees what the previous process held. */
-    forgetDeadHolders: (): Promise<void> => store.clearLeases(database.sql),
+    forgetDeadHolders: (): Promise<void> => roundsStore.clearLeases(database.sql),
   }
 }

@@ -17,7 +17,7 @@ interface AnnouncedRow {
 }
 
 /** What announced rounds and jobs mean for devices. */
-export const createAnnouncementsReport = () => ({
+export const announcementsReport = {
   /** Which round awaits each of these devices, which rounds have free places, and which devices may soon train. */
   async announcedTo(db: Executor, deviceIds: readonly string[], now: Date): Promise<Announced> {
     const { rows } = await sql<AnnouncedRow>`
@@ -77,11 +77,9 @@ export const createAnnouncementsReport = () => ({
           and coalesce(r.ended_at, 'infinity') > ${new Date(now.getTime() - NEXT_ROUND_MS)})`.execute(tx)
     return rows.map((row) => row.subject_id)
   },
-})
+}
 
 /** The active organizations of a federation; null without one. */
 const memberOrgsOf = (federationId: RawBuilder<unknown>) => sql`case when ${federationId} is not null then (
   select coalesce(json_agg(m.org_id), '[]') from federation_members m
   where m.federation_id = ${federationId} and m.status = 'active') end`
-
-export type AnnouncementsReport = ReturnType<typeof createAnnouncementsReport>

@@ -7,14 +7,14 @@ import {
   neededUpdates,
   TIMED_OUT,
 } from '../../../domain/round.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
-import type { ControlEventBus } from '../../events.ts'
-import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
+import type { Context } from '../../context.ts'
+import { selectionStore } from '../../fleet/selection/selection.service.ts'
 import { type AbsentDevicesStore, type Failures, mayYetJoin } from './absent-devices.store.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
 
 /** How often a round is reviewed while it lacks devices that may still arrive. */
 const LOOK_AGAIN_MS = 2000
@@ -23,14 +23,9 @@ const MIN_MS = 1000
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 interface Parts {
-  readonly database: Database
-  readonly store: RoundsStore
   readonly absent: AbsentDevicesStore
-  readonly selection: Pick<SelectionStore, 'countExpected'>
   readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
   readonly scopes: Pick<ParticipantScopes, 'scopeOf'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
 }
 
 /** All members see a federation's round, but they should not see what other organizations' devices wrote about failures. */
@@ -46,7 +41,7 @@ const createFailuresOf =
  * A review depends only on rows, so any process can run it at any time and repeat it. Skips private rounds: their participants
  * are determined by the draw.
  */
-const createReview = ({ store, absent, selection, endings, scopes, events, now }: Parts) => {
+const createReview = ({ events, now }: Context, { absent, endings, scopes }: Parts) => {
   const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
 
@@ -60,7 +55,7 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
   /** How many devices may still join the round; counting stops at `enough`. */
   const countComing = async (tx: Executor, round: StoredRound, enough: number): Promise<number> => {
     const scope = await scopes.scopeOf(tx, round)
-    return selection.countExpected(tx, scope, { condition: mayYetJoin(round.id), now: now(), enough })
+    return selectionStore.countExpected(tx, scope, { condition: mayYetJoin(round.id), now: now(), enough })
   }
 
   /** False if every active device has delivered to the round or failed in it. */
@@ -82,7 +77,7 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
     if (round.status !== 'active' || round.privacy !== null) return
     const given = await absent.giveUp(tx, round, now())
     const reviewed = { ...round, takingPart: round.takingPart - given }
-    await store.update(tx, round.id, { taking_part: reviewed.takingPart })
+    await roundsStore.update(tx, round.id, { taking_part: reviewed.takingPart })
     if (dueEvent(reviewed, now()) === 'collect') {
       return endings.collect(tx, reviewed)
     }
@@ -93,18 +88,19 @@ const createReview = ({ store, absent, selection, endings, scopes, events, now }
     if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
     const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
     const next = Math.min(turnEnds, lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
-    await store.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
+    await roundsStore.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
     if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })
   }
 }
 
 /** Moves rounds to their next status when they are due. */
-export const createDueRounds = (parts: Parts) => {
-  const { database, store, endings, absent, now } = parts
-  const review = createReview(parts)
+export const createDueRounds = (context: Context, parts: Parts) => {
+  const { database, now } = context
+  const { endings, absent } = parts
+  const review = createReview(context, parts)
   const failuresOf = createFailuresOf(absent)
 
-  const isAny = (): Promise<boolean> => store.isAnyDue(database.sql, now())
+  const isAny = (): Promise<boolean> => roundsStore.isAnyDue(database.sql, now())
 
   /** Moves every due round on, each in its own transaction. Called by a timer, and before reads so that they are up to date. */
   const tick = async (): Promise<void> => {
@@ -120,7 +116,7 @@ export const createDueRounds = (parts: Parts) => {
   const moveOnAfter = async (id: string, failures: unknown[]): Promise<string | null> => {
     let next: string | null = null
     const moved = database.transaction(async (tx) => {
-      const round = await store.lockDue(tx, now(), id)
+      const round = await roundsStore.lockDue(tx, now(), id)
       next = round?.id ?? null
       if (round !== null) await moveOn(tx, round)
     })

@@ -1,37 +1,36 @@
 import type { Caller } from '../../../domain/access.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import { catchUp, forEach } from '../../module.ts'
 import { singleFlight } from '../../single-flight.ts'
-import type { EvaluationsStore } from './evaluations.store.ts'
+import { evaluationsStore } from './evaluations.store.ts'
 import { factsOf } from './round-endings.service.ts'
-import type { RoundsReport } from './rounds.report.ts'
+import { roundsReport } from './rounds.report.ts'
 import type { RoundsService } from './rounds.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
 
 /**
  * Evaluates the model of a job's last round, which has no next round to do so: asks the devices that offered it with their
  * updates, with a deadline.
  */
-export const createEvaluationSteps = (parts: {
-  readonly database: Database
-  readonly store: RoundsStore
-  readonly evaluations: EvaluationsStore
-  readonly roundsReport: Pick<RoundsReport, 'evaluationsDue'>
-  readonly rounds: Pick<RoundsService, 'get'>
-  readonly models: Pick<ModelsService, 'originOf'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-}) => {
-  const { database, store, evaluations, roundsReport, rounds, models, events, now } = parts
+export const createEvaluationSteps = (
+  { database, events, now }: Context,
+  {
+    rounds,
+    models,
+  }: {
+    readonly rounds: Pick<RoundsService, 'get'>
+    readonly models: Pick<ModelsService, 'originOf'>
+  },
+) => {
   // All devices of an evaluation request the same version at once.
   const handedOut = singleFlight<StoredVersion>(16)
 
   const keepReported = async (tx: Executor, { id, plan }: StoredRound): Promise<void> =>
-    evaluations.close(tx, id, summarizeEvaluation(await evaluations.reports(tx, id), plan.goal))
+    evaluationsStore.close(tx, id, summarizeEvaluation(await evaluationsStore.reports(tx, id), plan.goal))
 
   const close = async (tx: Executor, round: StoredRound): Promise<void> => {
     await keepReported(tx, round)
@@ -46,7 +45,7 @@ export const createEvaluationSteps = (parts: {
 
   const end = (id: string): Promise<void> =>
     database.transaction(async (tx) => {
-      const round = await store.lock(tx, id)
+      const round = await roundsStore.lock(tx, id)
       if (round === null || round.evaluationUntil === null) return
       if (!(await roundsReport.evaluationsDue(tx, now())).includes(id)) return
       await close(tx, round)
@@ -56,7 +55,7 @@ export const createEvaluationSteps = (parts: {
   const requireEvaluator = async (caller: Caller, id: string): Promise<{ round: StoredRound; deviceId: string }> => {
     const round = await rounds.get(caller, id)
     const deviceId = caller.deviceId
-    const state = deviceId === null ? null : await evaluations.stateOf(database.sql, round.id, deviceId)
+    const state = deviceId === null ? null : await evaluationsStore.stateOf(database.sql, round.id, deviceId)
     if (deviceId === null || state === null) {
       throw conflict("This key's device is not asked to evaluate the model of the round.")
     }
@@ -85,7 +84,7 @@ export const createEvaluationSteps = (parts: {
     /** Runs in the transaction that completes the job's last round. Null if no device has offered to evaluate. */
     async ask(tx: Executor, roundId: string, seconds: number): Promise<{ devices: number; until: Date } | null> {
       const until = new Date(now().getTime() + seconds * 1000)
-      const devices = await evaluations.ask(tx, roundId, now(), until)
+      const devices = await evaluationsStore.ask(tx, roundId, now(), until)
       if (devices === 0) return null
       await events.publish(tx, 'evaluation.opened', { roundId })
       return { devices, until }
@@ -108,9 +107,9 @@ export const createEvaluationSteps = (parts: {
       const { round, deviceId } = await requireEvaluator(caller, id)
       const isTaken = await database.transaction(async (tx) => {
         // Ending the evaluation counts the reports that exist when it locks the round.
-        const held = await store.lock(tx, round.id)
+        const held = await roundsStore.lock(tx, round.id)
         if (held === null || held.evaluationUntil === null) return false
-        return evaluations.record(tx, { roundId: round.id, deviceId }, outcome, now())
+        return evaluationsStore.record(tx, { roundId: round.id, deviceId }, outcome, now())
       })
       if (!isTaken) throw conflict('The evaluation is over.')
       await catchUp(tick)

@@ -7,7 +7,7 @@ import type { StoredRound } from './stored-round.store.ts'
 export type EvaluationState = 'asked' | 'reported' | 'failed' | 'missed'
 
 /** Devices' evaluations of the models that rounds distribute and make. */
-export const createEvaluationsStore = () => ({
+export const evaluationsStore = {
   /** Evaluations of the model that this round distributed, from the updates of any round; ordered by device. */
   async broughtTo(db: Executor, roundId: string): Promise<MetricReport[]> {
     const { rows } = await sql<{ evaluation: MetricReport }>`
@@ -117,6 +117,4 @@ export const createEvaluationsStore = () => ({
       .where('id', '=', roundId)
       .execute()
   },
-})
-
-export type EvaluationsStore = ReturnType<typeof createEvaluationsStore>
+}

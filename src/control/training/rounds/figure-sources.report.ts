@@ -13,7 +13,7 @@ export interface FigureSource {
 }
 
 /** Counts the devices behind the figures of rounds, by organization. */
-export const createFigureSourcesReport = () => ({
+export const figureSourcesReport = {
   /** A device that evaluated a model in several rounds counts once for each. */
   async of(db: Executor, roundIds: readonly string[]): Promise<FigureSource[]> {
     if (roundIds.length === 0) return []
@@ -38,6 +38,4 @@ export const createFigureSourcesReport = () => ({
       from reported r join devices d on d.id = r.device_id group by 1, 2, 3`.execute(db)
     return rows
   },
-})
-
-export type FigureSourcesReport = ReturnType<typeof createFigureSourcesReport>
+}

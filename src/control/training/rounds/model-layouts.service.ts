@@ -1,13 +1,13 @@
-import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 import type { Inspection } from '../../../aggregation/job.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { notAggregable } from '../../../domain/model.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import { titleOf } from '../../../tensors/detect.ts'
 import type { Layout } from '../../../tensors/layout.ts'
 import { namesRawVector } from '../../../tensors/raw.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import { singleFlight } from '../../single-flight.ts'
 import type { StoredRound } from './rounds.store.ts'
 import { refusedAs } from './update-metrics.service.ts'
@@ -22,11 +22,7 @@ export interface ModelContent {
 }
 
 /** Determines from its file whether a model can be aggregated. */
-export const createModelLayouts = (parts: {
-  readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'inspect'>
-}) => {
-  const { blobs, workers } = parts
+export const createModelLayouts = ({ blobs, workers }: Context) => {
   // All devices of a round arrive at once, and its aggregation reads the layout again.
   const known = singleFlight<{ readonly layout: Layout | null }>(16)
 
@@ -130,13 +126,14 @@ export const createModelLayouts = (parts: {
 export type ModelLayouts = ReturnType<typeof createModelLayouts>
 
 /** Checks that an update has the tensors that its round requires. */
-export const createTensorChecks = ({
-  workers,
-  layouts,
-}: {
-  readonly workers: Pick<AggregationWorkers, 'inspect'>
-  readonly layouts: Pick<ModelLayouts, 'layoutOf' | 'inspectTrees'>
-}) => {
+export const createTensorChecks = (
+  { workers }: Context,
+  {
+    layouts,
+  }: {
+    readonly layouts: Pick<ModelLayouts, 'layoutOf' | 'inspectTrees'>
+  },
+) => {
   /** The tensors that an update must have: those of the distributed model if readable; null allows any. */
   const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> =>
     sha256 === null ? null : layouts.layoutOf(sha256, plan.rawVector === true)

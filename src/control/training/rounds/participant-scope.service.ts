@@ -1,9 +1,10 @@
 import { type Caller, homeOf, requireOwnOrg, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { Scope, SelectionStore } from '../../fleet/selection/selection.service.ts'
+import { type Scope, selectionStore } from '../../fleet/selection/selection.service.ts'
 
 /** The part of federations that rounds need. */
 export interface FederationAccess {
@@ -21,15 +22,18 @@ export interface ParticipantScope {
 }
 
 /** Determines who may see a round or job, and whose devices take part in it. */
-export const createParticipantScopes = (parts: {
-  readonly database: Database
-  readonly groups: Pick<GroupsService, 'locate'>
-  readonly devices: Pick<DevicesService, 'owner'>
-  readonly selection: Pick<SelectionStore, 'belongsTo'>
-  readonly federations: FederationAccess
-}) => {
-  const { database, groups, devices, selection, federations } = parts
-
+export const createParticipantScopes = (
+  { database }: Context,
+  {
+    groups,
+    devices,
+    federations,
+  }: {
+    readonly groups: Pick<GroupsService, 'locate'>
+    readonly devices: Pick<DevicesService, 'owner'>
+    readonly federations: FederationAccess
+  },
+) => {
   /** True if the caller's organization started it, or is an active member of its federation. */
   const maySee = async (
     caller: Caller,
@@ -93,7 +97,7 @@ export const createParticipantScopes = (parts: {
 
   /** True if the device could take part in the round, judging only by the device. */
   const includes = async (round: Omit<ParticipantScope, 'scope'>, deviceId: string): Promise<boolean> =>
-    selection.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
+    selectionStore.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
 
   return { maySee, resolve, scopeOf, requireMember, includes }
 }

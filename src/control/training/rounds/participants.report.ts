@@ -15,7 +15,7 @@ export interface ListedParticipant extends Participant {
 }
 
 /** The participants of a round. */
-export const createParticipantsReport = () => ({
+export const participantsReport = {
   /** An organization's devices in a round, as internal ids. */
   async devicesOf(db: Executor, roundId: string, orgId: string): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
@@ -51,6 +51,4 @@ export const createParticipantsReport = () => ({
       .executeTakeFirstOrThrow()
     return { participants, total }
   },
-})
-
-export type ParticipantsReport = ReturnType<typeof createParticipantsReport>
+}

@@ -4,36 +4,39 @@ import { requireMayInspect } from '../../../domain/private-round.ts'
 import { hasFreePlace } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { singleFlight } from '../../single-flight.ts'
-import type { AnnouncementsReport } from './announcements.report.ts'
+import { announcementsReport } from './announcements.report.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
-import type { RoundsReport } from './rounds.report.ts'
+import { roundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
 
 /** A device's part in a round: whether it has one, how it joins, and which files it gets. */
-export const createParticipation = (parts: {
-  readonly database: Database
-  readonly roundsReport: Pick<RoundsReport, 'sizeOf'>
-  readonly participants: ParticipantsStore
-  readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
-  readonly scopes: Pick<ParticipantScopes, 'includes'>
-  readonly models: Pick<ModelsService, 'originOf'>
-  readonly devices: Pick<DevicesService, 'owner' | 'get'>
-  readonly announcements: AnnouncementsReport
-  readonly heartbeats: Pick<HeartbeatsService, 'contribute' | 'withdraw'>
-  readonly now: () => Date
-}) => {
-  const { database, roundsReport, participants, rounds, scopes, models, devices, announcements, heartbeats, now } =
-    parts
-
+export const createParticipation = (
+  { database, now }: Context,
+  {
+    participants,
+    rounds,
+    scopes,
+    models,
+    devices,
+    heartbeats,
+  }: {
+    readonly participants: ParticipantsStore
+    readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
+    readonly scopes: Pick<ParticipantScopes, 'includes'>
+    readonly models: Pick<ModelsService, 'originOf'>
+    readonly devices: Pick<DevicesService, 'owner' | 'get'>
+    readonly heartbeats: Pick<HeartbeatsService, 'contribute' | 'withdraw'>
+  },
+) => {
   heartbeats.contribute({
-    announcedTo: (deviceIds) => announcements.announcedTo(database.sql, deviceIds, now()),
+    announcedTo: (deviceIds) => announcementsReport.announcedTo(database.sql, deviceIds, now()),
     join: (roundId, deviceId) => participants.join(database.sql, roundId, deviceId, now()),
   })
 
@@ -81,7 +84,7 @@ export const createParticipation = (parts: {
   return {
     /** Stops heartbeats from looking at jobs and rounds that are over. */
     withdrawAnnouncements: (): Promise<void> =>
-      database.transaction(async (tx) => heartbeats.withdraw(tx, await announcements.over(tx, now()))),
+      database.transaction(async (tx) => heartbeats.withdraw(tx, await announcementsReport.over(tx, now()))),
 
     /** The round's training plan: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {

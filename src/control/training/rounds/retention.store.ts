@@ -9,7 +9,7 @@ interface RoundWithModel {
 }
 
 /** The data of rounds and jobs that is kept for a limited time. */
-export const createRetentionStore = () => ({
+export const retentionStore = {
   /** Ended rounds whose updates are past their retention period: before `before`, or before their organization's own cutoff. */
   async expired(db: Executor, before: Date, ofOrgs: ReadonlyMap<string, Date>, limit: number): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
@@ -61,7 +61,7 @@ export const createRetentionStore = () => ({
       returning id`.execute(tx)
     return rows.length
   },
-})
+}
 
 /** Jobs began from the model or can continue from it, or a round distributed it and can still be replayed. */
 export const isTrained: ModelUses = (modelId) => sql<boolean>`(
@@ -79,5 +79,3 @@ export const trainingReferences: FileReferences = (sha256) => sql<boolean>`(
   or exists (select from training_jobs j where j.control_sha256 = ${sha256})
   or exists (select from rounds r where r.updates_deleted_at is null
     and ${sha256} in (r.global_sha256, r.aggregated_sha256, r.state_sha256, r.control_sha256)))`
-
-export type RetentionStore = ReturnType<typeof createRetentionStore>

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 import type { AggregationResult, PrivacyPlan } from '../../../aggregation/job.ts'
 import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
+import type { Context } from '../../context.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.present.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
@@ -36,7 +36,7 @@ export const discardUnkept = async ({ output, state, control }: RoundAggregate):
  * uses the mean change gets only that, with the global model as the update.
  */
 const createUnmasking =
-  ({ blobs, sums }: { readonly blobs: BlobStore; readonly sums: SecureSums }) =>
+  ({ blobs }: Context, { sums }: { readonly sums: SecureSums }) =>
   async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string, pathOf: PathOf) => {
     const scratchPath = await blobs.scratchPath()
     const masked = await Promise.all(
@@ -57,13 +57,15 @@ const createUnmasking =
   }
 
 /** Aggregates a round's updates, and compares them with each other. */
-export const createRoundAggregation = (parts: {
-  readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
-  readonly layouts: Pick<ModelLayouts, 'layoutOf'>
-  readonly sums: SecureSums
-}) => {
-  const { blobs, workers, layouts } = parts
+export const createRoundAggregation = (
+  context: Context,
+  parts: {
+    readonly layouts: Pick<ModelLayouts, 'layoutOf'>
+    readonly sums: SecureSums
+  },
+) => {
+  const { blobs, workers } = context
+  const { layouts } = parts
 
   const inputsOf = (delivered: readonly DeliveredUpdate[], pathOf: PathOf) =>
     Promise.all(
@@ -78,7 +80,7 @@ export const createRoundAggregation = (parts: {
       })),
     )
 
-  const unmask = createUnmasking(parts)
+  const unmask = createUnmasking(context, parts)
 
   const aggregate = async (
     round: StoredRound,

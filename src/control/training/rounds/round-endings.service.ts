@@ -2,15 +2,16 @@ import { compareIds } from '../../../aggregation/receipt.ts'
 import { NOT_DELIVERED } from '../../../domain/failure-reasons.ts'
 import { type MetricReport, summarizeEvaluation, summarizeMetrics, weightedMean } from '../../../domain/metrics.ts'
 import { nextStatus } from '../../../domain/round.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/detect.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
-import type { ControlEventBus, RoundFacts } from '../../events.ts'
-import type { EvaluationsStore } from './evaluations.store.ts'
+import type { Context } from '../../context.ts'
+import type { RoundFacts } from '../../events.ts'
+import { evaluationsStore } from './evaluations.store.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundAggregate } from './round-aggregation.service.ts'
-import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import { roundsStore, type ScreenedUpdate, type StoredRound } from './rounds.store.ts'
 import type { ShownRounds } from './shown-rounds.service.ts'
 import type { DeliveredUpdate } from './updates.report.ts'
 import type { StoredUpdate } from './updates.store.ts'
@@ -25,25 +26,20 @@ interface Aggregated {
 }
 
 interface Parts {
-  readonly database: Database
-  readonly store: RoundsStore
   readonly participants: ParticipantsStore
-  readonly evaluations: EvaluationsStore
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
   readonly shownRounds: Pick<ShownRounds, 'catalogued'>
-  readonly events: Pick<ControlEventBus, 'publish' | 'inTransaction'>
-  readonly now: () => Date
 }
 
-const createCompletion = ({ database, store, evaluations, models, files, shownRounds, events, now }: Parts) => {
+const createCompletion = ({ database, events, now }: Context, { models, files, shownRounds }: Parts) => {
   /** Updates evaluate the model that they began from, which in an asynchronous job may belong to an earlier round. */
   const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
     const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
     const ids = [...new Set(evaluating.map(({ update }) => update.baseRoundId ?? round.id))]
-    for (const base of await store.findAll(tx, ids)) {
-      const evaluation = summarizeEvaluation(await evaluations.broughtTo(tx, base.id), base.plan.goal)
-      if (evaluation !== null) await evaluations.keep(tx, base, evaluation)
+    for (const base of await roundsStore.findAll(tx, ids)) {
+      const evaluation = summarizeEvaluation(await evaluationsStore.broughtTo(tx, base.id), base.plan.goal)
+      if (evaluation !== null) await evaluationsStore.keep(tx, base, evaluation)
     }
   }
 
@@ -63,7 +59,7 @@ const createCompletion = ({ database, store, evaluations, models, files, shownRo
     const isPublic = round.privacy === null && aggregate.totals === null
     const metrics = isPublic ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf), round.plan.goal) : {}
     return database.transaction(async (tx) => {
-      const held = await store.lockHeld(tx, round.id, owner)
+      const held = await roundsStore.lockHeld(tx, round.id, owner)
       if (held === null) return false
       const figures = { accuracy, loss, metrics, completedDevices: delivered.length }
       const catalogued = await shownRounds.catalogued(tx, { ...held, ...figures })
@@ -82,7 +78,7 @@ const createCompletion = ({ database, store, evaluations, models, files, shownRo
           fileName: `round-${round.roundNumber}.${extensionOf(aggregate.result.format, round)}`,
         },
       })
-      await store.update(tx, round.id, {
+      await roundsStore.update(tx, round.id, {
         status: nextStatus(held.status, 'complete'),
         aggregated_model_id: model.id,
         aggregated_sha256: aggregate.output.sha256,
@@ -111,13 +107,14 @@ const createCompletion = ({ database, store, evaluations, models, files, shownRo
 }
 
 /** Ends rounds. Other modules react to the published events, in the same transaction. */
-export const createRoundEndings = (parts: Parts) => {
-  const { store, participants, events, now } = parts
+export const createRoundEndings = (context: Context, parts: Parts) => {
+  const { events, now } = context
+  const { participants } = parts
 
   // Devices of an asynchronous job continue from round to round; when the job ends, their part in its latest round ends too.
   events.inTransaction('job.changed', async (tx, job) => {
     if (job.ended === null) return
-    const latest = await store.latestOfJob(tx, job.id)
+    const latest = await roundsStore.latestOfJob(tx, job.id)
     if (!latest?.plan.asynchronous) return
     await participants.failTheRest(tx, latest.id, { reason: job.ended, missed: false }, now())
   })
@@ -131,11 +128,11 @@ export const createRoundEndings = (parts: Parts) => {
       const failed = round.plan.asynchronous
         ? round.failedDevices
         : await participants.failTheRest(tx, round.id, { reason: NOT_DELIVERED, missed: round.privacy === null }, now())
-      await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
+      await roundsStore.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
       await events.publish(tx, 'round.collected', factsOf(round))
     },
 
-    complete: createCompletion(parts),
+    complete: createCompletion(context, parts),
 
     /**
      * Fails the locked round. Devices that still train get `reported` as their reason, except in an asynchronous job: they
@@ -159,7 +156,7 @@ export const createRoundEndings = (parts: Parts) => {
             { reason: why.reported, missed: why.event === 'time_out' && round.privacy === null },
             now(),
           )
-      await store.update(tx, round.id, {
+      await roundsStore.update(tx, round.id, {
         status: nextStatus(round.status, why.event),
         failed_devices: failed,
         failure_reason: why.reason,

@@ -1,12 +1,12 @@
 import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import type { PrivacyLoss } from '../../../domain/privacy/accountant.ts'
 import { DEFAULT_DELTA, type NoisySteps, stepsOf } from '../../../domain/privacy/mechanism.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { Requester } from '../../federations/accounting/accounting.ts'
 import { BudgetRefused, type Ledger, type Quote } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { RoundRequest } from './opening-round.service.ts'
-import type { RoundsReport } from './rounds.report.ts'
+import { roundsReport } from './rounds.report.ts'
 import type { RoundPrivacy } from './rounds.store.ts'
 
 /** The properties of a round that determine its price. */
@@ -40,14 +40,16 @@ export interface JobLimit {
 }
 
 /** Computes what private rounds cost: one that is about to start, and those of a job in total. */
-export const createRoundPrices = (parts: {
-  readonly database: Database
-  readonly roundsReport: Pick<RoundsReport, 'noisySteps'>
-  readonly draws: Pick<PrivateDraws, 'countEligible'>
-  readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf' | 'roundsLeft'>
-}) => {
-  const { database, roundsReport, draws, ledger } = parts
-
+export const createRoundPrices = (
+  { database }: Context,
+  {
+    draws,
+    ledger,
+  }: {
+    readonly draws: Pick<PrivateDraws, 'countEligible'>
+    readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf' | 'roundsLeft'>
+  },
+) => {
   /** @throws BudgetRefused, with the numbers, if another such round would exceed the job's limit */
   const requireWithin = async (
     requester: Requester,

@@ -3,24 +3,24 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { reasonForOthers } from '../../../domain/failure-reasons.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
-import type { Database } from '../../../platform/db/open.ts'
-import type { ParticipantsReport } from './participants.report.ts'
+import type { Context } from '../../context.ts'
+import { participantsReport } from './participants.report.ts'
 import { discardUnkept, type RoundAggregation } from './round-aggregation.service.ts'
 import type { RoundsService } from './rounds.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
-import type { UpdatesReport } from './updates.report.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
+import { updatesReport } from './updates.report.ts'
 
 /** Shows a round's devices and updates, and proves that the same updates give the same bytes. */
-export const createRoundRecords = (parts: {
-  readonly database: Database
-  readonly store: Pick<RoundsStore, 'records'>
-  readonly participantsReport: ParticipantsReport
-  readonly updatesReport: UpdatesReport
-  readonly aggregation: Pick<RoundAggregation, 'aggregate'>
-  readonly rounds: Pick<RoundsService, 'get'>
-}) => {
-  const { database, store, participantsReport, updatesReport, aggregation, rounds } = parts
-
+export const createRoundRecords = (
+  { database }: Context,
+  {
+    aggregation,
+    rounds,
+  }: {
+    readonly aggregation: Pick<RoundAggregation, 'aggregate'>
+    readonly rounds: Pick<RoundsService, 'get'>
+  },
+) => {
   return {
     /**
      * All devices selected for the round, and their outcomes; for a private round, admins only. A device's description of a
@@ -45,7 +45,7 @@ export const createRoundRecords = (parts: {
     async updates(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
       requireMayInspect(caller, round)
-      const { receipt, screening } = await store.records(database.sql, round.id)
+      const { receipt, screening } = await roundsStore.records(database.sql, round.id)
       const screened = new Map(screening?.map((one) => [one.update_id, one]))
       const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))
       const found = await updatesReport.page(database.sql, id, page)
@@ -66,7 +66,7 @@ export const createRoundRecords = (parts: {
     async receipt(caller: Caller, id: string): Promise<{ round: StoredRound; receipt: Receipt }> {
       const round = await rounds.get(caller, id)
       requireMayInspect(caller, round)
-      const { receipt } = await store.records(database.sql, round.id)
+      const { receipt } = await roundsStore.records(database.sql, round.id)
       if (receipt === null) {
         throw conflict(`The round is ${round.status}; a receipt exists once it is completed.`)
       }

@@ -1,42 +1,36 @@
-import type { Random } from '../../../domain/sampling.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
-import type { PrivateDraws, Scope, SelectionStore } from '../../fleet/selection/selection.service.ts'
+import { type PrivateDraws, type Scope, selectionStore } from '../../fleet/selection/selection.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import { newRound, planOf, type RoundRequest } from './opening-round.service.ts'
 import { hasPartIn, type ParticipantsStore } from './participants.store.ts'
 import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import type { Price } from './round-prices.service.ts'
-import type { NewRound, RoundsStore, StoredRound } from './rounds.store.ts'
+import { type NewRound, roundsStore, type StoredRound } from './rounds.store.ts'
 
 export type { RoundRequest } from './opening-round.service.ts'
 
 interface Parts {
-  readonly store: RoundsStore
-  readonly selection: SelectionStore
   readonly participants: ParticipantsStore
   readonly draws: PrivateDraws
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly ledger: Pick<Ledger, 'reserve'>
   readonly secure: Pick<SecureSteps, 'open'>
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly random: Random
   /** The operator's straggler grace, for rounds that do not set one; null for the default that follows from the timeout. */
   readonly graceSeconds: number | null
-  readonly now: () => Date
-  readonly newId: () => string
 }
 
 /** Starts each kind of round, in the transaction that opens it. */
-const createOpenings = (parts: Parts) => {
-  const { store, selection, participants, draws, endings, ledger, secure, heartbeats, events, random } = parts
-
+const createOpenings = (
+  { events, random }: Context,
+  { participants, draws, endings, ledger, secure, heartbeats }: Parts,
+) => {
   const insert = async (tx: Executor, round: NewRound, takingPart: number): Promise<StoredRound> => {
-    const inserted = await store.insert(tx, round, takingPart)
+    const inserted = await roundsStore.insert(tx, round, takingPart)
     await heartbeats.announce(tx, inserted.id)
     await events.publish(tx, 'round.started', factsOf(inserted))
     return inserted
@@ -45,7 +39,7 @@ const createOpenings = (parts: Parts) => {
   const drawOf = async (tx: Executor, { orgId, startedAt }: NewRound, scope: Scope) => ({
     scope,
     now: startedAt,
-    lastRoundAt: await store.lastStartedAt(tx, orgId),
+    lastRoundAt: await roundsStore.lastStartedAt(tx, orgId),
     random,
   })
 
@@ -53,7 +47,7 @@ const createOpenings = (parts: Parts) => {
     const { scope, starter } = requested
     const count = round.targetDevices - (starter === null ? 0 : 1)
     const draw = await drawOf(tx, round, scope)
-    const drawn = await selection.drawActive(tx, { ...draw, count, except: starter, without: null })
+    const drawn = await selectionStore.drawActive(tx, { ...draw, count, except: starter, without: null })
     const inserted = await insert(tx, round, drawn.length + (starter === null ? 0 : 1))
     if (requested.secure !== null) await secure.open(tx, round, requested.secure)
     await participants.insertAll(tx, round.id, { starter, drawn }, round.startedAt)
@@ -74,10 +68,10 @@ const createOpenings = (parts: Parts) => {
         })
       : 0
     const count = round.targetDevices - takenAlong
-    const drawn = await selection.drawActive(tx, { ...draw, count, except: null, without: hasPartIn(id) })
+    const drawn = await selectionStore.drawActive(tx, { ...draw, count, except: null, without: hasPartIn(id) })
     await participants.insertAll(tx, id, { starter: null, drawn }, startedAt)
     const takingPart = takenAlong + drawn.length
-    await store.update(tx, id, { taking_part: takingPart })
+    await roundsStore.update(tx, id, { taking_part: takingPart })
     return { ...inserted, takingPart }
   }
 
@@ -95,28 +89,29 @@ const createOpenings = (parts: Parts) => {
       `The draw gave ${drawn.length} of at least ${round.minDevices} devices: a private round draws devices at random, ` +
       'and adds none later. Its privacy cost is spent nevertheless.'
     await endings.fail(tx, inserted, { event: 'fail', reason, reported: reason })
-    return (await store.lock(tx, round.id))!
+    return (await roundsStore.lock(tx, round.id))!
   }
 
   return { openPlain, openAsynchronous, openPrivate }
 }
 
 /** Opens rounds: draws the devices, reserves the privacy cost, and creates the plan. */
-export const createRoundStarts = (parts: Parts) => {
-  const { selection, draws, now, newId } = parts
-  const { openPlain, openAsynchronous, openPrivate } = createOpenings(parts)
+export const createRoundStarts = (context: Context, parts: Parts) => {
+  const { now, newId } = context
+  const { draws } = parts
+  const { openPlain, openAsynchronous, openPrivate } = createOpenings(context, parts)
 
   /** How many devices could be selected; null if the plan does not need it, because counting reads them all. */
   const populationOf = async (tx: Executor, { strategy, scope }: RoundRequest, price: Price | null) => {
     if (price !== null) return price.population
     return strategy !== null && STRATEGY_RULES[strategy.name].controlVariates
-      ? selection.countActive(tx, scope, now())
+      ? selectionStore.countActive(tx, scope, now())
       : null
   }
 
   /** The device that starts the round, if it belongs to the round's scope; null otherwise. */
   const starterOf = async (tx: Executor, { starter, scope }: RoundRequest): Promise<string | null> =>
-    starter !== null && (await selection.belongsTo(tx, scope, starter)) ? starter : null
+    starter !== null && (await selectionStore.belongsTo(tx, scope, starter)) ? starter : null
 
   return {
     /** How many devices the round could select; counting may stop at `enough`. */
@@ -125,7 +120,7 @@ export const createRoundStarts = (parts: Parts) => {
       { scope, privacy }: Pick<RoundRequest, 'scope' | 'privacy'>,
       enough: number | null,
     ): Promise<number> =>
-      privacy === null ? selection.countActive(db, scope, now(), enough) : draws.countEligible(db, scope),
+      privacy === null ? selectionStore.countActive(db, scope, now(), enough) : draws.countEligible(db, scope),
 
     /**
      * Opens the round in this transaction, at the price that `priced` has found. A private round whose draw is smaller than

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { openTestDatabase } from '../../../../test/databases.ts'
-import { createFederationsStore } from '../../federations/federations.store.ts'
+import { federationsStore } from '../../federations/federations.store.ts'
 import { contributionsTo } from './rounds.report.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')
@@ -14,7 +14,7 @@ it('contributions of members are what their devices delivered to completed round
   const { sql: db } = await openTestDatabase()
   const id = randomUUID()
   const federation = { id, orgId: 'acme', name: 'l', description: '', status: 'active', memberCount: 1 } as const
-  await createFederationsStore().insert(db, { ...federation, createdAt: at })
+  await federationsStore.insert(db, { ...federation, createdAt: at })
 
   const device = async (orgId: string): Promise<string> => {
     const deviceId = randomUUID()

@@ -26,7 +26,7 @@ export const visibleTo = (orgId: string | null) =>
         select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
 
 /** Rounds as jobs, federations, devices, and the catalog need them. */
-export const createRoundsReport = () => ({
+export const roundsReport = {
   /** The completed round that made this model. */
   async thatMade(db: Executor, modelId: string): Promise<StoredRound | null> {
     const row = await db
@@ -140,7 +140,7 @@ export const createRoundsReport = () => ({
         where e.round_id = r.id and e.state = 'asked' and d.status = 'active'))`.execute(db)
     return rows.map((row) => row.id)
   },
-})
+}
 
 interface ContributionRow {
   org_id: string
@@ -219,5 +219,3 @@ export const undecidedRound = async (db: Executor, policy: StoredPolicy): Promis
     ? null
     : { id: row.id, roundNumber: row.round_number, aggregatedModelId: row.aggregated_model_id }
 }
-
-export type RoundsReport = ReturnType<typeof createRoundsReport>

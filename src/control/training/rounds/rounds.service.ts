@@ -5,16 +5,16 @@ import { IN_PROGRESS, isDue, type RoundStatus } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { Changes, ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import { catchUp } from '../../module.ts'
 import { singleFlight } from '../../single-flight.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { RoundsReport } from './rounds.report.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import { roundsReport } from './rounds.report.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
 
-export { type RoundsReport, visibleTo } from './rounds.report.ts'
+export { roundsReport, visibleTo } from './rounds.report.ts'
 export type { StoredRound } from './rounds.store.ts'
 
 /** All devices of a round request its plan and model at about the same time. */
@@ -37,24 +37,23 @@ export type RoundBeginning = Pick<
 >
 
 /** Finds single rounds; batches concurrent requests. */
-const createRoundLookup = ({
-  database,
-  store,
-  scopes: { maySee },
-  due: { tick },
-  now,
-}: {
-  readonly database: Database
-  readonly store: RoundsStore
-  readonly scopes: Pick<ParticipantScopes, 'maySee'>
-  readonly due: Pick<DueRounds, 'tick'>
-  readonly now: () => Date
-}) => {
+const createRoundLookup = (
+  { database, now }: Context,
+  {
+    scopes: { maySee },
+    due: { tick },
+  }: {
+    readonly scopes: Pick<ParticipantScopes, 'maySee'>
+    readonly due: Pick<DueRounds, 'tick'>
+  },
+) => {
   // All of a round's devices request it at the same time, and again when they deliver.
   const lookUp = createBatcher<string, StoredRound | null>({
     maxBatch: 1000,
     run: async (ids) => {
-      const found = new Map((await store.findAll(database.sql, [...new Set(ids)])).map((round) => [round.id, round]))
+      const found = new Map(
+        (await roundsStore.findAll(database.sql, [...new Set(ids)])).map((round) => [round.id, round]),
+      )
       return ids.map((id) => found.get(id) ?? null)
     },
   })
@@ -83,19 +82,17 @@ const createRoundLookup = ({
 }
 
 /** Reads and cancels rounds. */
-export const createRoundsService = (parts: {
-  readonly database: Database
-  readonly store: RoundsStore
-  readonly roundsReport: Pick<RoundsReport, 'list' | 'ofJob' | 'countOfJob'>
-  readonly scopes: Pick<ParticipantScopes, 'maySee'>
-  readonly endings: Pick<RoundEndings, 'fail'>
-  readonly due: Pick<DueRounds, 'tick'>
-  readonly events: Pick<ControlEventBus, 'afterCommit'>
-  readonly changes: Changes
-  readonly now: () => Date
-}) => {
-  const { database, store, roundsReport, endings, due, events, changes, now } = parts
-  const { get, beginning } = createRoundLookup(parts)
+export const createRoundsService = (
+  context: Context,
+  parts: {
+    readonly scopes: Pick<ParticipantScopes, 'maySee'>
+    readonly endings: Pick<RoundEndings, 'fail'>
+    readonly due: Pick<DueRounds, 'tick'>
+  },
+) => {
+  const { database, events, changes, now } = context
+  const { endings, due } = parts
+  const { get, beginning } = createRoundLookup(context, parts)
 
   // Wakes long polls.
   events.afterCommit('round.started', () => changes.notify('rounds'))
@@ -114,7 +111,7 @@ export const createRoundsService = (parts: {
     /** Detects rounds that another process has started, and wakes the devices that wait for one at this process. */
     async watch(): Promise<void> {
       if (!changes.isAwaited()) return
-      const newest = (await store.latest(database.sql, null))?.id ?? null
+      const newest = (await roundsStore.latest(database.sql, null))?.id ?? null
       if (newest !== lastSeen) changes.notify('rounds')
       lastSeen = newest
     },
@@ -127,7 +124,7 @@ export const createRoundsService = (parts: {
         throw forbidden(`Only '${visible.orgId}', which started the round, can cancel it.`)
       const reason = why === null ? 'The round was canceled.' : `The round was canceled: ${why}`
       await database.transaction(async (tx) => {
-        const round = (await store.lock(tx, visible.id))!
+        const round = (await roundsStore.lock(tx, visible.id))!
         if (!IN_PROGRESS.includes(round.status)) {
           throw conflict(`The round is ${round.status}: only a round in progress can be canceled.`)
         }
@@ -139,7 +136,7 @@ export const createRoundsService = (parts: {
     },
 
     async current(caller: Caller): Promise<StoredRound> {
-      const round = await store.latest(database.sql, caller.orgId)
+      const round = await roundsStore.latest(database.sql, caller.orgId)
       if (round === null)
         throw new ServiceError(
           'not_found',
@@ -150,7 +147,7 @@ export const createRoundsService = (parts: {
 
     /** The latest round, or null before the first. */
     async latest(caller: Caller): Promise<StoredRound | null> {
-      const round = await store.latest(database.sql, caller.orgId)
+      const round = await roundsStore.latest(database.sql, caller.orgId)
       return round !== null && isDue(round, now()) ? get(caller, round.id) : round
     },
 
@@ -161,23 +158,23 @@ export const createRoundsService = (parts: {
 
     /** The latest round of a job, locked; null before its first. */
     async lockLatestOf(tx: Database['sql'], jobId: string): Promise<StoredRound | null> {
-      const latest = await store.latestOfJob(tx, jobId)
-      return latest === null ? null : store.lock(tx, latest.id)
+      const latest = await roundsStore.latestOfJob(tx, jobId)
+      return latest === null ? null : roundsStore.lock(tx, latest.id)
     },
 
     /** True if the latest round of a job is in progress at this moment. */
     async hasActive(tx: Database['sql'], jobId: string): Promise<boolean> {
-      const latest = await store.latestOfJob(tx, jobId)
+      const latest = await roundsStore.latestOfJob(tx, jobId)
       return latest !== null && IN_PROGRESS.includes(latest.status)
     },
 
     /** The round, locked until the transaction ends. */
-    lock: (tx: Database['sql'], id: string): Promise<StoredRound | null> => store.lock(tx, id),
+    lock: (tx: Database['sql'], id: string): Promise<StoredRound | null> => roundsStore.lock(tx, id),
 
-    latestOfJob: (tx: Database['sql'], jobId: string) => store.latestOfJob(tx, jobId),
+    latestOfJob: (tx: Database['sql'], jobId: string) => roundsStore.latestOfJob(tx, jobId),
 
     isInProgress: async (tx: Database['sql'], orgId: string | null): Promise<boolean> =>
-      (await store.inProgress(tx, orgId)) !== null,
+      (await roundsStore.inProgress(tx, orgId)) !== null,
 
     countOfJob: (jobId: string): Promise<number> => roundsReport.countOfJob(database.sql, jobId),
 

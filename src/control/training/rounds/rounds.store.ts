@@ -24,7 +24,7 @@ const LEASE = sql<Date>`now() + interval '15 seconds'`
 /** Delay after a failed attempt, so that other rounds get their turn first. */
 const PAUSE = sql<Date>`now() + interval '2 seconds'`
 
-export const createRoundsStore = () => ({
+export const roundsStore = {
   /** Inserts an active round with the next number of its organization; conflict while another is in progress. */
   async insert(db: Executor, round: NewRound, takingPart: number): Promise<StoredRound> {
     const { rows } = await sql<Selectable<RoundRow>>`
@@ -201,7 +201,7 @@ export const createRoundsStore = () => ({
       .where('lease_owner', 'is not', null)
       .execute()
   },
-})
+}
 
 const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
 
@@ -238,5 +238,3 @@ export interface RoundChanges {
 
 export const alreadyInProgress = () =>
   conflict('A training round is already in progress. Wait until it ends before starting another.')
-
-export type RoundsStore = ReturnType<typeof createRoundsStore>

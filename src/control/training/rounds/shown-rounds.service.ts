@@ -8,11 +8,12 @@ import {
   shownEvaluation,
   shownSummaries,
 } from '../../../domain/withheld-figures.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
-import type { FigureKind, FigureSource, FigureSourcesReport } from './figure-sources.report.ts'
+import type { Context } from '../../context.ts'
+import { type FigureKind, type FigureSource, figureSourcesReport } from './figure-sources.report.ts'
 import type { FederationAccess } from './participant-scope.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
 
 /** A round with the figures that a caller may see. */
 export type ShownRound = Omit<StoredRound, 'metrics' | 'evaluation' | 'globalEvaluation'> & {
@@ -22,15 +23,16 @@ export type ShownRound = Omit<StoredRound, 'metrics' | 'evaluation' | 'globalEva
 }
 
 /** Decides which figures of a round are shown outside the organizations whose devices reported them. */
-export const createShownRounds = (parts: {
-  readonly database: Database
-  readonly store: Pick<RoundsStore, 'findAll'>
-  readonly figureSources: FigureSourcesReport
-  readonly federations: Pick<FederationAccess, 'activeOrgs'>
-  readonly settings: Pick<SettingsService, 'minGroupSizes'>
-}) => {
-  const { database, store, figureSources, federations, settings } = parts
-
+export const createShownRounds = (
+  { database }: Context,
+  {
+    federations,
+    settings,
+  }: {
+    readonly federations: Pick<FederationAccess, 'activeOrgs'>
+    readonly settings: Pick<SettingsService, 'minGroupSizes'>
+  },
+) => {
   /**
    * The minimum group size by round: the highest of the default and the settings of the federation's members and of the
    * organizations whose devices reported, which may have left.
@@ -58,7 +60,7 @@ export const createShownRounds = (parts: {
   const shown = async (caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<ShownRound[]> => {
     const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
     if (mixed.length === 0) return [...rounds]
-    const sources = await figureSources.of(
+    const sources = await figureSourcesReport.of(
       database.sql,
       mixed.map(({ id }) => id),
     )
@@ -78,7 +80,7 @@ export const createShownRounds = (parts: {
 
     /** Rounds by id, with the figures that the organization may see. */
     async ofOrg(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRound>> {
-      const rounds = await shown({ orgId }, await store.findAll(database.sql, ids))
+      const rounds = await shown({ orgId }, await roundsStore.findAll(database.sql, ids))
       return new Map(rounds.map((round) => [round.id, round]))
     },
 
@@ -93,7 +95,7 @@ export const createShownRounds = (parts: {
      */
     async catalogued(db: Executor, round: StoredRound): Promise<ShownRound> {
       if (round.federationId === null) return round
-      const sources = await figureSources.of(db, [round.id])
+      const sources = await figureSourcesReport.of(db, [round.id])
       const fewest = (await fewestBy(db, [round], sources)).get(round.id)!
       return withhold(round, (kind) => {
         const ofKind = sources.filter((source) => source.kind === kind)

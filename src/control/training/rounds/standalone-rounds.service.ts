@@ -10,9 +10,9 @@ import {
   requireStandsAlone,
   type StrategySettings,
 } from '../../../domain/strategy-settings.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { Context } from '../../context.ts'
 import { catchUp } from '../../module.ts'
 import { requireNoNoise, type SecureSettingsRequest, type SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
@@ -21,7 +21,7 @@ import type { RoundRequest } from './opening-round.service.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundPrices } from './round-prices.service.ts'
 import type { RoundStarts } from './round-starts.service.ts'
-import { alreadyInProgress, type PrivacySettings, type RoundsStore, type StoredRound } from './rounds.store.ts'
+import { alreadyInProgress, type PrivacySettings, roundsStore, type StoredRound } from './rounds.store.ts'
 
 export interface StartRound {
   readonly targetDevices: number
@@ -42,19 +42,26 @@ export interface StartRound {
 }
 
 /** Starts standalone rounds, which belong to no job. */
-export const createStandaloneRounds = (parts: {
-  readonly database: Database
-  readonly store: Pick<RoundsStore, 'inProgress'>
-  readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
-  readonly layouts: Pick<ModelLayouts, 'contentOf'>
-  readonly scopes: Pick<ParticipantScopes, 'resolve'>
-  readonly prices: Pick<RoundPrices, 'priced'>
-  readonly starts: Pick<RoundStarts, 'open'>
-  readonly secure: Pick<SecureSteps, 'prepare'>
-  readonly due: Pick<DueRounds, 'tick'>
-}) => {
-  const { database, store, models, layouts, scopes, prices, starts, secure, due } = parts
-
+export const createStandaloneRounds = (
+  { database }: Context,
+  {
+    models,
+    layouts,
+    scopes,
+    prices,
+    starts,
+    secure,
+    due,
+  }: {
+    readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
+    readonly layouts: Pick<ModelLayouts, 'contentOf'>
+    readonly scopes: Pick<ParticipantScopes, 'resolve'>
+    readonly prices: Pick<RoundPrices, 'priced'>
+    readonly starts: Pick<RoundStarts, 'open'>
+    readonly secure: Pick<SecureSteps, 'prepare'>
+    readonly due: Pick<DueRounds, 'tick'>
+  },
+) => {
   /** Null if the request names no model. */
   const namedModel = async (caller: Caller, { globalModel }: StartRound) => {
     if (globalModel === undefined) return null
@@ -74,7 +81,7 @@ export const createStandaloneRounds = (parts: {
       const orgOfModel = async () => (await namedModel(caller, requested))?.model.orgId
       const within = await scopes.resolve(caller, requested, orgOfModel)
       await catchUp(due.tick)
-      if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
+      if ((await roundsStore.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const named = await namedModel(caller, requested)
       const version = named === null ? await models.latestAggregated(within.orgId) : named.version
       const isPlain = requested.privacy === null && requested.secureAggregation === null

@@ -1,13 +1,13 @@
 import { dueEvent, lacksDevices } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Context } from '../../context.ts'
 import type { ObservationsService } from '../../delivery/experiments/observations.service.ts'
-import type { ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
 import { factsOf, type RoundEndings } from './round-endings.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
-import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
+import { type StoredUpdate, updatesStore } from './updates.store.ts'
 
 /** What a device reports about its training, with its update. */
 export type UpdateReport = Pick<
@@ -44,27 +44,27 @@ const MAX_BATCH = 500
  * Counts updates for open rounds. A round's devices arrive all at once: updates that arrive while others are being counted
  * wait, then share one transaction, with the same result as if they had arrived one by one.
  */
-export const createUpdateAcceptance = (parts: {
-  readonly database: Database
-  readonly store: RoundsStore
-  readonly participants: ParticipantsStore
-  readonly updates: UpdatesStore
-  readonly endings: RoundEndings
-  readonly secure: Pick<SecureSteps, 'acceptMasked'>
-  readonly observations: Pick<ObservationsService, 'observeUpdate'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-  readonly newId: () => string
-}) => {
-  const { database, store, participants, updates, endings, secure, observations, events, now, newId } = parts
-
+export const createUpdateAcceptance = (
+  { database, events, now, newId }: Context,
+  {
+    participants,
+    endings,
+    secure,
+    observations,
+  }: {
+    readonly participants: ParticipantsStore
+    readonly endings: RoundEndings
+    readonly secure: Pick<SecureSteps, 'acceptMasked'>
+    readonly observations: Pick<ObservationsService, 'observeUpdate'>
+  },
+) => {
   /** Locks the rounds that the updates count for; in an asynchronous job, perhaps later ones than they began from. */
   const lockRounds = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Map<string, Tally>> => {
     const moving = arrivals.filter(({ admitted }) => admitted.plan.asynchronous)
     const taken = await participants.findAll(tx, moving.map(keyOf))
     const roundIds = new Set(taken.flatMap((part) => (part === null ? [] : [part.roundId])))
     for (const { admitted } of arrivals) if (!admitted.plan.asynchronous) roundIds.add(admitted.id)
-    const locked = await store.lockAll(tx, [...roundIds])
+    const locked = await roundsStore.lockAll(tx, [...roundIds])
     return new Map(locked.map((round) => [round.id, { round, closed: false }]))
   }
 
@@ -74,7 +74,7 @@ export const createUpdateAcceptance = (parts: {
     found: readonly (Participant | null)[],
   ): Promise<ReadonlyMap<string, StoredRound>> => {
     const ids = new Set(found.flatMap((part) => part?.baseRoundId ?? []))
-    const rounds = ids.size === 0 ? [] : await store.findAll(tx, [...ids])
+    const rounds = ids.size === 0 ? [] : await roundsStore.findAll(tx, [...ids])
     return new Map(rounds.map((round) => [round.id, round]))
   }
 
@@ -111,7 +111,7 @@ export const createUpdateAcceptance = (parts: {
     const kept = accepted.map(({ update }) => update)
     const counting = new Set(kept.map(({ roundId }) => roundId))
     const counted = tallies.filter(({ round }) => counting.has(round.id))
-    await updates.insertAll(
+    await updatesStore.insertAll(
       tx,
       kept,
       counted.map(({ round }) => round),
@@ -127,7 +127,7 @@ export const createUpdateAcceptance = (parts: {
   /** Offers the places of devices that have delivered to other devices; a review checks whether there are any. */
   const freePlaces = async (tx: Executor, round: StoredRound): Promise<void> => {
     await events.publish(tx, 'round.places_freed', { id: round.id })
-    if (lacksDevices(round)) await store.update(tx, round.id, { review_at: now() })
+    if (lacksDevices(round)) await roundsStore.update(tx, round.id, { review_at: now() })
   }
 
   const updateOf = (arrival: Arrival, round: StoredRound, base: StoredRound): StoredUpdate => {

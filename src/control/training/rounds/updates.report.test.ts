@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
-import { createUpdatesReport } from './updates.report.ts'
+import { updatesReport } from './updates.report.ts'
 
 test('reads each update of a round with thousands of updates once', async () => {
   const world = await startWorld()
@@ -23,7 +23,7 @@ test('reads each update of a round with thousands of updates once', async () => 
     select gen_random_uuid(), u.round_id, d.id, u.sha256, u.file_hash, u.size, u.num_samples, u.created_at
     from updates u, devices d where d.id <> u.device_id`.execute(db)
 
-  const delivered = await createUpdatesReport().delivered(db, id)
+  const delivered = await updatesReport.delivered(db, id)
   expect(delivered).toHaveLength(2500)
   expect(new Set(delivered.map(({ deviceName }) => deviceName)).size).toBe(2500)
 }, 60_000)

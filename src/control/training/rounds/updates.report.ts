@@ -17,7 +17,7 @@ export interface DeliveredUpdate {
 const PAGE = 1000
 
 /** What a round's devices delivered, with their user-chosen ids. */
-export const createUpdatesReport = () => ({
+export const updatesReport = {
   /** All updates of a round. */
   async delivered(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
     const delivered: Omit<DeliveredUpdate, 'key'>[] = []
@@ -67,7 +67,7 @@ export const createUpdatesReport = () => ({
       .executeTakeFirstOrThrow()
     return { updates, total }
   },
-})
+}
 
 /** Keys of devices with duplicate names end like this. Names that end like this get a suffix too, so keys are unique. */
 const KEY_SUFFIX = /\([0-9a-f-]{36}\)$/
@@ -86,5 +86,3 @@ const withKeys = (delivered: readonly Omit<DeliveredUpdate, 'key'>[]): Delivered
     return { ...one, key: isClear ? deviceName : `${deviceName} (${update.deviceId})` }
   })
 }
-
-export type UpdatesReport = ReturnType<typeof createUpdatesReport>

@@ -1,4 +1,3 @@
-import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, conflict, type ServiceError } from '../../../domain/errors.ts'
 import { TOO_OLD } from '../../../domain/failure-reasons.ts'
@@ -6,9 +5,8 @@ import { dueEvent } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
-import type { Changes, ControlEventBus } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import { catchUp } from '../../module.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
@@ -17,9 +15,9 @@ import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
 import { explainSelection } from './participation.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
-import type { RoundsStore } from './rounds.store.ts'
+import { roundsStore } from './rounds.store.ts'
 import type { UpdateAcceptance, UpdateReport } from './update-acceptance.service.ts'
-import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
+import { type StoredUpdate, updatesStore } from './updates.store.ts'
 import { withheldOf } from './withheld-metrics.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
@@ -32,25 +30,18 @@ const MASKED = { rawVector: false, warning: null } as const
 const NEVER = new AbortController().signal
 
 interface Parts {
-  readonly database: Database
-  readonly store: Pick<RoundsStore, 'lock' | 'update'>
   readonly participants: Pick<ParticipantsStore, 'find' | 'findAll' | 'report'>
-  readonly updates: Pick<UpdatesStore, 'find'>
   readonly acceptance: UpdateAcceptance
-  readonly workers: Pick<AggregationWorkers, 'inspect'>
   readonly layouts: Pick<ModelLayouts, 'layoutOf' | 'inspectTrees'>
   readonly rounds: Pick<RoundsService, 'get'>
   readonly due: Pick<DueRounds, 'tick' | 'review'>
   readonly scopes: Pick<ParticipantScopes, 'includes'>
   readonly secure: Pick<SecureSteps, 'admitMasked'>
   readonly files: Pick<FilesService, 'keep'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly changes: Changes
-  readonly now: () => Date
 }
 
 /** Checks whether a round awaits a device's update. */
-const createAdmission = ({ database, participants, updates, scopes }: Parts) => {
+const createAdmission = ({ database }: Context, { participants, scopes }: Parts) => {
   // All of a round's devices arrive at once.
   const partIn = createBatcher<ParticipantKey, Participant | null>({
     maxBatch: 1000,
@@ -89,7 +80,7 @@ const createAdmission = ({ database, participants, updates, scopes }: Parts) => 
   }
 
   const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
-    const kept = await updates.find(database.sql, roundId, deviceId)
+    const kept = await updatesStore.find(database.sql, roundId, deviceId)
     return conflict(
       `This device has already submitted an update for this round (${kept?.id ?? ''}); the first one counts.`,
       'duplicate',
@@ -118,7 +109,8 @@ const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =
 /** Fails a participant, with its reason; the round stops waiting for it, and its place becomes free. */
 const createFailures =
   (
-    { database, store, participants, rounds, due, events, now }: Parts,
+    { database, events, now }: Context,
+    { participants, rounds, due }: Parts,
     requireOpen: ReturnType<typeof createAdmission>,
   ) =>
   async (caller: Caller, roundId: string, reason: string): Promise<StoredRound> => {
@@ -126,7 +118,7 @@ const createFailures =
     const { deviceId } = await requireOpen(admitted, caller.deviceId)
     const isDue = await database.transaction(async (tx) => {
       const own = await participants.find(tx, roundId, deviceId)
-      const round = await store.lock(tx, own?.roundId ?? roundId)
+      const round = await roundsStore.lock(tx, own?.roundId ?? roundId)
       const part = await participants.find(tx, roundId, deviceId)
       if (part === null || part.roundId !== round?.id) return false
       if (part.state !== 'selected' && part.state !== 'absent') return false
@@ -137,7 +129,7 @@ const createFailures =
         takingPart: round.takingPart - (part.state === 'selected' ? 1 : 0),
         failedDevices: round.failedDevices + 1,
       }
-      await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
+      await roundsStore.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
       await events.publish(tx, 'round.places_freed', { id: round.id })
       if (round.status !== 'active') return false
       if (dueEvent(changed, now()) !== null) return true
@@ -149,10 +141,11 @@ const createFailures =
   }
 
 /** The updates that devices submit to rounds. */
-export const createUpdatesService = (parts: Parts) => {
-  const { database, acceptance, rounds, due, secure, files, changes } = parts
-  const requireOpen = createAdmission(parts)
-  const checkTensors = createTensorChecks(parts)
+export const createUpdatesService = (context: Context, parts: Parts) => {
+  const { database, changes } = context
+  const { acceptance, rounds, due, secure, files } = parts
+  const requireOpen = createAdmission(context, parts)
+  const checkTensors = createTensorChecks(context, parts)
 
   return {
     /** Checks early, before a file is read: the round must exist, be active, and await this device. */
@@ -210,7 +203,7 @@ export const createUpdatesService = (parts: Parts) => {
       return { update, warnings: [warning, hidden.warning].filter((one) => one !== null) }
     },
 
-    fail: createFailures(parts, requireOpen),
+    fail: createFailures(context, parts, requireOpen),
   }
 }
 

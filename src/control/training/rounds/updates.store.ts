@@ -34,7 +34,7 @@ export interface StoredUpdate {
 type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
 
 /** Updates that participants delivered. */
-export const createUpdatesStore = () => ({
+export const updatesStore = {
   /** Inserts the updates, marks their devices as delivered, and stores the new counts of their rounds, which must be locked. */
   async insertAll(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
@@ -80,7 +80,7 @@ export const createUpdatesStore = () => ({
       .executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
-})
+}
 
 export const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
   id: row.id,
@@ -101,5 +101,3 @@ export const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({
   baseRoundId: row.base_round_id,
   staleness: row.staleness,
 })
-
-export type UpdatesStore = ReturnType<typeof createUpdatesStore>

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../domain/access.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import {
   closeStep,
   failRound,
@@ -8,8 +8,8 @@ import {
   type Missing,
   type OpenStatus,
 } from '../../../secure-aggregation/server-round.ts'
-import type { Changes } from '../../events.ts'
-import type { SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
+import type { Context } from '../../context.ts'
+import { type Step, type StoredSecureRound, secureRoundsStore } from './secure-rounds.store.ts'
 import { deadlineOf } from './secure-steps.service.ts'
 
 export const STEP_OF: Readonly<Record<OpenStatus, Step>> = {
@@ -40,18 +40,13 @@ export interface RoundControl<R extends Round> {
 }
 
 /** Moves secure rounds from step to step, and collects or fails their rounds at the end. */
-export const createSecureProgress = <R extends Round>(parts: {
-  readonly database: Database
-  readonly store: SecureRoundsStore
-  readonly roundControl: RoundControl<R>
-  readonly changes: Changes
-  readonly now: () => Date
-}) => {
-  const { database, store, roundControl, changes, now } = parts
-
+export const createSecureProgress = <R extends Round>(
+  { database, changes, now }: Context,
+  { roundControl }: { readonly roundControl: RoundControl<R> },
+) => {
   /** How many devices can still send a message in the current step, and how many devices have failed. */
   const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round) => {
-    const failed = await store.failed(tx, secure.roundId)
+    const failed = await secureRoundsStore.failed(tx, secure.roundId)
     if (secure.cohort === null) {
       return { expected: Math.max(secure.settings.threshold, round.takingPart), failed: failed.size }
     }
@@ -73,19 +68,19 @@ export const createSecureProgress = <R extends Round>(parts: {
   const advance = (roundId: string): Promise<boolean> =>
     database.transaction(async (tx) => {
       const round = await roundControl.lock(tx, roundId)
-      const secure = await store.lock(tx, roundId)
+      const secure = await secureRoundsStore.lock(tx, roundId)
       if (round === null || secure === null || !isOpen(secure.status)) return false
       if (round.status !== 'active') {
         const reason = round.failureReason ?? `The round is ${round.status}.`
-        await store.update(tx, { ...secure, ...failRound(secure, reason) })
+        await secureRoundsStore.update(tx, { ...secure, ...failRound(secure, reason) })
         return true
       }
-      const answered = [...(await store.answered(tx, roundId, STEP_OF[secure.status]))]
+      const answered = [...(await secureRoundsStore.answered(tx, roundId, STEP_OF[secure.status]))]
       const past = now().getTime() >= secure.deadlineAt.getTime()
       const { expected, failed } = await expectedIn(tx, secure, round)
       if (!isStepOver(secure, answered.length, expected, past)) return false
       const next = closed(secure, answered, { failed, late: answered.length < expected }, round)
-      await store.update(tx, next)
+      await secureRoundsStore.update(tx, next)
       if (next.status === 'failed') {
         await roundControl.fail(tx, round, next.reason!)
       }

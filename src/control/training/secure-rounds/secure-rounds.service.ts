@@ -1,6 +1,6 @@
 import type { Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { KeysMessage, Roster, SharesMessage, UnmaskMessage } from '../../../secure-aggregation/messages.ts'
 import {
   checkKeys,
@@ -10,11 +10,11 @@ import {
   type OpenStatus,
   requireTurn,
 } from '../../../secure-aggregation/server-round.ts'
-import type { Changes } from '../../events.ts'
+import type { Context } from '../../context.ts'
 import { forEach } from '../../module.ts'
 import { singleFlight } from '../../single-flight.ts'
 import { createSecureProgress, type Round, type RoundControl, STEP_OF } from './secure-progress.service.ts'
-import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
+import { type Messages, type Step, type StoredSecureRound, secureRoundsStore } from './secure-rounds.store.ts'
 
 /** The state of a secure round, as one device needs to see it. */
 export interface SecureView {
@@ -37,20 +37,20 @@ type SharesByReceiver = ReadonlyMap<string, Readonly<Record<string, string>>>
 const SHARES_KEPT_MS = 60_000
 
 /** Receives devices' messages for a secure round, passes on those for other devices, and starts the steps that follow. */
-export const createSecureRoundsService = <R extends Round>(parts: {
-  readonly database: Database
-  readonly store: SecureRoundsStore
-  readonly roundControl: RoundControl<R>
-  readonly changes: Changes
-  readonly now: () => Date
-}) => {
-  const { database, store, roundControl, changes, now } = parts
-  const { settle } = createSecureProgress(parts)
+export const createSecureRoundsService = <R extends Round>(
+  context: Context,
+  parts: {
+    readonly roundControl: RoundControl<R>
+  },
+) => {
+  const { database, changes, now } = context
+  const { roundControl } = parts
+  const { settle } = createSecureProgress(context, parts)
   const sharesByReceiver = singleFlight<SharesByReceiver>(2, SHARES_KEPT_MS)
 
   const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
     await roundControl.get(caller, roundId)
-    const round = await store.find(database.sql, roundId)
+    const round = await secureRoundsStore.find(database.sql, roundId)
     if (round === null) throw notFound('Secure round', roundId)
     return round
   }
@@ -59,7 +59,9 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     const round = await find(caller, roundId)
     const deviceId = caller.deviceId
     const { status, cohort } = round
-    const answered = isOpen(status) ? await store.answered(database.sql, roundId, STEP_OF[status]) : new Set<string>()
+    const answered = isOpen(status)
+      ? await secureRoundsStore.answered(database.sql, roundId, STEP_OF[status])
+      : new Set<string>()
     const counted = deviceId !== null && (cohort === null || cohort.includes(deviceId))
     return {
       round,
@@ -72,7 +74,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
   }
 
   const rosterOf = async (round: StoredSecureRound): Promise<Roster> => {
-    const keys = await store.messages(database.sql, round.roundId, 'keys')
+    const keys = await secureRoundsStore.messages(database.sql, round.roundId, 'keys')
     return Object.fromEntries(round.cohort!.map((device) => [device, keys[device]!]))
   }
 
@@ -80,7 +82,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     (await sharesByReceiver(round.roundId, () => receivedShares(round)))!.get(deviceId)!
 
   const receivedShares = async (round: StoredSecureRound): Promise<SharesByReceiver> => {
-    const dealt = await store.messages(database.sql, round.roundId, 'shares')
+    const dealt = await secureRoundsStore.messages(database.sql, round.roundId, 'shares')
     return new Map(
       round.dealt.map((to) => {
         const others = round.dealt.filter((from) => from !== to)
@@ -101,16 +103,16 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     const deviceId = requireDevice(caller)
     await database.transaction(async (tx) => {
       const locked = await roundControl.lock(tx, roundId)
-      const secure = await store.lock(tx, roundId)
+      const secure = await secureRoundsStore.lock(tx, roundId)
       if (locked?.status !== 'active') throw conflict(over(locked ?? round))
-      if (!(await store.takesPart(tx, roundId, deviceId))) {
+      if (!(await secureRoundsStore.takesPart(tx, roundId, deviceId))) {
         throw conflict('This device is not a participant of the round, or has failed in it.')
       }
       const { status, step, message } = response
-      requireTurn(secure!, status, deviceId, await store.answered(tx, roundId, step))
+      requireTurn(secure!, status, deviceId, await secureRoundsStore.answered(tx, roundId, step))
       if (now().getTime() >= secure!.deadlineAt.getTime()) throw conflict('The time for this step has passed.')
       await check(tx, secure!, deviceId)
-      await store.insertMessage(tx, { roundId, deviceId, step, message }, now())
+      await secureRoundsStore.insertMessage(tx, { roundId, deviceId, step, message }, now())
     })
     await settle(roundId)
     return view(caller, roundId)
@@ -121,12 +123,12 @@ export const createSecureRoundsService = <R extends Round>(parts: {
 
     /** Advances all secure rounds that are due. The timer calls it before it lets rounds time out. */
     async tick(): Promise<void> {
-      const open = await store.open(database.sql)
+      const open = await secureRoundsStore.open(database.sql)
       await forEach(open, settle)
     },
 
     /** Deletes the messages of rounds whose updates retention has deleted. */
-    retire: (): Promise<void> => store.forgetRetired(database.sql),
+    retire: (): Promise<void> => secureRoundsStore.forgetRetired(database.sql),
 
     /**
      * The state of the round for the caller. With `wait`, answers once the status differs from the one that the caller knows,
@@ -152,7 +154,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
 
     advertise: (caller: Caller, roundId: string, message: KeysMessage): Promise<SecureView> =>
       say(caller, roundId, { status: 'advertising', step: 'keys', message }, async (tx, _round, deviceId) =>
-        checkKeys(deviceId, message, await store.messages(tx, roundId, 'keys')),
+        checkKeys(deviceId, message, await secureRoundsStore.messages(tx, roundId, 'keys')),
       ),
 
     deal: (caller: Caller, roundId: string, message: SharesMessage): Promise<SecureView> =>

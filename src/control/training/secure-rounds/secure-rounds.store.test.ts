@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
 import { openRound } from '../../../secure-aggregation/server-round.ts'
 import { secureSettings } from '../../../secure-aggregation/settings.ts'
-import { createSecureRoundsStore } from './secure-rounds.store.ts'
+import { secureRoundsStore } from './secure-rounds.store.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const idOf = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-const store = createSecureRoundsStore()
+const store = secureRoundsStore
 
 eachDatabase('the messages of secure rounds', (open) => {
   it('are stored once for each device and step, and deleted once the masked updates are gone', async () => {

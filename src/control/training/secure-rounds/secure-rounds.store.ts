@@ -23,7 +23,7 @@ export interface StoredSecureRound extends SecureRound {
 }
 
 /** Secure rounds and their messages; devices are identified by internal ids. */
-export const createSecureRoundsStore = () => ({
+export const secureRoundsStore = {
   async insert(db: Executor, round: StoredSecureRound): Promise<void> {
     await db
       .insertInto('secure_rounds')
@@ -156,7 +156,7 @@ export const createSecureRoundsStore = () => ({
       .execute()
     return new Set(rows.map((row) => row.device_id))
   },
-})
+}
 
 const cohortOf = ({ cohort, dealt, delivered }: SecureRound): string => JSON.stringify({ cohort, dealt, delivered })
 
@@ -173,5 +173,3 @@ const fromRow = (row: Selectable<SecureRoundRow>): StoredSecureRound => {
     reason: row.reason,
   }
 }
-
-export type SecureRoundsStore = ReturnType<typeof createSecureRoundsStore>

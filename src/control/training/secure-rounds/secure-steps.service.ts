@@ -5,7 +5,8 @@ import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'
 import { checkMaskedSize, type OpenStatus, openRound, requireTurn } from '../../../secure-aggregation/server-round.ts'
 import { type SecureSettings, secureSettings } from '../../../secure-aggregation/settings.ts'
 import type { Layout } from '../../../tensors/layout.ts'
-import type { SecureRoundsStore } from './secure-rounds.store.ts'
+import type { Context } from '../../context.ts'
+import { secureRoundsStore } from './secure-rounds.store.ts'
 
 /** The requested settings of a secure round. */
 export interface SecureSettingsRequest {
@@ -49,14 +50,15 @@ export const deadlineOf = (status: OpenStatus, { startedAt, timeoutAt }: Timed):
   new Date(startedAt.getTime() + SHARE_OF_TIME[status] * (timeoutAt.getTime() - startedAt.getTime()))
 
 /** Secure aggregation as rounds use it: checks the settings, opens the secure round, and admits masked updates. */
-export const createSecureSteps = (parts: {
-  readonly store: SecureRoundsStore
-  /** The tensors of a stored file; null if they cannot be read. */
-  readonly layoutOf: (sha256: string, rawVector: boolean) => Promise<Layout | null>
-  readonly now: () => Date
-}) => {
-  const { store, layoutOf, now } = parts
-
+export const createSecureSteps = (
+  { now }: Context,
+  {
+    layoutOf,
+  }: {
+    /** The tensors of a stored file; null if they cannot be read. */
+    readonly layoutOf: (sha256: string, rawVector: boolean) => Promise<Layout | null>
+  },
+) => {
   return {
     /**
      * Returns settings for a round of this model and these sizes. @throws bad_request naming the field if the sum would not
@@ -91,21 +93,21 @@ export const createSecureSteps = (parts: {
     /** Begins a secure round in the transaction that begins the round itself. */
     async open(tx: Executor, round: Timed & { readonly id: string }, { settings, words }: SecurePlan): Promise<void> {
       const opened = openRound(round.id, settings)
-      await store.insert(tx, { ...opened, words, deadlineAt: deadlineOf('advertising', round) })
+      await secureRoundsStore.insert(tx, { ...opened, words, deadlineAt: deadlineOf('advertising', round) })
     },
 
     /** Rejects early what `acceptMasked` would reject, and files of the wrong length. */
     async admitMasked(db: Executor, roundId: string, deviceId: string, bytes: number | null): Promise<void> {
-      const round = await store.find(db, roundId)
-      requireTurn(round!, 'masking', deviceId, await store.answered(db, roundId, 'masked'))
+      const round = await secureRoundsStore.find(db, roundId)
+      requireTurn(round!, 'masking', deviceId, await secureRoundsStore.answered(db, roundId, 'masked'))
       if (bytes !== null) checkMaskedSize(bytes, round!.words)
     },
 
     /** Counts a masked update, in the transaction that has locked the round and stores the update. */
     async acceptMasked(tx: Executor, roundId: string, deviceId: string): Promise<void> {
-      const round = await store.lock(tx, roundId)
-      requireTurn(round!, 'masking', deviceId, await store.answered(tx, roundId, 'masked'))
-      await store.insertMessage(tx, { roundId, deviceId, step: 'masked', message: {} }, now())
+      const round = await secureRoundsStore.lock(tx, roundId)
+      requireTurn(round!, 'masking', deviceId, await secureRoundsStore.answered(tx, roundId, 'masked'))
+      await secureRoundsStore.insertMessage(tx, { roundId, deviceId, step: 'masked', message: {} }, now())
     },
   }
 }

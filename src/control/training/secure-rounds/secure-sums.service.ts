@@ -1,10 +1,9 @@
-import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 import type { UnmaskingJob } from '../../../aggregation/job.ts'
 import { conflict } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
 import { requireNames } from '../../../secure-aggregation/messages.ts'
-import type { SecureRoundsStore } from './secure-rounds.store.ts'
+import type { Context } from '../../context.ts'
+import { secureRoundsStore } from './secure-rounds.store.ts'
 
 export interface MaskedFile {
   /** The device's internal id. */
@@ -15,24 +14,19 @@ export interface MaskedFile {
 type Files = Pick<UnmaskingJob, 'globalPath' | 'rawVector' | 'output' | 'outputPath'>
 
 /** Turns the masked updates of a round into one update, their mean, which is all that the service ever learns. */
-export const createSecureSums = (parts: {
-  readonly database: Database
-  readonly store: SecureRoundsStore
-  readonly workers: Pick<AggregationWorkers, 'unmask'>
-}) => {
-  const { database, store, workers } = parts
+export const createSecureSums = ({ database, workers }: Context) => {
   return {
     /** Writes the mean of the updates to `outputPath`. @throws conflict if a share turns out to be wrong */
     async unmask(roundId: string, delivered: readonly MaskedFile[], files: Files): Promise<SumTotals> {
-      const stored = await store.find(database.sql, roundId)
+      const stored = await secureRoundsStore.find(database.sql, roundId)
       if (stored?.status !== 'done') throw conflict('The sum of this round has not been unmasked.')
       const { words, deadlineAt: _, ...round } = stored
       const devices = delivered.map(({ deviceId }) => deviceId)
       requireNames(round.delivered, devices, 'The list of masked updates')
       const received = {
-        keys: await store.messages(database.sql, roundId, 'keys'),
-        shares: await store.seedCommitments(database.sql, roundId),
-        responses: await store.messages(database.sql, roundId, 'unmask'),
+        keys: await secureRoundsStore.messages(database.sql, roundId, 'keys'),
+        shares: await secureRoundsStore.seedCommitments(database.sql, roundId),
+        responses: await secureRoundsStore.messages(database.sql, roundId, 'unmask'),
       }
       return workers.unmask({ round, received, words, paths: delivered.map(({ path }) => path), ...files })
     },

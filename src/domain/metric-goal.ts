@@ -57,7 +57,3 @@ export const goalOf = (name: string): Goal => {
   const rest = at === -1 || words[at] === 'per' ? [] : words.slice(at + 1)
   return goalIn(measured) ?? goalIn(rest) ?? 'maximize'
 }
-
-/** True if the first value of a metric is better than the second. */
-export const isBetter = (goal: Goal, value: number, than: number): boolean =>
-  goal === 'minimize' ? value < than : value > than

@@ -1,17 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  dueEvent,
-  hasFreePlace,
-  lacksDevices,
-  NEXT,
-  nextStatus,
-  type RoundEvent,
-  type RoundStatus,
-  stragglerGraceSeconds,
-} from './round.ts'
-
-const statuses: RoundStatus[] = ['pending', 'active', 'aggregating', 'completed', 'failed']
-const events: RoundEvent[] = ['start', 'collect', 'time_out', 'complete', 'fail']
+import { dueEvent, hasFreePlace, lacksDevices, NEXT, nextStatus, stragglerGraceSeconds } from './round.ts'
 
 describe('the round table', () => {
   it('has exactly these rows', () => {
@@ -24,14 +12,10 @@ describe('the round table', () => {
     })
   })
 
-  it.each(statuses.flatMap((status) => events.map((event) => [status, event] as const)))(
-    'follows the row for %s on %s, or conflicts if there is none',
-    (status, event) => {
-      const next = NEXT[status][event]
-      if (next !== undefined) expect(nextStatus(status, event)).toBe(next)
-      else expect(() => nextStatus(status, event)).toThrow(`A round that is ${status} cannot`)
-    },
-  )
+  it('is followed; what it does not list is a conflict', () => {
+    expect(nextStatus('active', 'time_out')).toBe('failed')
+    expect(() => nextStatus('completed', 'fail')).toThrow('A round that is completed cannot')
+  })
 })
 
 describe('when an active round ends', () => {

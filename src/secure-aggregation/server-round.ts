@@ -19,7 +19,7 @@ export type OpenStatus = Exclude<SecureStatus, 'done' | 'failed'>
 /** `close`: enough devices have answered. `fail`: too few answered by the deadline, or the round was stopped. */
 export type SecureEvent = 'close' | 'fail'
 
-export const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<SecureEvent, SecureStatus>>>>> = {
+const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<SecureEvent, SecureStatus>>>>> = {
   advertising: { close: 'sharing', fail: 'failed' },
   sharing: { close: 'masking', fail: 'failed' },
   masking: { close: 'unmasking', fail: 'failed' },

@@ -2,7 +2,7 @@ import { createCompositions } from './composition.ts'
 import { asCounted, grouped, type NoisySteps } from './mechanism.ts'
 import { createMoments } from './moments.ts'
 import { epsilonOfPld, type Steps } from './pld.ts'
-import { epsilonOfRdp, ORDERS } from './rdp.ts'
+import { composedRdp, epsilonOfRdp } from './rdp.ts'
 
 /** Which bound was tighter: Rényi differential privacy, or the numerically composed privacy loss distribution. */
 export type Accountant = 'rdp' | 'pld'
@@ -30,28 +30,19 @@ export interface LossOptions {
 const MAX_KINDS = 256
 const FINEST_MERGE = 1 / 2048
 /** More kinds than these use a coarser grid, still accurate to a thousandth. */
-const KINDS_AT_EASE = 16
-const HASTY_TOLERANCE = 4e-4
+const FINE_GRID_KINDS = 16
+const COARSE_TOLERANCE = 4e-4
 
 /** Computes the combined privacy loss of rounds. Caches results for kinds of rounds, and their sums. */
 export const createAccounting = () => {
   const moments = createMoments()
   const compose = createCompositions()
 
-  function composedRdp(kinds: readonly NoisySteps[]): number[] {
-    const sums = ORDERS.map(() => 0)
-    for (const kind of kinds) {
-      const rdp = moments.rdp(kind)
-      for (let n = 0; n < sums.length; n++) sums[n]! += kind.steps * rdp[n]!
-    }
-    return sums
-  }
-
   return {
     /** The cheap bound alone: Rényi differential privacy. */
     rdp(kinds: readonly NoisySteps[], delta: number): number {
       const counted = grouped(kinds.map(asCounted))
-      return counted.length === 0 ? 0 : epsilonOfRdp(composedRdp(counted), delta).epsilon
+      return counted.length === 0 ? 0 : epsilonOfRdp(composedRdp(counted, moments.rdp), delta).epsilon
     },
 
     /** Returns an upper bound of epsilon for `more` rounds together with those `spent`, at the given delta. */
@@ -60,11 +51,11 @@ export const createAccounting = () => {
       const counted = { spent: spent.map(asCounted), more: more.map(asCounted) }
       const kinds = grouped([...counted.spent, ...counted.more])
       if (kinds.length === 0) return { epsilon: 0, accountant: 'rdp', rdp: 0, pld: 0 }
-      const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds), delta)
+      const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds, moments.rdp), delta)
       if (rdp <= enough || order === null) return { epsilon: rdp, accountant: 'rdp', rdp, pld: null }
       const few = fewKinds(counted)
-      const hasty = kinds.length > KINDS_AT_EASE ? { tolerance: HASTY_TOLERANCE } : {}
-      const pld = epsilonOfPld(few, delta, { tilt: order - 1, ...hasty, ...precision }, { moments, compose })
+      const coarse = kinds.length > FINE_GRID_KINDS ? { tolerance: COARSE_TOLERANCE } : {}
+      const pld = epsilonOfPld(few, delta, { tilt: order - 1, ...coarse, ...precision }, { moments, compose })
       return pld !== null && pld < rdp
         ? { epsilon: pld, accountant: 'pld', rdp, pld }
         : { epsilon: rdp, accountant: 'rdp', rdp, pld }

@@ -10,7 +10,7 @@ const REFERENCES = DP_ACCOUNTING.map((reference) => [reference.rounds, reference
 
 it.each(REFERENCES)('Rényi accounting of %j at delta %d agrees with dp_accounting', (_rounds, _delta, reference) => {
   const { delta, rdp } = reference
-  const atWholeOrders = composedRdp(stepsOf(reference)).map((value, at) =>
+  const atWholeOrders = composedRdp(stepsOf(reference), createMoments().rdp).map((value, at) =>
     Number.isInteger(ORDERS[at]) ? value : Number.POSITIVE_INFINITY,
   )
   expect(Math.abs(epsilonOfRdp(atWholeOrders, delta).epsilon - rdp)).toBeLessThan(1e-8)

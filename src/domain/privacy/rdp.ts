@@ -15,14 +15,18 @@ export const ORDERS: readonly number[] = [
 /** Rényi differential privacy of one step, at an order above 1 (Mironov, Talwar, Zhang 2019). */
 export const rdpOf = (sigma: number, q: number, order: number): number => logMoment(sigma, q, order) / (order - 1)
 
-/** Rényi differential privacy of all steps together, at every order: Rényi divergences add up. */
-export const composedRdp = (rounds: readonly NoisySteps[]): number[] =>
-  ORDERS.map((order) =>
-    rounds.reduce(
-      (sum, { noiseMultiplier, sampleRate, steps }) => sum + steps * rdpOf(noiseMultiplier, sampleRate, order),
-      0,
-    ),
-  )
+/** Rényi differential privacy of all steps together, at every order: Rényi divergences add up. `rdp` is that of one step. */
+export const composedRdp = (
+  rounds: readonly NoisySteps[],
+  rdp: (step: NoisySteps) => ArrayLike<number>,
+): readonly number[] => {
+  const sums = ORDERS.map(() => 0)
+  for (const round of rounds) {
+    const step = rdp(round)
+    for (let n = 0; n < sums.length; n++) sums[n]! += round.steps * step[n]!
+  }
+  return sums
+}
 
 export interface RdpEpsilon {
   readonly epsilon: number

@@ -6,7 +6,7 @@ import type { Engine } from '../engines/engine.ts'
 import { openLlamaEngine } from '../engines/llama/open-engine.ts'
 import type { LlamaOptions } from '../engines/llama/settings.ts'
 import { singleModel } from './available-models.ts'
-import { type InferenceServerOptions, startInferenceServer } from './build-server.ts'
+import { type InferenceServerOptions, prepareInferenceServer } from './build-server.ts'
 
 export const STARTER = fileURLToPath(new URL('../../../models/starter.gguf', import.meta.url))
 
@@ -50,7 +50,7 @@ export const serveForTest = async (
   options: Partial<InferenceServerOptions> = {},
 ): Promise<TestInference> => {
   let log = ''
-  const server = await startInferenceServer({
+  const prepared = await prepareInferenceServer({
     host: '127.0.0.1',
     port: 0,
     models: singleModel(engine, 1_700_000_000),
@@ -67,6 +67,7 @@ export const serveForTest = async (
     },
     ...options,
   })
+  const server = await prepared.listen()
   const { port } = server.address
   const url = `http://127.0.0.1:${port}`
   const metric: TestInference['metric'] = async (line) => {

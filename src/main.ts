@@ -3,6 +3,7 @@ import { createControlPlane } from './control/app.ts'
 import { openFilesAdvice } from './control/open-files.ts'
 import { runProgram } from './control/programs/program.ts'
 import { asDatabaseAway } from './domain/outages.ts'
+import { asDenied } from './platform/db/embedded/open-embedded.ts'
 import { StartError } from './platform/db/start-error.ts'
 import { CertificateError } from './platform/http/certificate.ts'
 import { ProxyError, sendThroughProxy } from './platform/transfer/proxy.ts'
@@ -20,6 +21,8 @@ const start = async (): Promise<void> => {
   await sendThroughProxy(process.env)
   const service = await createControlPlane(config, {
     onFatal: (error) => stop(`The service cannot continue: ${error.message}`),
+  }).catch(async (error: unknown) => {
+    throw (await asDenied(error, config.dataDir)) ?? error
   })
   const address = await service.app.listen({ host: config.host, port: config.port })
   const firstAdminKey = await service.createFirstAdminKey()

@@ -3,8 +3,11 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { badRequest, conflict } from '../domain/errors.ts'
+import { isObject } from '../domain/is-object.ts'
+import { jsonOrNull } from '../domain/parse-json.ts'
 import { writeDurably } from '../platform/transfer/durable-file.ts'
 import { type FileLock, lockFile } from '../platform/transfer/file-lock.ts'
+import { nullIfMissing } from '../platform/transfer/missing-file.ts'
 
 /** What an agent must keep between runs. The key is shown only once, at registration. */
 export interface Identity {
@@ -77,18 +80,11 @@ export const openAgentState = async (
     modelsFolder: join(folder, 'models'),
 
     load: async () => {
-      const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null
-        throw error
-      })
+      const text = await nullIfMissing(readFile(path, 'utf8'))
       if (text === null) return null
-      try {
-        const { device_id, api_key } = JSON.parse(text) as Record<string, unknown>
-        if (typeof device_id === 'string' && typeof api_key === 'string')
-          return { deviceId: device_id, apiKey: api_key }
-      } catch {
-        // Reported below.
-      }
+      const found = jsonOrNull(text)
+      const { device_id, api_key } = isObject(found) ? found : {}
+      if (typeof device_id === 'string' && typeof api_key === 'string') return { deviceId: device_id, apiKey: api_key }
       throw badRequest(`${path} is damaged. Delete it to register this device again under another device id.`)
     },
 

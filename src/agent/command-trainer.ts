@@ -1,7 +1,9 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { badRequest, ServiceError } from '../domain/errors.ts'
+import { isObject } from '../domain/is-object.ts'
 import { readMetrics } from '../domain/metrics.ts'
+import { exists } from '../platform/transfer/missing-file.ts'
 import type { EvaluationReport, TrainingReport } from '../sdk/device.ts'
 import type { AgentTrainer, EvaluationTask, TrainingTask } from './agent-trainer.ts'
 import { unlessRepeated } from './repeated-lines.ts'
@@ -33,10 +35,10 @@ const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>
   } catch (error) {
     throw badRequest(`The trainer's metrics are not JSON (NaN is not): ${(error as Error).message}`)
   }
-  if (typeof metrics !== 'object' || metrics === null || Array.isArray(metrics)) {
+  if (!isObject(metrics)) {
     throw badRequest(`The trainer's metrics must be an object such as {"num_samples": 120}, got ${text.slice(0, 80)}.`)
   }
-  return metrics as Readonly<Record<string, unknown>>
+  return metrics
 }
 
 /**
@@ -64,7 +66,7 @@ const samplesIn = (name: string, samples: unknown): number => {
 const named = (field: string, value: unknown) => readMetrics(`The trainer's ${field}`, value).metrics
 
 const evaluationIn = (value: unknown): EvaluationReport => {
-  const { num_samples, metrics } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+  const { num_samples, metrics } = isObject(value) ? value : {}
   return {
     numSamples: samplesIn('evaluation.num_samples', num_samples),
     metrics: named('evaluation.metrics', metrics),
@@ -87,12 +89,6 @@ const faultOf = ({ stopped, signal, exitCode }: CommandRun, seconds: number): st
   if (stopped === 'timeout') return `The trainer was stopped after ${seconds} s, because the round is about to end.`
   return exitCode === 0 ? null : `The trainer ended with ${signal ?? `exit code ${exitCode}`}.`
 }
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  )
 
 const requireWeights = async (path: string, folder: string): Promise<void> => {
   const size = await stat(path).then(

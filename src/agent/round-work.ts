@@ -3,6 +3,8 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
 import { errorMessage } from '../domain/error-message.ts'
+import { jsonOrNull } from '../domain/parse-json.ts'
+import { percent } from '../domain/percent.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
@@ -71,14 +73,9 @@ const fetchControl = async (plan: Plan, folder: string, { device, signal }: Roun
   return path
 }
 
-const readFinished = async (folder: string): Promise<TrainingOutcome | null> => {
-  try {
-    return JSON.parse(await readFile(join(folder, FINISHED), 'utf8')) as TrainingOutcome
-  } catch {
-    // Missing, or incomplete after a power cut. It is trained again.
-    return null
-  }
-}
+/** Null if it is missing, or incomplete after a power cut: the round is then trained again. */
+const readFinished = async (folder: string): Promise<TrainingOutcome | null> =>
+  jsonOrNull(await readFile(join(folder, FINISHED), 'utf8').catch(() => '')) as TrainingOutcome | null
 
 const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<void> => {
   const temporary = join(folder, `${FINISHED}.tmp`)
@@ -147,8 +144,6 @@ const offering = ({ evaluateFinal }: AgentTrainer, report: TrainingReport): Trai
   evaluateFinal === undefined || report.evaluation === undefined
     ? report
     : { ...report, evaluation: { ...report.evaluation, finalModel: true } }
-
-const percent = (share: number): string => `${(share * 100).toFixed(1)}%`
 
 /** Describes the round for the log. */
 export const describeRound = ({ plan, report, globalModel }: RoundResult): string => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { jsonOrNull } from '../domain/parse-json.ts'
 import { writeDurably } from '../platform/transfer/durable-file.ts'
 import type { SecureMemory } from '../sdk/secure-part.ts'
 import type { DevicePart } from '../secure-aggregation/device-part.ts'
@@ -8,12 +9,6 @@ const FILE = 'secure.json'
 
 /** Stores a device's secrets of a secure round in the round's folder. */
 export const openSecureMemory = (folder: string): SecureMemory => ({
-  load: async () => {
-    try {
-      return JSON.parse(await readFile(join(folder, FILE), 'utf8')) as DevicePart
-    } catch {
-      return null
-    }
-  },
+  load: async () => jsonOrNull(await readFile(join(folder, FILE), 'utf8').catch(() => '')) as DevicePart | null,
   save: (part) => writeDurably(join(folder, FILE), JSON.stringify(part)),
 })

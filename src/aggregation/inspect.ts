@@ -41,7 +41,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
         )
     }
     const weights = readWeights(file, { rawVector: isDeclared })
-    if (expected !== null) requireSameLayout(expected, weights, 'The update')
+    if (expected !== null) requireSameLayout(expected, weights)
     await requireFinite(path, file, weights.tensors, options)
     return { format, rawVector: weights.format === 'raw', layout: fullLayoutOf(weights), warning: null }
   } finally {

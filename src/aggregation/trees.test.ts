@@ -187,11 +187,52 @@ it('leaves that are NaN or infinite are refused, conditions of other nodes are n
   await expect(inspectFile(files.write('a.ubj', writeTrees(model, [])), options)).rejects.toThrow(leaf)
 })
 
+it.each([
+  ['left_children', 0, 9999, 'node 0 has the child 9999, but there are'],
+  ['right_children', 0, -1, 'node 0 has the child -1, but there are'],
+  ['left_children', 0, 0, 'node 0 has several parents, or is its own'],
+  ['right_children', 0, 1, 'node 1 has several parents, or is its own'],
+  ['split_indices', 0, 500, 'node 0 compares feature 500 of'],
+  ['split_indices', 0, -1, 'node 0 compares feature -1 of'],
+  ['split_conditions', null, null, 'split_conditions has '],
+  ['sum_hessian', null, null, 'sum_hessian has '],
+] as const)('an update with a damaged tree is refused: %s[%s] is %s', async (list, node, value, reason) => {
+  const path = changed('a', ({ gradient_booster: { model } }) => {
+    const numbers = (model.trees[3] as unknown as Record<string, number[]>)[list]!
+    if (node === null) numbers.pop()
+    else numbers[node] = value
+  })
+  await expect(inspectFile(path, { expected: null, rawVectors: 'none', trees: true })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining(`Tree 3 of the XGBoost model is damaged: ${reason}`),
+  })
+})
+
+it('a pruned tree, whose lists still have the nodes that were cut off, is accepted; missing categories and classes are not', async () => {
+  const options = { expected: null, rawVectors: 'none', trees: true } as const
+  const pruned = changed('a', ({ gradient_booster: { model } }) => {
+    const tree = model.trees[3] as unknown as Record<string, number[]>
+    Object.assign(tree, { left_children: tree.left_children!.fill(-1), right_children: tree.right_children!.fill(-1) })
+    tree.split_indices!.fill(2147483647)
+  })
+  expect(await inspectFile(pruned, options)).toMatchObject({ format: 'xgboost-json' })
+  const cut = changed('a', ({ gradient_booster: { model } }) => {
+    const categories = { categories_nodes: [0], categories_segments: [0], categories_sizes: [3], categories: [1] }
+    Object.assign(model.trees[3]!, categories)
+  })
+  await expect(inspectFile(cut, options)).rejects.toThrow('is damaged: the categories of a node are missing')
+  const other = changed('a', ({ gradient_booster: { model } }) => {
+    ;(model.tree_info as number[])[0] = 7
+  })
+  await expect(inspectFile(other, options)).rejects.toThrow('tree_info names other classes than its 1')
+})
+
 it('the leaves of trees with several outputs are their weights, not their conditions', async () => {
   const inspect = (weight: number | 'NaN') => {
     const path = changed('a', ({ gradient_booster: { model } }) => {
       const tree = model.trees[3]!
       const one = { left_children: [-1], right_children: [-1], parents: [2147483647], split_conditions: ['NaN'] }
+      Object.assign(tree, { split_indices: [0], default_left: [0] })
       Object.assign(tree, one, { base_weights: [0.5, weight], tree_param: { num_nodes: '1', size_leaf_vector: '2' } })
     })
     const text = readFileSync(path, 'utf8').replaceAll('"NaN"', 'NaN')

@@ -100,7 +100,7 @@ const locate = async (
   const file = openFile(path, 'r')
   try {
     const weights = readWeights(file, { rawVector })
-    requireSameLayout(fullLayoutOf(template), weights, 'The update', model)
+    requireSameLayout(fullLayoutOf(template), weights, model)
     const byName = new Map(weights.tensors.map((tensor) => [tensor.name, tensor]))
     const offsets = new Float64Array(template.tensors.length)
     const expanded = new Uint8Array(template.tensors.length)

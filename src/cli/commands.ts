@@ -13,6 +13,8 @@ import {
 
 const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({ name, summary, load })
 
+const continuations = () => import('./train/continue.command.ts')
+
 /** All commands, in the order of `svc --help`. */
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('run', 'prompt a local model', () => import('./inference/run.command.ts')),
@@ -78,13 +80,10 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     commands: [
       entry('start', 'start a training job', () => import('./train/start.command.ts')),
       entry('status', 'show the progress of a training job', () => import('./train/status.command.ts')),
-      entry('stop', 'stop a training job', () => import('./train/stop.command.ts')),
-      entry('cancel', 'cancel a training round', () => import('./train/cancel.command.ts')),
-      entry('verify', 'replay a completed round and compare the result', () => import('./train/verify.command.ts')),
       ...TRAIN_COMMANDS,
       entry('show', 'show a training job', () => import('./train/status.command.ts')),
-      entry('resume', 'resume a stopped or failed training job', () => import('./train/resume.command.ts')),
-      entry('extend', 'give a completed training job more rounds', () => import('./train/extend.command.ts')),
+      entry('resume', 'resume a stopped or failed training job', async () => (await continuations()).resume),
+      entry('extend', 'give a completed training job more rounds', async () => (await continuations()).extend),
       entry('compare', 'compare training jobs', () => import('./train/compare.command.ts')),
       entry('export', 'print a training job with all its rounds', () => import('./train/export.command.ts')),
     ],

@@ -7,11 +7,11 @@ import { Failure } from './failure.ts'
 const TIMEOUT_MS = 30_000
 
 /** The service sent no usable response. */
-export class Unreachable extends Failure {}
+export class UnreachableError extends Failure {}
 
-export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Unreachable => {
+export const unreachable = (baseUrl: string, reason: string, cause?: unknown): UnreachableError => {
   const way = throughProxy(new URL(baseUrl))
-  return new Unreachable(`Cannot reach ${baseUrl}${way} (${reason}).`, {
+  return new UnreachableError(`Cannot reach ${baseUrl}${way} (${reason}).`, {
     advice:
       way === ''
         ? 'Is the service running? Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.'
@@ -21,24 +21,24 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
 }
 
 /** The response is not from the service, but from a website or a captive portal, for example. */
-export const otherProgram = (baseUrl: string, responses = 'data of another kind'): Unreachable =>
-  new Unreachable(`${baseUrl} answers with ${responses}: it is not the service.`, {
+export const otherProgram = (baseUrl: string, responses = 'data of another kind'): UnreachableError =>
+  new UnreachableError(`${baseUrl} answers with ${responses}: it is not the service.`, {
     advice: 'Set the address of the service with --api-base or SERVICE_API_BASE.',
   })
 
-/** @throws Unreachable if a successful response has a content type that the service never sends */
+/** @throws UnreachableError if a successful response has a content type that the service never sends */
 export const requireType = (baseUrl: string, { headers }: Response, types: RegExp): void => {
   const type = headers.get('content-type') ?? ''
   if (!types.test(type)) throw otherProgram(baseUrl, type.startsWith('text/html') ? 'web pages' : undefined)
 }
 
-/** @throws Unreachable if a successful response is neither a JSON object nor, if empty, recognizable by its request id */
+/** @throws UnreachableError if a successful response is neither a JSON object nor, if empty, recognizable by its request id */
 const requireOwnResponse = (baseUrl: string, response: Response, body: ArrayBuffer): void => {
   if (body.byteLength > 0) {
     requireType(baseUrl, response, /^application\/json\b/)
     if (!/^\s*\{/.test(Buffer.from(body).toString('utf8'))) throw otherProgram(baseUrl)
   } else if (!response.headers.has('x-request-id')) {
-    throw new Unreachable(
+    throw new UnreachableError(
       `${baseUrl} sent an empty response without the header x-request-id, which the service sends.`,
       {
         advice:
@@ -49,7 +49,7 @@ const requireOwnResponse = (baseUrl: string, response: Response, body: ArrayBuff
 }
 
 /** The error for a request that got no response, or only part of one. */
-export const connectionLost = (baseUrl: string, error: unknown): Unreachable =>
+export const connectionLost = (baseUrl: string, error: unknown): UnreachableError =>
   unreachable(baseUrl, reasonOf(error), error)
 
 const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
@@ -94,7 +94,7 @@ export interface Connection {
   readonly baseUrl: string
   readonly client: ApiClient
   /** Sends a request and returns the response's data. @throws Failure with the service's message and advice */
-  ask<Data>(send: (client: ApiClient) => ApiResponse<Data>): Promise<NonNullable<Data>>
+  request<Data>(send: (client: ApiClient) => ApiResponse<Data>): Promise<NonNullable<Data>>
 }
 
 /** Returns no advice if the message already says enough. */
@@ -139,7 +139,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()
-      throw error instanceof Unreachable ? error : connectionLost(baseUrl, error)
+      throw error instanceof UnreachableError ? error : connectionLost(baseUrl, error)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)
@@ -150,7 +150,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
   return {
     baseUrl,
     client,
-    async ask(send) {
+    async request(send) {
       try {
         return await unwrap(send(client))
       } catch (error) {

@@ -1,11 +1,14 @@
-import { access, constants, mkdir, rm } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isObject } from '../domain/is-object.ts'
+import { jsonOrNull } from '../domain/parse-json.ts'
+import { addPathToError, writeDurably } from '../platform/transfer/durable-file.ts'
 import { type FileLock, lockFile } from '../platform/transfer/file-lock.ts'
+import { nullIfMissing } from '../platform/transfer/missing-file.ts'
 import { Failure } from './failure.ts'
 import type { Io } from './io.ts'
-import { readObject, writePrivate } from './private-file.ts'
 import { DEFAULT_API_BASE, isSameOrigin, parseApiBase } from './service-address.ts'
 
 /** What `svc login` stores. */
@@ -90,8 +93,21 @@ const lockForChange = async (path: string): Promise<FileLock> => {
   }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Writes JSON that only the owner may read. The write is atomic, even if another `svc` writes at the same time. */
+const writePrivate = async (path: string, value: unknown): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await writeDurably(path, `${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Reads the object in a JSON file; null if the file does not exist. */
+const readObject = async (path: string, advice: string): Promise<Readonly<Record<string, unknown>> | null> => {
+  // The error for a folder lacks its path.
+  const text = await nullIfMissing(readFile(path, 'utf8')).catch(addPathToError(path))
+  if (text === null) return null
+  const value = jsonOrNull(text)
+  if (isObject(value)) return value
+  throw new Failure(`${path} is damaged: it does not contain a JSON object.`, { advice })
+}
 
 const toObject = ({ apiKey, orgId, apiBase }: Credentials) => ({ api_key: apiKey, org_id: orgId, api_base: apiBase })
 

@@ -22,7 +22,7 @@ process.on('SIGTERM', interrupt)
 // `svc keys list | head` closes the pipe early, which is not an error.
 process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
-  const { fileReason } = await import('./explain.ts')
+  const { fileReason } = await import('./file-errors.ts')
   console.error(`svc: Standard output cannot be written: ${fileReason(error) ?? error.message}.`)
   process.exit(1)
 })

@@ -12,11 +12,18 @@ export const numberAboveZero = (text: string): number => {
   throw new InvalidArgumentError('It must be a number above 0.')
 }
 
-export const wholeAboveZero = (text: string): number => {
-  const number = Number(text)
-  if (text.trim() !== '' && number >= 1 && Number.isInteger(number)) return number
-  throw new InvalidArgumentError('It must be a whole number of at least 1.')
-}
+/** Returns an option parser for numbers in a range. */
+export const numberFrom =
+  (range: { readonly min: number; readonly max?: number; readonly whole?: boolean }) =>
+  (text: string): number => {
+    const value = text.trim() === '' ? Number.NaN : Number(text)
+    const { min, max = Number.MAX_VALUE, whole = true } = range
+    if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value
+    const bounds = range.max === undefined ? `of at least ${min}` : `from ${min} to ${max}`
+    throw new InvalidArgumentError(`It must be a ${whole ? 'whole number' : 'number'} ${bounds}.`)
+  }
+
+export const wholeAboveZero = numberFrom({ min: 1 })
 
 export interface ServiceOptions {
   readonly apiBase?: string

@@ -28,16 +28,16 @@ export const withoutKeys = (text: string): string => text.replace(/sk_live_[0-9A
  * Control characters except line breaks and tabs, and characters that override the text direction. The direction marks in
  * Arabic and Hebrew texts are allowed: they override nothing.
  */
-const STEERING = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
+const CONTROL_CHARACTERS = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
 
 /** Replaces characters by which text from elsewhere could control the terminal or disguise itself. */
-export const harmless = (text: string): string => text.replace(STEERING, '\u{fffd}')
+export const withoutControlCharacters = (text: string): string => text.replace(CONTROL_CHARACTERS, '\u{fffd}')
 
 /** Escapes these characters in JSON, which does not change the value. */
-const harmlessJson = (json: string): string =>
-  json.replace(STEERING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const escapeControlCharacters = (json: string): string =>
+  json.replace(CONTROL_CHARACTERS, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-const cell = (value: string | null): string => harmless(value ?? '-').replace(/\s+/g, ' ')
+const cell = (value: string | null): string => withoutControlCharacters(value ?? '-').replace(/\s+/g, ' ')
 
 const usesColour = (sink: TextSink, env: Io['env']): boolean =>
   sink.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
@@ -50,10 +50,10 @@ export const createOutput = ({ stdout, stderr, env, pager }: Io): Output => {
     const [head, ...body] = layOut([header, ...rows.map((row) => row.map(cell))], { ...layout, width })
     return [bold(head!), ...body]
   }
-  const note = (text: string): void => void stderr.write(`${withoutKeys(harmless(text))}\n`)
+  const note = (text: string): void => void stderr.write(`${withoutKeys(withoutControlCharacters(text))}\n`)
   return {
-    line: (text) => line(harmless(text)),
-    json: (value) => line(harmlessJson(JSON.stringify(value, null, 2))),
+    line: (text) => line(withoutControlCharacters(text)),
+    json: (value) => line(escapeControlCharacters(JSON.stringify(value, null, 2))),
     fields: (rows) =>
       layOut(
         rows.map(([name, value]) => [`${name}:`, cell(value)]),

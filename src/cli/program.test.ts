@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
@@ -25,6 +25,18 @@ it('lists the commands of the contract in order, followed by all others', async 
   const known = listed.filter((name) => INTERFACE_ORDER.includes(name))
   expect(known).toEqual(INTERFACE_ORDER.filter((name) => known.includes(name)))
   expect(listed.slice(0, known.length)).toEqual(known)
+})
+
+it("the README's table of commands contains every command, and every subcommand of the groups that it spells out", async () => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  const table = readme.split('## All commands')[1]!.split('\n## ')[0]!
+  const lines = [...table.matchAll(/`([^`]+)`/g)].map(([, line]) => line!.split(' '))
+  expect(COMMANDS.filter(({ name }) => !lines.some(([first]) => first === name)).map(({ name }) => name)).toEqual([])
+  for (const entry of COMMANDS) {
+    const listed = lines.find(([first, rest]) => first === entry.name && rest?.includes('\\|'))?.[1]?.split('\\|')
+    if (listed === undefined || !('commands' in entry)) continue
+    expect([entry.name, ...listed.toSorted()]).toEqual([entry.name, ...entry.commands.map(({ name }) => name).sort()])
+  }
 })
 
 it('every listed command has its own help', async () => {

@@ -4,7 +4,7 @@ import { COMMANDS } from './commands.ts'
 import { ExitCode } from './exit-code.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { Interrupted, type Io } from './io.ts'
-import { harmless, withoutKeys } from './output.ts'
+import { withoutControlCharacters, withoutKeys } from './output.ts'
 import { packageVersion } from './package-version.ts'
 import { createSession } from './session.ts'
 
@@ -83,7 +83,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   // Twice, because it may stand before a command, or after a `--` that is dropped.
   const [requested, isVerboseFirst] = withoutVerbose(argv)
   const [words, isVerboseLater] = withoutVerbose(normalized(requested))
-  const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
+  const stderr = (text: string): void => void io.stderr.write(withoutKeys(withoutControlCharacters(text)))
   const session = createSession({ ...io, verbose: isVerboseFirst || isVerboseLater })
   try {
     const chosen = await chosenBy(words)
@@ -131,7 +131,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof Interrupted || error instanceof ExitCode) return error.exitCode
     if (io.signal?.aborted) return interruption(io.signal).exitCode
-    const { explain } = await import('./explain.ts')
+    const { explain } = await import('./file-errors.ts')
     stderr(`svc: ${explain(session.toUserError(error))}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }

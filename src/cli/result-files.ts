@@ -4,13 +4,10 @@ import { constants } from 'node:fs'
 import { access, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { renameDurably } from '../platform/transfer/durable-file.ts'
+import { nullIfNoPath } from '../platform/transfer/missing-file.ts'
 import { Failure, wrongUsage } from './failure.ts'
 
-const stateOf = (path: string) =>
-  stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw error
-  })
+const stateOf = (path: string) => nullIfNoPath(stat(path, { bigint: true }))
 
 /** True if both paths lead to the same file, including through links. */
 export const isSameFile = async (one: string, other: string): Promise<boolean> => {

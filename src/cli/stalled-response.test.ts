@@ -21,8 +21,8 @@ test('a stalled response can still be interrupted after a garbage collection', a
   })
   const stop = new AbortController()
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { ask } = connect({ baseUrl, signal: stop.signal })
-  const outcome = ask((client) => client.GET('/api/v1/health')).catch((error: Error) => error.message)
+  const { request } = connect({ baseUrl, signal: stop.signal })
+  const outcome = request((client) => client.GET('/api/v1/health')).catch((error: Error) => error.message)
   await asked
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -86,6 +86,7 @@ const prepare = async ({ config, database, blobs }: Context, parts: Parts): Prom
   if (database.kind === 'postgres') await parts.operations.outbox.takeOver()
   if (config.enrollment === 'token') await parts.access.orgs.ensureDefault()
   await parts.delivery.plans.refresh()
+  await parts.catalog.scrubs.checkPlace()
 }
 
 const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): Promise<App> => {
@@ -160,10 +161,14 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
     await app.close()
     await schedule.stop()
     await parts.operations.deliveries.settled()
-    await parts.fleet.heartbeats.close()
-    await parts.access.keys.flushUses()
-    await parts.access.auditChains.exportHeads()
-    await context.close()
+    try {
+      await parts.fleet.heartbeats.close()
+      await parts.access.keys.flushUses()
+      await parts.access.auditChains.exportHeads()
+    } finally {
+      // What a full disk does not take must not leave the database open.
+      await context.close()
+    }
   }
 
   return {

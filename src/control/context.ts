@@ -89,6 +89,7 @@ export const openContext = async (config: Config, dependencies: Dependencies) =>
   }
   const close = async (): Promise<void> => {
     if (dependencies.workers === undefined) await workers.close()
+    await blobs.close()
     await database.close()
   }
   return {

@@ -78,7 +78,7 @@ describe('the data folder', () => {
 
   it.each([
     ['secrets.key', 'must contain 32 bytes; it has 5.'],
-    ['audit.key', 'cannot be used: it must contain a private key in PEM.'],
+    ['audit.key', 'cannot be used: it must contain an Ed25519 private key in PEM.'],
   ])('with an unusable %s stops the program at once', async (name, fault) => {
     const folder = await emptyFolder()
     await writeFile(join(folder, name), 'short')

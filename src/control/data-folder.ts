@@ -1,6 +1,8 @@
-import { access, chmod, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, chmod, mkdtemp, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
+import { asDiskFull } from '../domain/outages.ts'
 import { otherOwnerOf, ownerAdvice } from '../platform/db/embedded/folder-owner.ts'
 import { checkKeys } from '../platform/secrets.ts'
 import { codeOf, faultOf, makeFolder } from '../platform/transfer/make-folder.ts'
@@ -55,11 +57,37 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
     })
     await rmdir(probe)
   } catch (error) {
+    if (asDiskFull(error) !== undefined || asDiskFull((error as Error).cause) !== undefined) {
+      throw new ConfigError(
+        `${setting}: the folder ${path} cannot be used: the disk is full. Free space, or set ${setting} to a folder on another disk.`,
+      )
+    }
     const owner = await ownerAdvice(path, path)
     throw new ConfigError(
       `${setting}: the folder ${path} cannot be used: ${(error as Error).message}. ` +
         `${owner === null ? 'Set' : `${owner}, or set`} ${setting} to a folder that this user may write to.`,
     )
+  }
+}
+
+/**
+ * Creates a folder for stored files, and checks that this user may write to it and to its subfolders, down to those that contain
+ * the files.
+ * @throws ConfigError naming the setting, the folder, and the problem.
+ */
+export const requireStorageFolder = async (path: string, setting?: string): Promise<void> => {
+  await requireDataFolder(path, setting)
+  for (const name of await readdir(path)) {
+    const inner = join(path, name)
+    for (const folder of [
+      inner,
+      ...(name === 'sha256' ? (await readdir(inner)).map((part) => join(inner, part)) : []),
+    ]) {
+      const denied = await access(folder, constants.W_OK | constants.X_OK).then(() => null, codeOf)
+      if (denied !== 'EACCES') continue
+      const advice = (await ownerAdvice(folder, path)) ?? `run chmod u+rwx ${folder}`
+      throw new ConfigError(`${setting ?? 'SERVICE_DATA_DIR'}: the folder ${folder} is not writable: ${advice}.`)
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { type Config, ConfigError } from '../config.ts'
 import type { BlobStore } from '../platform/blobs/blob-store.ts'
 import { openFolderStore } from '../platform/blobs/folder-store.ts'
 import type { ObjectStore } from '../platform/blobs/object-store.ts'
-import { requireDataFolder } from './data-folder.ts'
+import { requireStorageFolder } from './data-folder.ts'
 
 /** The configured storage of weight files. */
 export interface Storage {
@@ -17,11 +17,11 @@ export interface Storage {
 /** @throws ConfigError naming the setting, and the problem with the folder or the bucket */
 export const openStorage = async ({ dataDir, storage, cacheBytes }: Config): Promise<Storage> => {
   if (storage.kind === 'folder' && storage.path !== null) {
-    await requireDataFolder(storage.path, 'SERVICE_STORAGE_URL')
+    await requireStorageFolder(storage.path, 'SERVICE_STORAGE_URL')
     return { blobs: await openFolderStore(storage.path), folder: storage.path, objects: null }
   }
   const folder = join(dataDir, 'blobs')
-  await requireDataFolder(folder)
+  await requireStorageFolder(folder)
   if (storage.kind === 'folder') return { blobs: await openFolderStore(folder), folder, objects: null }
   const [{ openS3Objects }, { openS3Store }] = await Promise.all([
     import('../platform/blobs/s3-objects.ts'),

@@ -8,7 +8,7 @@ import { isHdf5Model } from './from-keras/keras-file.ts'
 import { kerasToOnnx } from './from-keras/keras-to-onnx.ts'
 import { sklearnToOnnx } from './from-sklearn/sklearn-to-onnx.ts'
 import { unreadableModel } from './from-sklearn/unreadable-files.ts'
-import { HOW_TO_EXPORT, isTorchScript, looksExported } from './from-torch/read-archive.ts'
+import { HOW_TO_EXPORT, isTorchScript } from './from-torch/read-archive.ts'
 import { torchToOnnx } from './from-torch/torch-to-onnx.ts'
 import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
@@ -83,7 +83,7 @@ export const SOURCES: readonly SourceFormat[] = [
     name: 'pytorch',
     title: 'an exported PyTorch program',
     endings: ['pt2'],
-    recognize: ({ members }) => looksExported(members) || isTorchScript(members),
+    recognize: ({ detected, members }) => detected === 'torch-program' || isTorchScript(members),
     toOnnx: torchToOnnx,
     withWeights: (source, weights, options) => torchToOnnx(source, { ...options, weights }),
   },

@@ -1,5 +1,5 @@
 import { bucketsIn, murmur3 } from './bucket.ts'
-import { type Offer, type Plan, type PlanKind, type Target, targetKey } from './delivery-plan.ts'
+import { type Offer, type Plan, type PlanKind, type Target, targetKey, targetsOf } from './delivery-plan.ts'
 
 /** What one device should run for one model because of a plan. Immutable: shared by all devices with the same assignment. */
 export interface Assignment {
@@ -29,17 +29,19 @@ interface Entry {
 
 /** The plans of one model: `running` by precedence, `settled` newest first. */
 interface ModelPlans {
-  readonly modelKey: string
   readonly running: readonly Entry[]
   readonly settled: readonly Entry[]
 }
 
 /** All active plans, indexed for `assignmentsOf`. */
 export interface AssignmentIndex {
-  readonly ofOrg: ReadonlyMap<string | null, readonly ModelPlans[]>
+  readonly ofOrg: ReadonlyMap<string | null, PlansByModel>
   /** For organizations that have no plans themselves. */
-  readonly ofOthers: readonly ModelPlans[]
+  readonly ofOthers: PlansByModel
 }
+
+/** By model key, in the order of the keys. */
+type PlansByModel = ReadonlyMap<string, ModelPlans>
 
 export interface IndexSources {
   readonly plans: readonly Plan[]
@@ -156,7 +158,7 @@ interface Covered {
   readonly covers: ReadonlyMap<string, Covers>
 }
 
-const arrange = (covered: readonly Covered[]): ModelPlans[] => {
+const arrange = (covered: readonly Covered[]): PlansByModel => {
   const models = new Map<string, { plan: Plan; entry: Entry }[]>()
   for (const { plan, covers: byModel } of covered) {
     for (const [key, covers] of byModel) {
@@ -165,14 +167,13 @@ const arrange = (covered: readonly Covered[]): ModelPlans[] => {
       found.push({ plan, entry: { startedRevision: plan.startedRevision, covers } })
     }
   }
-  return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, found]) => orderOf(key, found))
+  return new Map([...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, found]) => [key, orderOf(found)]))
 }
 
-const orderOf = (key: string, found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {
+const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {
   const newestFirst = [...found].sort((a, b) => b.plan.startedRevision - a.plan.startedRevision)
   const entries = (plans: typeof found) => plans.map(({ entry }) => entry)
   return {
-    modelKey: key,
     running: entries(
       newestFirst.filter(({ plan }) => !plan.settled).sort((a, b) => PRECEDENCE[a.plan.kind] - PRECEDENCE[b.plan.kind]),
     ),
@@ -187,11 +188,24 @@ const orderOf = (key: string, found: readonly { readonly plan: Plan; readonly en
  */
 export const assignmentsOf = (index: AssignmentIndex, device: AssignedDevice): readonly Assignment[] => {
   const assignments: Assignment[] = []
-  for (const plans of index.ofOrg.get(device.orgId) ?? index.ofOthers) {
+  for (const plans of plansFor(index, device).values()) {
     const assignment = decide(plans, device)
     if (assignment !== null) assignments.push(assignment)
   }
   return assignments
+}
+
+const plansFor = (index: AssignmentIndex, { orgId }: AssignedDevice): PlansByModel =>
+  index.ofOrg.get(orgId) ?? index.ofOthers
+
+/** Returns what this plan assigns to the device, or null. Decides on the plan's own models only. */
+export const assignmentBy = (index: AssignmentIndex, plan: Plan, device: AssignedDevice): Assignment | null => {
+  for (const key of new Set(targetsOf(plan).map(modelKey))) {
+    const plans = plansFor(index, device).get(key)
+    const assignment = plans === undefined ? null : decide(plans, device)
+    if (assignment?.planId === plan.id) return assignment
+  }
+  return null
 }
 
 const decide = ({ running, settled }: ModelPlans, device: AssignedDevice): Assignment | null => {
@@ -220,7 +234,7 @@ export const replacementOf = (
   plan: Pick<Target, 'modelId' | 'modelName'> & { readonly startedRevision: number },
   device: AssignedDevice,
 ): Assignment | null => {
-  const plans = (index.ofOrg.get(device.orgId) ?? index.ofOthers).find((one) => one.modelKey === modelKey(plan))
+  const plans = plansFor(index, device).get(modelKey(plan))
   for (const { startedRevision, covers } of plans?.settled ?? []) {
     if (startedRevision <= plan.startedRevision) return null
     const replacement = covers(device)

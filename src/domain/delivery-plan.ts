@@ -105,9 +105,10 @@ export const plansReplacing = (
   plans: readonly Plan[],
   experiment: OfModel & { readonly startedRevision: number; readonly targetGroups: readonly string[] },
 ): { readonly onAll: RolloutPlan | null; readonly onSome: readonly (RolloutPlan | DeploymentPlan)[] } => {
-  const newer = plansOf(plans, experiment)
-    .filter((plan) => plan.kind !== 'experiment')
-    .filter((plan) => plan.settled && plan.startedRevision > experiment.startedRevision)
+  const newer = plansOf(
+    plans.filter((plan) => plan.settled && plan.startedRevision > experiment.startedRevision),
+    experiment,
+  ).filter((plan) => plan.kind !== 'experiment')
   const onAll = newer.filter(hasReachedAll).sort((a, b) => b.startedRevision - a.startedRevision)[0] ?? null
   const { targetGroups } = experiment
   const isElsewhere = (plan: Plan): boolean =>

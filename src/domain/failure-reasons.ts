@@ -12,6 +12,15 @@ const NOT_COMPLETED = 'The round could no longer be completed'
 /** For a device in a round that could not reach min_devices; `why` may contain the reasons of other devices. */
 export const notCompleted = (why: string): string => `${NOT_COMPLETED}: ${why}.`
 
+/**
+ * The end of a reason, from the first words of a device on; a regular expression in JavaScript and PostgreSQL. The first group is
+ * what precedes the words.
+ */
+export const DEVICES_WORDS = '( devices? failed: | Most often: ).*$'
+
+/** A reason for records that an erasure of the device does not change. */
+export const withoutDevicesWords = (reason: string): string => reason.replace(new RegExp(DEVICES_WORDS, 's'), '$1...')
+
 const OF_SERVICE = [
   NOT_DELIVERED,
   NOT_DELIVERED_IN_TIME,

@@ -32,9 +32,14 @@ export interface JobProgress {
 
 const metricName = (metric = DEFAULT_METRIC): string => (metric === DEFAULT_METRIC ? 'the loss' : `'${metric}'`)
 
-/** The message of a job that ended without any round reporting its metric; `reported` are the metrics that were reported. */
-export const neverReported = (metric: string, reported: readonly string[]): string =>
-  `No round reported the metric '${metric}'; ${reported.length === 0 ? 'none was reported' : `reported: ${reported.join(', ')}`}.`
+/**
+ * The message of a job that ended without any round reporting its metric; `reported` are the metrics that were reported, null if
+ * not every reader may know them.
+ */
+export const neverReported = (metric: string, reported: readonly string[] | null): string => {
+  const others = reported?.length === 0 ? '; none was reported' : reported && `; reported: ${reported.join(', ')}`
+  return `No round reported the metric '${metric}'${others ?? ''}.`
+}
 
 /** Returns how the job ends after a completed round; null: it continues. */
 export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {

@@ -25,17 +25,22 @@ export const asDiskFull = (error: unknown): ServiceError | undefined => {
  */
 const AWAY_CODES =
   /^(08\w{3}|53300|57P0[1-5]|55P03|57014|25P03|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)$/
+const LOCK_TIMEOUT = '55P03'
 /** `pg` reports these only in messages: pool timeouts, and connections that ended in the middle of a query. */
 const AWAY_WORDS =
   /timeout exceeded when trying to connect|connection terminated|connection timeout|client has encountered a/i
 const RETRY_AFTER_SECONDS = 2
 
-/** Returns the response to a request when the database is down or all connections are in use; undefined for other errors. */
+/** Returns the response to a request when the database is down, all connections are in use, or a lock is held too long; undefined for other errors. */
 export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (!AWAY_CODES.test(String(code)) && !AWAY_WORDS.test(cause.message)) continue
-    return new ServiceError('unavailable', 'The database of the service does not respond. Try again in a moment.', {
+    const fault =
+      code === LOCK_TIMEOUT
+        ? 'Another request, or a suspended process of the service, holds a lock that this request needs.'
+        : 'The database of the service does not respond.'
+    return new ServiceError('unavailable', `${fault} Try again in a moment.`, {
       cause: error,
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })

@@ -5,54 +5,55 @@ import { mayShow, shownEvaluation, shownSummaries } from './withheld-figures.ts'
 const reports = (count: number, name = 'f1'): MetricReport[] =>
   Array.from({ length: count }, (_, index) => ({ numSamples: 1, metrics: { [name]: index } }))
 
+/** The metrics, seen by an organization with this many devices that reported each, beside other organizations with these. */
+const seen = (devices: number, own: number, others: readonly number[], fewest = 5) =>
+  shownSummaries(summarizeMetrics(reports(devices)), () => ({ own, others, fewest })).f1
+
 describe("what an organization sees of other organizations' metrics", () => {
   it('includes everything if all devices are its own', () => {
-    const summaries = summarizeMetrics(reports(1))
-    expect(shownSummaries(summaries, { all: 1, counted: 1, own: 1, fewest: 5 })).toEqual(summaries)
+    expect(seen(1, 1, [])).toEqual(summarizeMetrics(reports(1)).f1)
   })
 
   it('excludes metrics of fewer than five devices of others, even by subtracting its own', () => {
-    const seen = (devices: number, own: number) =>
-      Object.keys(
-        shownSummaries(summarizeMetrics(reports(devices)), { all: devices, counted: devices, own, fewest: 5 }),
-      )
-    expect(seen(4, 0)).toEqual([])
-    expect(seen(5, 0)).toEqual(['f1'])
-    expect(seen(8, 4)).toEqual([])
-    expect(seen(9, 4)).toEqual(['f1'])
-    // If only some of the devices reported the metric, all of these may belong to others.
-    expect(shownSummaries(summarizeMetrics(reports(4)), { all: 20, counted: 20, own: 4, fewest: 5 })).toEqual({})
+    expect(seen(4, 0, [4])).toBeUndefined()
+    expect(seen(5, 0, [5])).toBeDefined()
+    expect(seen(8, 4, [4])).toBeUndefined()
+    expect(seen(9, 4, [5])).toBeDefined()
+  })
+
+  it('excludes metrics of fewer than five devices of one of the others, whose averages could be subtracted too', () => {
+    expect(seen(13, 6, [6, 1])).toBeUndefined()
+    expect(seen(17, 6, [6, 5])).toBeDefined()
+    expect(seen(12, 0, [6, 6])).toBeDefined()
   })
 
   it('never includes a single device’s value: no minimum or maximum, and median and worst tenth only for many devices', () => {
-    const shown = (devices: number) =>
-      shownSummaries(summarizeMetrics(reports(devices)), { all: devices, counted: devices, own: 0, fewest: 5 }).f1
-    expect(shown(5)).toEqual({ mean: 2, median: null, worstTenth: null, min: null, max: null, devices: 5 })
-    expect(shown(49)).toMatchObject({ median: null, worstTenth: null })
-    expect(shown(50)).toEqual({ mean: 24.5, median: 24.5, worstTenth: 2, min: null, max: null, devices: 50 })
+    expect(seen(5, 0, [5])).toEqual({ mean: 2, median: null, worstTenth: null, min: null, max: null, devices: 5 })
+    expect(seen(49, 0, [49])).toMatchObject({ median: null, worstTenth: null })
+    expect(seen(50, 0, [50])).toEqual({ mean: 24.5, median: 24.5, worstTenth: 2, min: null, max: null, devices: 50 })
   })
 
-  it('counts erased devices as its own, but not as a reason to show everything', () => {
-    const seen = (sources: { counted: number; own: number }) =>
-      Object.keys(shownSummaries(summarizeMetrics(reports(6)), { all: 6, fewest: 5, ...sources }))
-    // It erased four of its five devices; the sixth is another's.
-    expect(seen({ counted: 2, own: 1 })).toEqual([])
-    // All others were erased: five of them, or one.
-    expect(seen({ counted: 1, own: 1 })).toEqual([])
-    expect(seen({ counted: 5, own: 5 })).toEqual([])
-    expect(seen({ counted: 6, own: 1 })).toEqual(['f1'])
+  it('excludes a worst tenth that few devices of others are in, and a median that own devices can move', () => {
+    // Up to nine of the ten worst devices may be its own.
+    expect(seen(100, 9, [91])).toMatchObject({ median: null, worstTenth: null })
+    expect(seen(140, 9, [131])).toMatchObject({ median: 69.5, worstTenth: 6.5 })
+  })
+
+  it('excludes everything after a device was erased, which may have been the only one of its organization', () => {
+    expect(seen(7, 1, [5])).toBeUndefined()
+    expect(seen(7, 6, [])).toBeUndefined()
+    expect(seen(7, 0, [6])).toBeUndefined()
   })
 
   it('follows the setting of the strictest organization', () => {
-    expect(mayShow({ all: 9, counted: 9, own: 0, fewest: 10 }, 9)).toBe(false)
-    expect(mayShow({ all: 10, counted: 10, own: 0, fewest: 10 }, 10)).toBe(true)
+    expect(mayShow({ own: 0, others: [9], fewest: 10 }, 9)).toBe(false)
+    expect(mayShow({ own: 0, others: [10], fewest: 10 }, 10)).toBe(true)
   })
 
   it('excludes an evaluation without visible metrics', () => {
-    const evaluation = summarizeEvaluation(reports(4))!
-    expect(shownEvaluation(evaluation, { all: 4, counted: 4, own: 1, fewest: 5 })).toBeNull()
-    expect(shownEvaluation(summarizeEvaluation(reports(6))!, { all: 6, counted: 6, own: 1, fewest: 5 })).toMatchObject({
-      devices: 6,
-    })
+    const shown = (devices: number, others: number[]) =>
+      shownEvaluation(summarizeEvaluation(reports(devices))!, () => ({ own: 1, others, fewest: 5 }))
+    expect(shown(4, [3])).toBeNull()
+    expect(shown(6, [5])).toMatchObject({ devices: 6 })
   })
 })

@@ -3,9 +3,6 @@ import type { Evaluation, MetricSummaries, MetricSummary } from './metrics.ts'
 /** Figures of fewer devices are not shown to other organizations: they would reveal too much about each device. */
 export const MIN_GROUP_SIZE = 5
 
-/** With fewer than this many times the minimum, the worst tenth is itself too small a group. */
-const SAFE_FACTOR = 10
-
 /** A metric as an organization may see it; withheld values are null. */
 export interface ShownSummary extends Pick<MetricSummary, 'mean' | 'devices'> {
   readonly median: number | null
@@ -20,43 +17,50 @@ export interface ShownEvaluation extends Omit<Evaluation, 'metrics'> {
   readonly metrics: ShownSummaries
 }
 
-/** How many devices reported the figures, from one organization's point of view. */
+/** How many devices reported a figure, from one organization's point of view. Excludes erased devices. */
 export interface Sources {
-  /** The number of all devices that reported; `own` is how many belong to the organization. */
-  readonly all: number
-  /** The number of devices that still exist. The others were erased, and so was the organization that they belonged to. */
-  readonly counted: number
   readonly own: number
+  /** By organization: those of each other one that reported it. */
+  readonly others: readonly number[]
   /** The minimum group size. */
   readonly fewest: number
 }
 
-/** How many of the devices certainly belong to others: an erased device may have been the organization's own. */
-const othersAmong = ({ all, counted, own }: Sources, devices: number): number => devices - own - (all - counted)
+const isOwn = ({ own, others }: Sources, devices: number): boolean => others.length === 0 && own >= devices
 
 /**
- * True if a mean over this many devices may be shown: either all are the organization's own, or at least the minimum number are
- * not. Otherwise the organization could learn the figures of a smaller group by subtracting its own.
+ * True if a mean over this many devices may be shown: either all are the organization's own, or each other organization that
+ * reported has at least the minimum number. Together would not suffice: a member's averages can be subtracted too. If a device
+ * was erased, its organization is not known.
  */
-export const mayShow = (sources: Sources, devices: number): boolean =>
-  sources.own >= sources.all || othersAmong(sources, devices) >= sources.fewest
-
-/** Omits metrics that too few other devices reported, and withholds figures that could be a single device's value. */
-export const shownSummaries = (summaries: MetricSummaries, sources: Sources): ShownSummaries => {
-  const { all, own, fewest } = sources
-  if (own >= all) return summaries
-  const shown = Object.entries(summaries).filter(([, { devices }]) => mayShow(sources, devices))
-  return Object.fromEntries(
-    shown.map(([name, summary]) => {
-      const isSafe = othersAmong(sources, summary.devices) >= SAFE_FACTOR * fewest
-      const { median, worstTenth } = isSafe ? summary : { median: null, worstTenth: null }
-      return [name, { ...summary, median, worstTenth, min: null, max: null }]
-    }),
-  )
+export const mayShow = (sources: Sources, devices: number): boolean => {
+  const { own, others, fewest } = sources
+  if (isOwn(sources, devices)) return true
+  return others.reduce((sum, count) => sum + count, own) === devices && others.every((count) => count >= fewest)
 }
 
+/**
+ * Omits metrics that too few other devices reported, and withholds figures that could be a single device's value. The worst tenth
+ * must remain large enough without the organization's own devices, which may all be in it; the same number keeps these from
+ * moving the median to a value at the edge.
+ */
+export const shownSummaries = (summaries: MetricSummaries, sourcesOf: (name: string) => Sources): ShownSummaries =>
+  Object.fromEntries(
+    Object.entries(summaries).flatMap(([name, summary]): [string, ShownSummary][] => {
+      const sources = sourcesOf(name)
+      if (isOwn(sources, summary.devices)) return [[name, summary]]
+      if (!mayShow(sources, summary.devices)) return []
+      const isSafe = Math.floor(summary.devices / 10) - sources.own >= sources.fewest
+      const { median, worstTenth } = isSafe ? summary : { median: null, worstTenth: null }
+      return [[name, { ...summary, median, worstTenth, min: null, max: null }]]
+    }),
+  )
+
 /** The same for an evaluation; null if none of it may be shown. */
-export const shownEvaluation = (evaluation: Evaluation, sources: Sources): ShownEvaluation | null => {
-  const metrics = shownSummaries(evaluation.metrics, sources)
+export const shownEvaluation = (
+  evaluation: Evaluation,
+  sourcesOf: (name: string) => Sources,
+): ShownEvaluation | null => {
+  const metrics = shownSummaries(evaluation.metrics, sourcesOf)
   return Object.keys(metrics).length === 0 ? null : { ...evaluation, metrics }
 }

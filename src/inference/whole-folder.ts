@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { nullIfMissing } from '../platform/transfer/missing-file.ts'
 
 // Folders that appear in and disappear from `root` atomically.
 
@@ -23,12 +24,7 @@ export const clearLeftovers = async (root: string, now: number): Promise<void> =
 /** Hides a folder in one step, then deletes it. Returns whether it existed. */
 export const discard = async (root: string, folder: string): Promise<boolean> => {
   const hidden = join(root, `.removed-${randomBytes(6).toString('hex')}`)
-  try {
-    await rename(folder, hidden)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
+  if ((await nullIfMissing(rename(folder, hidden).then(() => hidden))) === null) return false
   await rm(hidden, { recursive: true, force: true })
   return true
 }

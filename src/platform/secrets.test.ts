@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -31,7 +32,14 @@ it('checks the key files that exist, and creates none', async () => {
   await checkKeys(dataDir)
   const path = join(dataDir, 'audit.key')
   await writeFile(path, 'short')
-  await expect(checkKeys(dataDir)).rejects.toThrow(`${path} cannot be used: it must contain a private key in PEM.`)
+  await expect(checkKeys(dataDir)).rejects.toThrow(
+    `${path} cannot be used: it must contain an Ed25519 private key in PEM.`,
+  )
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  await writeFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  await expect(checkKeys(dataDir)).rejects.toThrow(
+    `${path} cannot be used: it must contain an Ed25519 private key in PEM, and it is ec. Restore it`,
+  )
   await rm(path)
   await mkdir(path)
   await expect(checkKeys(dataDir)).rejects.toThrow(`${path} cannot be read (EISDIR).`)

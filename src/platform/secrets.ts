@@ -77,11 +77,15 @@ const encryptionKeyOf = (path: string, found: Buffer): Buffer => {
 }
 
 const signingKeyOf = (path: string, found: Buffer): KeyObject => {
+  const wrong = `${path} cannot be used: it must contain an Ed25519 private key in PEM`
+  let key: KeyObject
   try {
-    return createPrivateKey(found)
+    key = createPrivateKey(found)
   } catch (error) {
-    throw new Error(`${path} cannot be used: it must contain a private key in PEM. ${FIX}`, { cause: error })
+    throw new Error(`${wrong}. ${FIX}`, { cause: error })
   }
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${wrong}, and it is ${key.asymmetricKeyType}. ${FIX}`)
+  return key
 }
 
 const makeSigningKey = (): Buffer =>

@@ -76,6 +76,7 @@ test("registering sends the device's description and keeps the key for the next 
   const device = createDevice({
     baseUrl: `${service.baseUrl}/`,
     deviceId: 'pixel 7',
+    orgId: 'acme',
     platform: 'linux',
     capabilities: { gpu: false },
     enrollmentToken: 'sk_live_enrol',
@@ -94,7 +95,7 @@ test("registering sends the device's description and keeps the key for the next 
     'PUT /api/v1/devices/pixel%207/heartbeat?wait_seconds=20',
   ])
   expect(service.requests.map(({ headers, body }) => [headers.authorization, JSON.parse(body)])).toEqual([
-    ['Bearer sk_live_enrol', { device_id: 'pixel 7', platform: 'linux', capabilities: { gpu: false } }],
+    ['Bearer sk_live_enrol', { device_id: 'pixel 7', org_id: 'acme', platform: 'linux', capabilities: { gpu: false } }],
     ['Bearer sk_live_new', { status: 'active', metrics: { battery_level: 80 } }],
   ])
 })

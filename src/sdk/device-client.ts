@@ -52,9 +52,10 @@ export const createDevice = (options: DeviceOptions): Device => {
     deviceId,
 
     register: async (callOptions = {}) => {
-      const { platform, capabilities } = options
+      const { platform, capabilities, orgId } = options
       const body = {
         device_id: deviceId,
+        ...(orgId !== undefined && { org_id: orgId }),
         ...(platform && { platform }),
         ...(capabilities && { capabilities }),
         ...training,

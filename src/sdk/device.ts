@@ -18,6 +18,8 @@ export interface DeviceOptions {
   readonly trains?: boolean
   /** From an earlier registration; required for all calls but `register`. */
   readonly apiKey?: string
+  /** The organization to register in, if there is no enrollment token. Default: none. */
+  readonly orgId?: string
   /** A key with devices:write, if the service requires one at registration. */
   readonly enrollmentToken?: string
   readonly fetch?: typeof globalThis.fetch

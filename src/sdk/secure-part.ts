@@ -152,7 +152,7 @@ const contributionOf = ({ global, weights, report }: ReadUpdate) => {
   const model = readWeights(before, { rawVector: true })
   const isVector = model.format === 'raw' && mayBeDeclaredVector(detectFormat(after), after.size)
   const update = readWeights(after, { rawVector: isVector })
-  requireSameLayout(fullLayoutOf(model), update, 'The update')
+  requireSameLayout(fullLayoutOf(model), update)
   const tensors = summedTensors(model.tensors)
   const delta = new Float64Array(tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0))
   let at = 0

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { zipSync } from 'fflate'
 import { expect, it } from 'vitest'
 import { fixture, fixtureBytes, fixtureNames } from '../../test/fixtures/weights/open.ts'
@@ -94,6 +95,29 @@ it('recognizes a Keras archive by its members', () => {
   const members = { 'config.json': new Uint8Array(2), 'model.weights.h5': new Uint8Array(8) }
   expect(detect(zipSync(members))).toBe('keras')
   expect(detect(zipSync({ 'readme.txt': new Uint8Array(2) }))).toBe('zip')
+})
+
+it('recognizes exported PyTorch programs of old and new versions', () => {
+  const folder = new URL('../../test/fixtures/from-torch/', import.meta.url)
+  for (const name of ['cnn.pt2', 'cnn-old.pt2']) {
+    expect(detect(new Uint8Array(readFileSync(new URL(name, folder))))).toBe('torch-program')
+  }
+})
+
+it('recognizes an archive by its directory, without reading its members', () => {
+  const names = [...Array.from({ length: 1000 }, (_, n) => `netz/gewicht-ä-${n}`), 'netz/data.pkl']
+  const source = bytesSource(zipSync(Object.fromEntries(names.map((name) => [name, new Uint8Array(1)])), { level: 0 }))
+  const reads: number[] = []
+  const counted = {
+    ...source,
+    size: source.size,
+    read: (offset: number, length: number) => {
+      reads.push(offset)
+      return source.read(offset, length)
+    },
+  }
+  expect(detectFormat(counted)).toBe('torch-zip')
+  expect(reads.length).toBeLessThan(10)
 })
 
 it('never mistakes a vector of trained weights for another format', () => {

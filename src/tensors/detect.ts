@@ -3,7 +3,8 @@ import { type DetectedFormat, FORMATS, type FormatName, type WeightFormat } from
 import { textOf } from './recognized-text.ts'
 import { copyOf, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
-import { readZip, startsLikeZip } from './zip.ts'
+import { startsLikeZip } from './zip.ts'
+import { readMemberNames } from './zip-directory.ts'
 
 const descriptors: Readonly<Record<FormatName, FormatDescriptor>> = FORMATS
 
@@ -51,7 +52,7 @@ const firstMemberName = (head: Uint8Array): string => {
 
 const memberNames = (source: ByteSource, head: Uint8Array): readonly string[] => {
   try {
-    return readZip(source).map(({ name }) => name)
+    return readMemberNames(source)
   } catch {
     // A truncated archive has lost its directory, but its first member still identifies it.
     return [firstMemberName(head)]

@@ -11,7 +11,7 @@ import { looksLikeCsv, looksLikeJson } from './recognized-text.ts'
 import { readSafetensors, startsLikeSafetensors } from './safetensors.ts'
 import { readSklearn } from './sklearn.ts'
 import { readTorchLegacy, startsLikeTorchLegacy } from './torch-legacy.ts'
-import { findTorchPickle, readTorchZip } from './torch-zip.ts'
+import { findTorchPickle, looksExported, readTorchZip } from './torch-zip.ts'
 import type { TensorPlaces } from './weight-file.ts'
 import { planNpy, planNpz } from './write-npz.ts'
 import { planRaw } from './write-raw.ts'
@@ -44,6 +44,15 @@ export const FORMATS = {
     versions: ['pytorch'],
     decides: true,
     sniff: ({ members }) => members !== null && findTorchPickle(members.map((name) => ({ name }))) !== undefined,
+  },
+  'torch-program': {
+    title: 'an exported PyTorch program',
+    extensions: ['pt2'],
+    check: readZip,
+    instead: 'Its graph takes the weights of other versions of the model: push those for training.',
+    versions: ['pytorch'],
+    decides: true,
+    sniff: ({ members }) => members !== null && looksExported(members),
   },
   npz: {
     title: 'a NumPy .npz file',

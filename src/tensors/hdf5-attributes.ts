@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import { ascii, damagedHdf5, Hdf5File } from './hdf5-file.ts'
+import { damagedHdf5, Hdf5File, magicOf } from './hdf5-file.ts'
 import { decodeText, readU64, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
@@ -34,7 +34,7 @@ const attributeOf = (bytes: Uint8Array): Attribute => {
 /** An object of a global heap (III.E). */
 const heapObject = (file: Hdf5File, address: number, wanted: number): Uint8Array => {
   const head = file.read(address, 16, 'a heap')
-  if (ascii(head, 0, 4) !== 'GCOL') throw damagedHdf5('a heap is missing')
+  if (magicOf(head) !== 'GCOL') throw damagedHdf5('a heap is missing')
   const heap = file.read(address, readU64(viewOf(head), 8), 'a heap')
   const view = viewOf(heap)
   for (let at = 16; at + 16 <= heap.length; ) {

@@ -1,7 +1,7 @@
 // HDF5 datasets in chunks, compressed or not: layout version 3, as h5py writes them. HDF5 File Format Specification 3.0.
 import { unzlibSync } from 'fflate'
 import { badRequest } from '../domain/errors.ts'
-import { ascii, damagedHdf5, type Hdf5File, type Hdf5Message } from './hdf5-file.ts'
+import { damagedHdf5, type Hdf5File, type Hdf5Message, magicOf } from './hdf5-file.ts'
 import { MAX_NESTING } from './limits.ts'
 import { showName } from './shape.ts'
 import { readExactly, readU64, viewOf } from './sources.ts'
@@ -128,7 +128,7 @@ export class ExpandedHdf5 implements ByteSource {
     const node = (address: number, above: number): void => {
       const head = file.read(address, 24, 'a B-tree')
       const level = head[5]!
-      if (ascii(head, 0, 4) !== 'TREE' || head[4] !== 1 || level >= above) throw damagedHdf5('a B-tree is broken')
+      if (magicOf(head) !== 'TREE' || head[4] !== 1 || level >= above) throw damagedHdf5('a B-tree is broken')
       const count = viewOf(head).getUint16(6, true)
       const step = 8 + (rank + 1) * 8 + 8
       const entries = viewOf(file.read(address + 24, count * step, 'a B-tree'))

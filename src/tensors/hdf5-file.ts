@@ -23,8 +23,8 @@ const CONTINUATION = 0x10
 const OHDR = 'OHDR'
 const OCHK = 'OCHK'
 
-export const ascii = (bytes: Uint8Array, at: number, length: number): string =>
-  String.fromCharCode(...bytes.subarray(at, at + length))
+/** The four letters that a structure begins with. */
+export const magicOf = (bytes: Uint8Array): string => String.fromCharCode(...bytes.subarray(0, 4))
 
 /** Reads the structures of an HDF5 file and records which bytes they occupy. Layouts: HDF5 File Format Specification 3.0. */
 export class Hdf5File {
@@ -76,7 +76,7 @@ export class Hdf5File {
   /** Returns the messages of the object header at `address`, of either version. */
   messages(address: number): Hdf5Message[] {
     const start = this.read(address, 16, 'an object header')
-    return ascii(start, 0, 4) === OHDR ? this.#newMessages(address, start) : this.#oldMessages(address, start)
+    return magicOf(start) === OHDR ? this.#newMessages(address, start) : this.#oldMessages(address, start)
   }
 
   #oldMessages(address: number, start: Uint8Array): Hdf5Message[] {
@@ -100,7 +100,7 @@ export class Hdf5File {
     return this.#collect([{ start: first, end: first + size }], (bytes, at, isContinued) => {
       // A continuation block begins with its signature and ends with a checksum.
       if (isContinued && at === 0) {
-        if (ascii(bytes, 0, 4) !== OCHK) throw damagedHdf5('an object header continues where there is none')
+        if (magicOf(bytes) !== OCHK) throw damagedHdf5('an object header continues where there is none')
         return { type: 0, size: 0, flags: 0, header: 4 }
       }
       if (at + header > bytes.length - (isContinued ? 4 : 0)) return null

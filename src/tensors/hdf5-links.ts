@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import { ascii, damagedHdf5, type Hdf5File, type Hdf5Message } from './hdf5-file.ts'
+import { damagedHdf5, type Hdf5File, type Hdf5Message, magicOf } from './hdf5-file.ts'
 import { showName } from './shape.ts'
 import { decodeText, readU64, viewOf } from './sources.ts'
 
@@ -55,7 +55,7 @@ const linkOf = (bytes: Uint8Array): Hdf5Link => {
 /** Returns the members of an old-style group: a B-tree of symbol table nodes, and a heap of names (III.A to III.D). */
 const symbols = (file: Hdf5File, treeAt: number, heapAt: number): Hdf5Link[] => {
   const heap = file.read(heapAt, 32, 'a heap of names')
-  if (ascii(heap, 0, 4) !== 'HEAP') throw damagedHdf5('a group has no heap of names')
+  if (magicOf(heap) !== 'HEAP') throw damagedHdf5('a group has no heap of names')
   const names = file.read(readU64(viewOf(heap), 24), readU64(viewOf(heap), 8), 'a heap of names')
   const links: Hdf5Link[] = []
   const nameAt = (at: number): string => {
@@ -65,7 +65,7 @@ const symbols = (file: Hdf5File, treeAt: number, heapAt: number): Hdf5Link[] => 
   }
   const leaf = (address: number): void => {
     const head = file.read(address, 8, 'a node of names')
-    if (ascii(head, 0, 4) !== 'SNOD') throw damagedHdf5('a node of names is missing')
+    if (magicOf(head) !== 'SNOD') throw damagedHdf5('a node of names is missing')
     const entries = file.read(address + 8, viewOf(head).getUint16(6, true) * 40, 'a node of names')
     const view = viewOf(entries)
     for (let at = 0; at < entries.length; at += 40) {
@@ -77,7 +77,7 @@ const symbols = (file: Hdf5File, treeAt: number, heapAt: number): Hdf5Link[] => 
   const node = (address: number, above: number): void => {
     const head = file.read(address, 24, 'a B-tree')
     const level = head[5]!
-    if (ascii(head, 0, 4) !== 'TREE' || head[4] !== 0 || level >= above) throw damagedHdf5('a B-tree is broken')
+    if (magicOf(head) !== 'TREE' || head[4] !== 0 || level >= above) throw damagedHdf5('a B-tree is broken')
     const count = viewOf(head).getUint16(6, true)
     const children = viewOf(file.read(address + 24, count * 16 + 8, 'a B-tree'))
     for (let i = 0; i < count; i++) {

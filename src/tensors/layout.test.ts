@@ -16,8 +16,8 @@ it('is the same for the same weights in any container, in any order', () => {
   const pt = layoutOf(readWeights(fixture('net_a.pt')))
   expect(pt[0]).toEqual({ name: 'conv.weight', dtype: 'f32', shape: [4, 1, 3, 3] })
   for (const name of ['net_b.npz', 'net_c.safetensors', 'net_legacy.pt'])
-    requireSameLayout(pt, readWeights(fixture(name)), 'The update')
-  expect(() => requireSameLayout(pt, readWeights(fixture('net_bf16.pt')), 'The update')).toThrow(
+    requireSameLayout(pt, readWeights(fixture(name)))
+  expect(() => requireSameLayout(pt, readWeights(fixture('net_bf16.pt')))).toThrow(
     'tensor "conv.weight" has type bf16, expected f32',
   )
 })
@@ -42,7 +42,7 @@ it.each<[string, Layout, string]>([
   ['another type', [expected[0]!, { ...expected[1]!, dtype: 'f64' }], 'tensor "fc.bias" has type f64, expected f32'],
   ['the first of two differences', [], 'tensor "fc.weight" (f32 [3, 2]) is missing'],
 ])('names %s', (_, actual, difference) => {
-  expect(() => requireSameLayout(expected, file(...actual), 'The update')).toThrow(
+  expect(() => requireSameLayout(expected, file(...actual))).toThrow(
     expect.objectContaining({
       code: 'bad_request',
       message: `The update does not match the model of the round: ${difference}. Send weights of the same model.`,
@@ -52,7 +52,7 @@ it.each<[string, Layout, string]>([
 
 it('quotes and truncates untrusted names', () => {
   const name = `a"\n${'x'.repeat(500)}`
-  expect(() => requireSameLayout(expected, file(...expected, { name, dtype: 'f32', shape: [1] }), 'It')).toThrow(
+  expect(() => requireSameLayout(expected, file(...expected, { name, dtype: 'f32', shape: [1] }))).toThrow(
     `tensor "a\\"\\n${'x'.repeat(114)}..." (f32 [1]) is not part of it`,
   )
 })

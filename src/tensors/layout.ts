@@ -62,17 +62,13 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
       : `tensor ${showName(extra.name)} (${extra.dtype} ${showShape(extra.shape)}) is not part of it`
 }
 
-/**
- * Throws bad_request naming the first difference and both values. `label` starts the message ("The update"); `model` names
- * what the file is compared with.
- */
+/** Throws bad_request naming the first difference of an update and both values; `model` names what it is compared with. */
 export const requireSameLayout = (
   expected: Layout,
   file: Pick<TensorPlaces, 'tensors' | 'constants'>,
-  label: string,
   model = 'the model of the round',
 ): void => {
   const difference = firstDifference(expected, fullLayoutOf(file))
   if (difference !== null)
-    throw badRequest(`${label} does not match ${model}: ${difference}. Send weights of the same model.`)
+    throw badRequest(`The update does not match ${model}: ${difference}. Send weights of the same model.`)
 }

@@ -18,7 +18,7 @@ import {
 import { unpickle } from './pickle.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
-import type { ByteSource } from './weight-file.ts'
+import { type ByteSource, elementCount } from './weight-file.ts'
 
 /** An instance of a Python class: its full name, the arguments it was created with, and its state, usually its attributes. */
 export interface PickledObject extends PickleObject {
@@ -109,7 +109,7 @@ const joblibArray = (cursor: ByteCursor, wrapper: ReadonlyMap<PickleValue, Pickl
     return array
   }
   if (typeof wrapper.get('numpy_array_alignment_bytes') === 'number') cursor.skip(cursor.byte())
-  const length = isNumpyType(type) ? shape.reduce((product, size) => product * size, type.size) : 0
+  const length = isNumpyType(type) ? elementCount(shape) * type.size : 0
   const bytes: PickledBytes = { kind: 'bytes', offset: cursor.position, length, content: null }
   cursor.skip(length)
   return fillArray(emptyArray(), type, shape, wrapper.get('order') === 'F', bytes)

@@ -12,6 +12,13 @@ import type { ZipEntry } from './zip.ts'
 export const findTorchPickle = (entries: readonly { readonly name: string }[]): string | undefined =>
   entries.find(({ name }) => /^[^/]+\/data\.pkl$/.test(name))?.name
 
+/** The member that identifies an exported program of PyTorch 2.7 and earlier. */
+export const OLD_PROGRAM = 'serialized_exported_program.json'
+
+/** True if the members of a zip archive are those of torch.export.save. */
+export const looksExported = (names: readonly string[]): boolean =>
+  names.some((name) => name === OLD_PROGRAM || /^([^/]+\/)?models\/[^/]+\.json$/.test(name))
+
 const stored = (entry: ZipEntry): ZipEntry => {
   if (entry.method === 'stored') return entry
   throw badRequest(

@@ -3,8 +3,9 @@ import { detectFormat } from './detect.ts'
 import { showName } from './shape.ts'
 import { readExactly } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
-import { integersOf, meaningOf, numbersOf, type XgboostCodec, type XgboostValue } from './xgboost-document.ts'
+import { integersOf, meaningOf, type XgboostCodec, type XgboostValue } from './xgboost-document.ts'
 import { XGBOOST_JSON } from './xgboost-json.ts'
+import { requireSoundTree } from './xgboost-nodes.ts'
 import { XGBOOST_UBJ } from './xgboost-ubj.ts'
 
 const MAX_MODEL_BYTES = 256 * 1024 * 1024
@@ -40,7 +41,7 @@ const mapIn = (value: XgboostValue | undefined, ...path: readonly string[]): Map
 
 const modelIn = (root: Map<string, XgboostValue>) => mapIn(root, 'learner', 'gradient_booster', 'model')
 
-/** Throws bad_request for other content, boosters without trees, and trees that do not match the model's counts. */
+/** Throws bad_request for other content, boosters without trees, trees that do not match the model's counts, and damaged trees. */
 export const readTrees = (source: ByteSource): TreeModel => {
   const format = detectFormat(source)
   if (format !== 'xgboost-json' && format !== 'xgboost-ubj')
@@ -65,30 +66,15 @@ export const readTrees = (source: ByteSource): TreeModel => {
   const isRising = rounds?.every((offset, i) => offset >= (rounds[i - 1] ?? 0)) ?? true
   if (!trees.every((tree) => tree instanceof Map) || !isRising || (rounds?.at(-1) ?? trees.length) !== trees.length)
     throw badRequest(`The XGBoost model is damaged: its trees or boosting rounds are malformed. ${SAVE}`)
-  for (const [i, tree] of trees.entries()) requireFiniteLeaves(codec, tree as Map<string, XgboostValue>, i)
+  const parameters = mapIn(root, 'learner', 'learner_model_param')
+  const classes = Math.max(1, ...['num_class', 'num_target'].map((name) => Number(parameters.get(name) ?? 1)))
+  if (!groups.every((group) => group >= 0 && group < classes))
+    throw badRequest(`The XGBoost model is damaged: tree_info names other classes than its ${classes}. ${SAVE}`)
+  const features = Number(parameters.get('num_feature'))
+  for (const [index, tree] of (trees as Map<string, XgboostValue>[]).entries())
+    requireSoundTree(codec, tree, { index, features })
   return { format, trees, groups, rounds, root }
 }
-
-/** Conditions of other nodes may be NaN (a split by categories) or infinite (a split by whether a value is missing). */
-const requireFiniteLeaves = (codec: XgboostCodec, tree: Map<string, XgboostValue>, index: number): void => {
-  const conditions = numbersOf(codec, tree.get('split_conditions')).map(Math.fround)
-  const parameters = tree.get('tree_param')
-  // The leaves of trees with several outputs are elsewhere, and their conditions may be NaN.
-  const hasVectors = parameters instanceof Map && Number(parameters.get('size_leaf_vector')) > 1
-  const hasFiniteLeaves =
-    hasVectors ||
-    conditions.every(Number.isFinite) ||
-    haveFiniteLeaves(conditions, numbersOf(codec, tree.get('left_children')))
-  const others = ['base_weights', 'leaf_weights'].flatMap((name) => numbersOf(codec, tree.get(name)))
-  if (hasFiniteLeaves && others.map(Math.fround).every(Number.isFinite)) return
-  throw badRequest(
-    `Tree ${index} of the XGBoost model contains NaN or infinity in its leaves. Training has diverged: check the labels, the ` +
-      'weights, and the objective, or lower eta.',
-  )
-}
-
-const haveFiniteLeaves = (conditions: readonly number[], leftChildren: readonly number[]): boolean =>
-  conditions.every((value, node) => Number.isFinite(value) || leftChildren[node] !== -1)
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, at) => byte === b[at])

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -94,6 +95,7 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     await refusesDamage(swift.endpoint, await open(0))
     await survivesFaults(proxy, objects, await open(0))
     await boundsItsCopies(objects)
+    await deletesCopiesOfOthers(objects)
     await givesWayOnASmallDisk(objects)
     await saysWhatIsWrong(swift.endpoint)
   })
@@ -306,6 +308,31 @@ const boundsItsCopies = async (objects: Objects): Promise<void> => {
   // A disk error is not mistaken for an unavailable store.
   rmSync(join(folder, 'cache'), { recursive: true })
   await expect(store.withPaths((pathOf) => pathOf(hashes[0]!))).rejects.toMatchObject({ code: 'ENOENT' })
+}
+
+const deletesCopiesOfOthers = async (objects: Objects): Promise<void> => {
+  const folder = await emptyFolder()
+  const open = () => openS3Store(objects, { folder, cacheBytes: 1 << 30 })
+  const copies = () => readdirSync(join(folder, 'cache')).flatMap((own) => readdirSync(join(folder, 'cache', own)))
+  const [first, second] = [await open(), await open()]
+  const removed = await keep(second, Buffer.from('of an erased device'))
+  const kept = await keep(second, Buffer.from('of another device'))
+  await first.remove(removed)
+  expect(copies().sort()).toEqual([removed, kept].sort())
+  await second.dropCopies(async () => [removed])
+  expect(copies()).toEqual([kept])
+  await first.close()
+  expect(copies()).toEqual([kept])
+  // A killed process leaves its copies, and its lock without anyone who renews it.
+  const dead = randomUUID()
+  mkdirSync(join(folder, 'cache', dead))
+  await writeFile(join(folder, 'cache', dead, kept), 'x')
+  await writeFile(join(folder, 'processes', dead), `${spawnSync('true').pid} ${hostname()} ${dead}`)
+  const third = await open()
+  expect(copies()).toEqual([kept])
+  await second.close()
+  await third.close()
+  expect([copies(), readdirSync(join(folder, 'cache')), readdirSync(join(folder, 'processes'))]).toEqual([[], [], []])
 }
 
 /** Uses a separate disk, which only root can mount. */

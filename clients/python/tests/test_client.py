@@ -60,7 +60,9 @@ def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, mo
     assert shown.getvalue().endswith(f"{'█' * 24} 3/3 completed, loss 0.2500\n")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert job.plot().splitlines()[0] == f"{1:10} ┤●  "
-    assert [each.id for each in client.jobs(model="curve")] == [job.id]
+    listed = client.jobs(model="curve")
+    assert [each.id for each in listed] == [job.id]
+    assert listed[0].plot() == job.plot()
     with pytest.raises(ValueError, match="has no accuracy to show yet"):
         job.plot("accuracy")
 

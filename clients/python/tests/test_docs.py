@@ -94,13 +94,13 @@ def test_frameworks_train_where_they_are_installed(
 ) -> None:
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
-    device, push = blocks(heading, service)
-    before, starts, after = device.partition("\ntributary.run(")
+    (device,) = blocks(heading, service)
     device_id = f"{name}-{strategy}"
-    renamed = (before + "\n" + push + starts + after).replace(f'device_id="{name}"', f'device_id="{device_id}"')
-    program = run(renamed, tmp_path)
-    options = {"strategy": strategy, "hyperparameters": {"learning_rate": 0.1}}
+    program = run(device.replace(f'device_id="{name}"', f'device_id="{device_id}"'), tmp_path)
     job = trained_by(
-        client, program, device_id, lambda: client.train(f"{name}-model", rounds=3, min_devices=1, **options)
+        client,
+        program,
+        device_id,
+        lambda: client.train(f"{name}-model", rounds=3, min_devices=1, strategy=strategy),
     )
     assert (job.history[-1].accuracy or 0) > 0.6

@@ -219,6 +219,8 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     )
     job = client.train("evaluated", rounds=2, min_devices=1).wait(timeout=PATIENCE)
     assert [each.accuracy for each in job.history] == [0.5, 0.5]
+    # Without num_samples of its own, an evaluation has the weight of the training, also that of the last model.
+    assert [(each.evaluation or {})["num_samples"] for each in job.history] == [4, 4]
     numbers = [each.round_number for each in job.history]
     told = {"round_number": numbers[1], "global_model_loss": 1, "global_model_accuracy": 0.25}
     until(lambda: (client.device("evaluating").metrics or {}) == told, "the heartbeat")

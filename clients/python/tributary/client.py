@@ -104,6 +104,8 @@ class Job(_Refreshed, records.Job):
 
     def plot(self, metric: str = "loss") -> Any:
         """Plot a metric by round: returns matplotlib axes, or a text curve if matplotlib is not installed."""
+        if not self.history:  # a job from `jobs`, or one that has had no round yet
+            self.refresh()
         ended = [each for each in self.history if getattr(each, metric) is not None]
         numbers = [each.round_number for each in ended]
         values = [float(getattr(each, metric)) for each in ended]
@@ -354,7 +356,7 @@ class Client:
         return record(Job, self.request("GET", f"/training/jobs/{job_id}"), _client=self)
 
     def jobs(self, model: str | None = None, status: str | None = None) -> list[Job]:
-        """List training jobs, newest first. Only `job` returns `history`."""
+        """List training jobs, newest first. Their `history` is empty until `refresh`."""
         found = self.listed("/training/jobs", "jobs", model=model, status=status)
         return [record(Job, each, _client=self) for each in found]
 

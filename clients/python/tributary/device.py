@@ -226,6 +226,7 @@ class State:
         self.jobs = self.folder / "python-jobs"
         for path in (self.rounds, self.jobs):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.num_samples = self.folder / "python-num-samples"
         self._path = self.folder / "identity.json"
 
     def load(self) -> tuple[str, str] | None:

@@ -104,7 +104,8 @@ class RoundWork:
             sent = _sendable(metrics, without=frozenset({"num_samples"}))
             if not sent:
                 raise ValueError("This device has no metrics of the model.")
-            device.submit_evaluation(plan, max(1, int(metrics.get("num_samples", 1))), sent)
+            num_samples = int(metrics.get("num_samples", self._trained_on()))
+            device.submit_evaluation(plan, max(1, num_samples), sent)
         except Exception as error:
             if isinstance(error, (Stopped, TributaryError)):
                 raise
@@ -140,6 +141,7 @@ class RoundWork:
             final_model=self.evaluate is not None,
             control=control.read_bytes() if control.exists() else None,
         )
+        write_whole(self.state.num_samples, str(result.num_samples).encode())
         if (folder / "memory").exists():
             (folder / "memory").replace(self._memory_of(plan))
             for old in sorted(self.state.jobs.iterdir(), key=lambda path: -path.stat().st_mtime)[JOBS_KEPT:]:
@@ -177,6 +179,13 @@ class RoundWork:
         vector = update["vector"].astype("<f4").tobytes() if plan.raw_vector else None
         write_whole(folder / "update", vector or write_weights(update, types))
         return {"num_samples": num_samples, "metrics": metrics, "global_metrics": global_metrics, "seconds": seconds}
+
+    def _trained_on(self) -> int:
+        """The number of samples of the latest submitted update."""
+        try:
+            return int(self.state.num_samples.read_text())
+        except (OSError, ValueError):
+            return 1
 
     def _memory_of(self, plan: Plan) -> Path:
         """What this device stores for the job: its control variate or its personal model."""

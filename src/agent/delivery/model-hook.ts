@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { isStorable } from '../../domain/text.ts'
 import { runCommand } from '../run-command.ts'
 import type { Metrics } from './model-state.ts'
@@ -44,13 +45,7 @@ const isName = (name: string): boolean => name.length <= MAX_NAME_LENGTH && name
 /** Returns the finite numbers of the JSON object in this line; null if there is none. */
 export const metricsOf = (line: string | null): Metrics | null => {
   if (!line?.startsWith('{')) return null
-  let found: unknown
-  try {
-    found = JSON.parse(line)
-  } catch {
-    return null
-  }
-  const numbers = Object.entries(found as object).filter(
+  const numbers = Object.entries(jsonOrNull(line) ?? {}).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1]) && isName(entry[0]),
   )
   return numbers.length === 0 ? null : Object.fromEntries(numbers.slice(0, MAX_METRICS))

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ApiError } from '../../client/client.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { writeDurably } from '../../platform/transfer/durable-file.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { backOffMs, DEFAULT_POLICY, isTransient, sleep } from '../../sdk/retry.ts'
@@ -43,12 +44,8 @@ const newestOfEach = (waiting: readonly Waiting[]): Waiting[] => {
 }
 
 const readWaiting = async (path: string): Promise<Waiting[]> => {
-  try {
-    const found = JSON.parse(await readFile(path, 'utf8')) as unknown
-    return Array.isArray(found) ? (found as Waiting[]) : []
-  } catch {
-    return []
-  }
+  const found = jsonOrNull(await readFile(path, 'utf8').catch(() => ''))
+  return Array.isArray(found) ? (found as Waiting[]) : []
 }
 
 /**

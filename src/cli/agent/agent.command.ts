@@ -98,7 +98,7 @@ const join = async (text: string, { deviceId, platform }: AgentCommandOptions, s
     session.out.note(`This machine is already device ${known.deviceId} of ${baseUrl}; the code was not used.`)
     return baseUrl
   }
-  const { claimCode } = await import('../delivery/claim.ts')
+  const { claimCode } = await import('./claim.ts')
   const claim = { baseUrl, code, deviceId: deviceId ?? null, platform, deviceName: null }
   const { identity } = await claimCode(claim, session)
   session.out.line(`Joined ${baseUrl} as ${identity.deviceId}.`)

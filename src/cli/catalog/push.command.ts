@@ -8,7 +8,7 @@ import { parseThreshold } from '../model-tools/quantize.command.ts'
 import { METHODS, type Method } from '../model-tools/quantized-file.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import type { Pushed } from '../uploads/what-to-push.ts'
+import type { Pushed } from '../uploads/push-source.ts'
 
 interface PushCommandOptions extends DataOptions {
   readonly version: string
@@ -89,11 +89,11 @@ export const define = (command: Command, session: Session): void => {
       if (options.qualityThreshold !== undefined && options.quantize === undefined) {
         throw wrongUsage('--quality-threshold needs --quantize.')
       }
-      const { requireModelName, whatToPush } = await import('../uploads/what-to-push.ts')
+      const { requireModelName, pushSourceOf } = await import('../uploads/push-source.ts')
       const { modelId, formats } = options
       if (modelId !== undefined && !isUuid(modelId)) requireModelName(modelId, '--model-id')
       const connection = await session.signedIn({ apiBase: options.apiBase })
-      const pushed = await whatToPush(source, session)
+      const pushed = await pushSourceOf(source, session)
       const model = modelId ?? requireModelName(pushed.name, 'file')
       const { push } = await import('../uploads/push.ts')
       const { file, discard } = await quantized(pushed, options, session)

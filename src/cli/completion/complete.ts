@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { CommandEntry, CommandGroup } from '../command.ts'
 import { connect } from '../connection.ts'
 import type { Io } from '../io.ts'
-import { harmless } from '../output.ts'
+import { withoutControlCharacters } from '../output.ts'
 import { namesOf } from '../resources/find.ts'
 import type { Kind } from '../resources/resource.ts'
 import { createSession, type Session } from '../session.ts'
@@ -97,6 +97,7 @@ export const complete = async (
   const found = await Promise.race([candidates(words, commands, session, signal), late]).catch(() => [])
   const typed = words.at(-1) ?? ''
   for (const word of found) {
-    if (word.startsWith(typed) && !/\s/.test(word) && harmless(word) === word) io.stdout.write(`${word}\n`)
+    if (word.startsWith(typed) && !/\s/.test(word) && withoutControlCharacters(word) === word)
+      io.stdout.write(`${word}\n`)
   }
 }

@@ -73,17 +73,17 @@ const rolloutBodyOf = (requested: Requested) => ({
 })
 
 export const prepare = (connection: Connection, requested: Requested) =>
-  connection.ask((client) => client.POST('/api/v1/deploy/prepare', { body: aimOf(requested) }))
+  connection.request((client) => client.POST('/api/v1/deploy/prepare', { body: aimOf(requested) }))
 
 export const execute = (connection: Connection, requested: Requested) =>
-  connection.ask((client) =>
+  connection.request((client) =>
     client.POST('/api/v1/deploy/execute', {
       body: { ...aimOf(requested), rollout_percentage: requested.rollout, strategy: requested.strategy },
     }),
   )
 
 export const previewSchedule = (connection: Connection, modelId: string, requested: Requested) =>
-  connection.ask((client) =>
+  connection.request((client) =>
     client.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
       params: { path: { model_id: modelId } },
       body: rolloutBodyOf(requested),
@@ -91,7 +91,7 @@ export const previewSchedule = (connection: Connection, modelId: string, request
   )
 
 export const startRollout = (connection: Connection, modelId: string, requested: Requested) =>
-  connection.ask((client) =>
+  connection.request((client) =>
     client.POST('/api/v1/models/{model_id}/rollouts', {
       params: { path: { model_id: modelId } },
       body: rolloutBodyOf(requested),

@@ -3,9 +3,9 @@ import { startDeliveries } from '../../agent/delivery/deliveries.ts'
 import { anySignal } from '../../domain/any-signal.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { createDevice } from '../../sdk/device-client.ts'
+import { type Claim, claimCode } from '../agent/claim.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { type Claim, claimCode } from './claim.ts'
 
 const WAIT_SECONDS = 20
 const RESTATE_SECONDS = 3600

@@ -2,7 +2,7 @@ import { isLoopback } from '../../domain/loopback.ts'
 import type { PairingStatus } from '../../domain/pairing.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { waitForNextPoll, withRetries } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../polling.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 
@@ -33,7 +33,7 @@ const passedBetween = (
 export const deployToPhone = async (connection: Connection, options: PhoneOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const { name, version, platform } = options
-  const made = await connection.ask((client) =>
+  const made = await connection.request((client) =>
     client.POST('/api/v1/pairings', {
       body: { model_name: name, model_version: version, ...(platform !== undefined && { platform }) },
     }),
@@ -62,7 +62,7 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   while (!['active', 'expired', 'failed'].includes(pairing.status)) {
     await waitForNextPoll(session, POLL_MS, CONTINUATION)
     const params = { path: { pairing_id: pairing.pairing_id } }
-    const poll = () => connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params }))
+    const poll = () => connection.request((client) => client.GET('/api/v1/pairings/{pairing_id}', { params }))
     const now = await withRetries(session, poll, CONTINUATION)
     for (const status of passedBetween(pairing.status, now)) say({ ...now, status, reason: null, device_state: null })
     if (now.status !== pairing.status || now.device_state !== pairing.device_state) say(now)

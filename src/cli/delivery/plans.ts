@@ -1,6 +1,7 @@
 import type { DeploymentStatus } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import type { ModelDetail } from '../model-sources/catalog.ts'
+import { MAX_PAGE, readPages } from '../resources/requests.ts'
 
 export type Counts = Readonly<Record<string, number>>
 
@@ -40,27 +41,6 @@ export const isOpen = (plan: Plan): boolean =>
 export const canBeWithdrawn = ({ status }: Plan): boolean =>
   status === 'active' || status === 'paused' || status === 'started' || status === 'completed'
 
-interface PageQuery {
-  readonly limit: number
-  readonly offset: number
-}
-
-const PAGE = 1000
-
-/** Returns the first `max` items of a list. */
-const listAll = async <Item>(
-  max: number,
-  page: (query: PageQuery) => Promise<{ readonly items: readonly Item[]; readonly total: number }>,
-): Promise<readonly Item[]> => {
-  const limit = Math.min(PAGE, max)
-  const found: Item[] = []
-  for (let offset = 0; ; offset += limit) {
-    const { items, total } = await page({ limit, offset })
-    found.push(...items)
-    if (offset + limit >= Math.min(max, total)) return found
-  }
-}
-
 /**
  * Returns the plans of a model, newest first; with `max`, only the newest of each kind. Deployments are looked up by the model
  * name they were created with.
@@ -71,20 +51,26 @@ export const plansOf = async (
   name: string,
   max = Number.POSITIVE_INFINITY,
 ): Promise<readonly Plan[]> => {
-  const rollouts =
-    model === null
-      ? []
-      : await listAll(max, async (query) => {
-          const params = { path: { model_id: model.id }, query }
-          const page = await connection.ask((client) => client.GET('/api/v1/models/{model_id}/rollouts', { params }))
-          return { items: page.rollouts, total: page.total }
-        })
+  const paging = { limit: max, pageSize: MAX_PAGE }
+  const rolloutsOf = (model_id: string) =>
+    readPages(
+      (query) =>
+        connection.request((client) =>
+          client.GET('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id }, query } }),
+        ),
+      ({ rollouts }) => rollouts,
+      paging,
+    )
+  const rollouts = model === null ? [] : (await rolloutsOf(model.id)).rows
   const model_name = model === null ? name : (model.name ?? model.id)
-  const deployments = await listAll(max, async (query) => {
-    const params = { query: { ...query, model_name } }
-    const page = await connection.ask((client) => client.GET('/api/v1/deployments', { params }))
-    return { items: page.deployments, total: page.total }
-  })
+  const { rows: deployments } = await readPages(
+    (query) =>
+      connection.request((client) =>
+        client.GET('/api/v1/deployments', { params: { query: { ...query, model_name } } }),
+      ),
+    (page) => page.deployments,
+    paging,
+  )
   const plans: Plan[] = [
     ...rollouts.map((rollout) => ({
       kind: 'rollout' as const,
@@ -124,7 +110,7 @@ export interface Progress {
 }
 
 export const rolloutOf = (connection: Connection, modelId: string, id: string) =>
-  connection.ask((client) =>
+  connection.request((client) =>
     client.GET('/api/v1/models/{model_id}/rollouts/{rollout_id}', {
       params: { path: { model_id: modelId, rollout_id: id } },
     }),
@@ -137,7 +123,7 @@ export const progressOf = async (
 ): Promise<Progress> => {
   if (plan.kind === 'deployment') {
     const path = { deployment_id: plan.id }
-    const { devices } = await connection.ask((client) =>
+    const { devices } = await connection.request((client) =>
       client.GET('/api/v1/deployments/{deployment_id}', { params: { path } }),
     )
     return { counts: devices, warnings: [] }
@@ -148,12 +134,15 @@ export const progressOf = async (
 
 /** Returns the running experiments that give devices versions of a model. */
 export const experimentsOn = async (connection: Connection, modelId: string) => {
-  const experiments = await listAll(Number.POSITIVE_INFINITY, async (query) => {
-    const params = { query: { ...query, status: 'running' as const } }
-    const page = await connection.ask((client) => client.GET('/api/v1/experiments', { params }))
-    return { items: page.experiments, total: page.total }
-  })
-  return experiments.filter(({ variants }) => variants.some(({ model_id }) => model_id === modelId))
+  const { rows } = await readPages(
+    (query) =>
+      connection.request((client) =>
+        client.GET('/api/v1/experiments', { params: { query: { ...query, status: 'running' } } }),
+      ),
+    ({ experiments }) => experiments,
+    { pageSize: MAX_PAGE },
+  )
+  return rows.filter(({ variants }) => variants.some(({ model_id }) => model_id === modelId))
 }
 
 /** Returns the devices on which a plan failed, with their reasons. */
@@ -162,22 +151,27 @@ export const failuresOf = async (
   plan: Plan,
   modelId: string | null,
 ): Promise<readonly PlanDevice[]> => {
-  const all = await listAll<PlanDevice>(Number.POSITIVE_INFINITY, async (query) => {
-    const { devices, total } =
+  interface Page {
+    readonly devices: readonly PlanDevice[]
+    readonly total: number
+  }
+  const { rows } = await readPages(
+    (query): Promise<Page> =>
       plan.kind === 'deployment'
-        ? await connection.ask((client) =>
+        ? connection.request((client) =>
             client.GET('/api/v1/deployments/{deployment_id}/devices', {
               params: { path: { deployment_id: plan.id }, query },
             }),
           )
-        : await connection.ask((client) =>
+        : connection.request((client) =>
             client.GET('/api/v1/models/{model_id}/rollouts/{rollout_id}/devices', {
               params: { path: { model_id: modelId ?? '', rollout_id: plan.id }, query },
             }),
-          )
-    return { items: devices, total }
-  })
-  return all.filter(({ state }) => state === 'failed')
+          ),
+    ({ devices }) => devices,
+    { pageSize: MAX_PAGE },
+  )
+  return rows.filter(({ state }) => state === 'failed')
 }
 
 /** Withdraws a plan: its devices return to their previous version. */
@@ -185,13 +179,13 @@ export const withdraw = async (connection: Connection, plan: Plan, modelId: stri
   const body = { reason }
   if (plan.kind === 'deployment') {
     const path = { deployment_id: plan.id }
-    await connection.ask((client) =>
+    await connection.request((client) =>
       client.POST('/api/v1/deployments/{deployment_id}/rollback', { params: { path }, body }),
     )
     return
   }
   const path = { model_id: modelId ?? '', rollout_id: plan.id }
-  await connection.ask((client) =>
+  await connection.request((client) =>
     client.POST('/api/v1/models/{model_id}/rollouts/{rollout_id}/rollback', { params: { path }, body }),
   )
 }

@@ -71,7 +71,7 @@ const rollBackTo = async (connection: Connection, requested: Requested, { out }:
   const experiments = await experimentsOn(connection, model.id)
   for (const { id: experiment_id } of experiments) {
     const params = { path: { experiment_id } }
-    await connection.ask((client) =>
+    await connection.request((client) =>
       client.POST('/api/v1/experiments/{experiment_id}/pause', { params, body: { reason } }),
     )
   }

@@ -3,7 +3,7 @@ import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session } from '../session.ts'
-import { countWords, type ModelStatus, reachWords, type ShownPlan, statusOf } from './status.ts'
+import { countWords, type ModelStatus, percentageWords, type ShownPlan, statusOf } from './status.ts'
 
 interface StatusOptions extends DataOptions {
   readonly watch?: true
@@ -52,7 +52,7 @@ const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
       plan.kind,
       plan.version,
       plan.status,
-      reachWords(plan),
+      percentageWords(plan),
       plan.nextStepAt?.slice(11, 19) ?? null,
       countWords(plan.counts),
       plan.id,

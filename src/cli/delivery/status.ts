@@ -49,7 +49,7 @@ const STATES = ['waiting', 'assigned', 'downloading', 'verifying', 'ready', 'act
 export const countWords = (counts: Counts): string =>
   STATES.flatMap((state) => ((counts[state] ?? 0) > 0 ? [`${state} ${counts[state]}`] : [])).join(', ') || 'none yet'
 
-export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
+export const percentageWords = ({ percentage, targetPercentage }: Plan): string =>
   targetPercentage === null || percentage >= targetPercentage
     ? `${percentage}%`
     : `${percentage} of ${targetPercentage}%`

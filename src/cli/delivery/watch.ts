@@ -1,14 +1,14 @@
 import type { Connection } from '../connection.ts'
-import { waitForNextPoll, withRetries } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../polling.ts'
 import type { Session } from '../session.ts'
 import { isInProgress, type Plan, plansOf, progressOf } from './plans.ts'
-import { countWords, failureOf, type ModelStatus, reachWords } from './status.ts'
+import { countWords, failureOf, type ModelStatus, percentageWords } from './status.ts'
 
 /** Each poll sends three requests, which leaves room within a key's limit of 100 requests per minute. */
 const POLL_MS = 3000
 const MAX_PLANS = 100
 
-const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${reachWords(plan)}`
+const lineOf = (plan: Plan): string => `${plan.kind} of ${plan.version}: ${plan.status} at ${percentageWords(plan)}`
 
 const requireGoodEnd = (plan: Plan): void => {
   const failure = failureOf(plan)

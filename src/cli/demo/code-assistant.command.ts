@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { numberFrom } from '../inference/inference-options.ts'
+import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { AssistantOptions } from './code-assistant.ts'
 

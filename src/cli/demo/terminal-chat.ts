@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { streamChat } from '../../inference/engines/proxied/openai-client.ts'
 import { ChatServerError } from '../../inference/engines/proxied/server-errors.ts'
 import { serverKey } from '../network/running-server.ts'
-import { harmless } from '../output.ts'
+import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
 
 /** Short: small models follow few instructions, and every question includes it. */
@@ -37,7 +37,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
         signal,
       )) {
         text += piece.text
-        io.stdout.write(harmless(piece.text))
+        io.stdout.write(withoutControlCharacters(piece.text))
       }
       messages = [...messages, { role: 'assistant', content: text }]
     } catch (error) {

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { sizeWords } from '../../domain/sizes.ts'
 import { enginesFolder } from '../../inference/engines/optional/optional-engine.ts'
 import type { Session } from '../session.ts'
-import { PART_ARGUMENT, requireNamed } from './named-engine.ts'
+import { OPTIONAL_ENGINE_NAMES, requireOptionalEngine } from './require-optional-engine.ts'
 
 export const define = (command: Command, { io, out }: Session): void => {
-  command.argument('<engine>', PART_ARGUMENT).action(async (name: string) => {
-    const part = requireNamed(name)
+  command.argument('<engine>', OPTIONAL_ENGINE_NAMES).action(async (name: string) => {
+    const part = requireOptionalEngine(name)
     const { installEngine } = await import('../../inference/engines/optional/install-engine.ts')
     const { folder, bytes } = await installEngine(part, {
       engines: enginesFolder(io.env),

@@ -9,17 +9,17 @@ import type { Session } from '../session.ts'
 interface Row {
   readonly name: string
   readonly state: 'installed' | 'missing' | 'damaged'
-  /** For optional parts: the size on disk, or the expected size before installation. */
+  /** For optional engines: the size on disk, or the expected size before installation. */
   readonly size: number | null
   readonly where: string | null
   readonly install: string
   readonly experimental: boolean
 }
 
-/** Lists the engines, and the optional parts that are not engines themselves. */
+/** Lists the engines, and the optional ones that are not engines themselves. */
 const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
   const folder = enginesFolder(io.env)
-  const parts = await Promise.all(
+  const optional = await Promise.all(
     OPTIONAL_ENGINES.map(async (part): Promise<Row> => {
       const found = await engineState(part, folder)
       const expected = part.megabytes * 1e6
@@ -46,7 +46,7 @@ const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
     }),
   )
   const [llama, ...programs] = engines
-  return [llama!, ...parts, ...programs]
+  return [llama!, ...optional, ...programs]
 }
 
 export const define = (command: Command, session: Session): void => {

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { apiBaseOption, jsonOption } from '../options.ts'
+import { apiBaseOption, jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { BenchmarkCommandOptions } from './benchmark.ts'
-import { engineOption, maxTokensOption, modelOrDefault, numberFrom } from './inference-options.ts'
+import { engineOption, maxTokensOption, modelOrDefault, threadsOption } from './inference-options.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -19,12 +19,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(maxTokensOption(50))
     .addOption(engineOption())
     .option('--all-engines', 'measure every engine that can run the model')
-    .addOption(
-      new Option(
-        '--threads <count>',
-        'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
-      ).argParser(numberFrom({ min: 1, max: 1024 })),
-    )
+    .addOption(threadsOption())
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .addHelpText(

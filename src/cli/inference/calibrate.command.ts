@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { jsonOption } from '../options.ts'
+import { jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { CalibrateOptions } from './calibrate.ts'
-import { engineOption, maxTokensOption, numberFrom, parseNames } from './inference-options.ts'
+import { engineOption, maxTokensOption, parseNames, threadsOption } from './inference-options.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -20,12 +20,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .addOption(maxTokensOption(256))
     .addOption(engineOption())
-    .addOption(
-      new Option(
-        '--threads <count>',
-        'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
-      ).argParser(numberFrom({ min: 1, max: 1024 })),
-    )
+    .addOption(threadsOption())
     .addOption(jsonOption())
     .action(async (options: CalibrateOptions) => {
       const { calibrate } = await import('./calibrate.ts')

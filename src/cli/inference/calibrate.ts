@@ -1,3 +1,4 @@
+import { percent } from '../../domain/percent.ts'
 import { type Generated, generate } from '../../inference/benchmark/generate.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
 import { agreement } from '../../inference/runtime/routing/agreement.ts'
@@ -85,19 +86,19 @@ const trialsOf = (prompts: readonly PromptLine[], responses: readonly (readonly 
     }
   })
 
-const percent = (share: number): string => `${(share * 100).toFixed(0)}%`
+const wholePercent = (share: number): string => percent(share, 0)
 
 const rowOf =
   (names: readonly string[], alone: Policy, chosen: Policy) =>
   (policy: Policy): string[] => [
     policy === chosen ? '*' : '',
     policy.limits.map((limit, index) => `${names[index]} ${limit < 0 ? 'none' : `<= ${limit.toFixed(2)}`}`).join(', '),
-    policy.shares.map(percent).join(' / '),
+    policy.shares.map(wholePercent).join(' / '),
     policy.quality.toFixed(3),
     policy.interval.map((end) => end.toFixed(2)).join(' to '),
-    percent(policy.kept),
+    wholePercent(policy.kept),
     policy.milliseconds.toFixed(0),
-    percent(policy.milliseconds / alone.milliseconds),
+    wholePercent(policy.milliseconds / alone.milliseconds),
     policy.tokens.toFixed(0),
   ]
 
@@ -167,9 +168,9 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   ]
   out.table(header, shownOf(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
   out.note(
-    `* the fastest that keeps ${percent(options.keep)} of the quality of ${names.at(-1)} alone (${alone.quality.toFixed(3)}).`,
+    `* the fastest that keeps ${wholePercent(options.keep)} of the quality of ${names.at(-1)} alone (${alone.quality.toFixed(3)}).`,
   )
-  if (unseen !== null) out.note(`On held-out prompts it kept ${percent(unseen.kept)}.`)
+  if (unseen !== null) out.note(`On held-out prompts it kept ${wholePercent(unseen.kept)}.`)
   for (const caveat of caveats) out.note(caveat)
   out.note(`Written to ${path}, which svc serve --auto-route reads.`)
 }

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream'
 import { anySignal } from '../../domain/any-signal.ts'
 import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
-import { harmless } from '../output.ts'
+import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
 import { generateReply, incompleteNote } from './generate-reply.ts'
 
@@ -73,7 +73,7 @@ const obey = async (
 }
 
 /** Streams an answer to the terminal and adds it to the conversation, even if it was stopped midway. */
-const converse = async (
+const streamChat = async (
   engine: Engine,
   conversation: Conversation,
   { io, out }: Session,
@@ -97,7 +97,7 @@ const converse = async (
   try {
     const { result } = await generateReply(engine, request, signal, (piece) => {
       text += piece
-      io.stdout.write(harmless(piece))
+      io.stdout.write(withoutControlCharacters(piece))
     })
     keep()
     const note = incompleteNote(result)
@@ -153,7 +153,7 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
       } else if (input !== '') {
         conversation.messages = [...conversation.messages, { role: 'user', content: input }]
         running = new AbortController()
-        await converse(engine, conversation, session, options, running.signal)
+        await streamChat(engine, conversation, session, options, running.signal)
         running = null
       }
       // Ctrl-D may have closed the input during the answer.

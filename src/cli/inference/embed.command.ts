@@ -4,7 +4,7 @@ import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { engineOption } from './inference-options.ts'
-import { deliver, outputOption } from './output-file.ts'
+import { outputOption, writeOutput } from './output-file.ts'
 
 interface EmbedOptions {
   readonly engine: string
@@ -39,7 +39,7 @@ const embed = async (session: Session, model: string, text: string, options: Emb
       throw new Failure(`The model '${model}' does not compute embeddings.`, { advice: ADVICE })
     const { vectors, tokens } = await engine.embed([text], signal)
     const response = presented(engine, vectors[0]!, tokens)
-    await deliver(session, JSON.stringify(response, null, options.output === undefined ? 2 : 0), options.output)
+    await writeOutput(session, JSON.stringify(response, null, options.output === undefined ? 2 : 0), options.output)
   } finally {
     await engine.close()
   }

@@ -2,17 +2,8 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { ENGINE_NAMES } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
+import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
-
-/** Returns an option parser for numbers in a range. */
-export const numberFrom =
-  (range: { readonly min: number; readonly max: number; readonly whole?: boolean }) =>
-  (text: string): number => {
-    const value = text.trim() === '' ? Number.NaN : Number(text)
-    const { min, max, whole = true } = range
-    if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value
-    throw new InvalidArgumentError(`It must be a ${whole ? 'whole number' : 'number'} from ${min} to ${max}.`)
-  }
 
 const ENGINES = `auto, ${ENGINE_NAMES.join(', ')}, or the address of an OpenAI-compatible server`
 
@@ -23,6 +14,12 @@ const toEngine = (text: string): string => {
 
 export const engineOption = (): Option =>
   new Option('-e, --engine <engine>', `engine: ${ENGINES}`).argParser(toEngine).default('auto')
+
+export const threadsOption = (): Option =>
+  new Option(
+    '--threads <count>',
+    'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
+  ).argParser(numberFrom({ min: 1, max: 1024 }))
 
 export const maxTokensOption = (fallback: number): Option =>
   new Option('--max-tokens <count>', 'maximum number of tokens to generate')

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 
@@ -13,20 +14,20 @@ export interface PromptLine {
 const ROLES = ['system', 'user', 'assistant'] as const
 
 const isMessage = (value: unknown): value is ChatMessage => {
-  if (typeof value !== 'object' || value === null) return false
-  const { role, content } = value as Record<string, unknown>
+  if (!isObject(value)) return false
+  const { role, content } = value
   return ROLES.some((known) => known === role) && typeof content === 'string'
 }
 
 /** Parses `{"input": …}`, optionally with `expected_output`, or `{"messages": […]}`. Returns a string if invalid. */
 const parseLine = (line: string): PromptLine | string => {
-  let value: Readonly<Record<string, unknown>> | null
+  let value: unknown
   try {
     value = JSON.parse(line)
   } catch {
     return 'it is not JSON'
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'it is not an object'
+  if (!isObject(value)) return 'it is not an object'
   const { input, messages, expected_output: expected = null } = value
   if (expected !== null && typeof expected !== 'string') return 'expected_output is not a string'
   if (typeof input === 'string' && input.trim() !== '')

@@ -2,18 +2,11 @@ import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { ChatRequest } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
-import { jsonOption } from '../options.ts'
-import { harmless } from '../output.ts'
+import { jsonOption, numberFrom } from '../options.ts'
+import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
 import { generateReply, incompleteNote } from './generate-reply.ts'
-import {
-  engineOption,
-  loraOption,
-  loraPaths,
-  maxTokensOption,
-  modelOrDefault,
-  numberFrom,
-} from './inference-options.ts'
+import { engineOption, loraOption, loraPaths, maxTokensOption, modelOrDefault } from './inference-options.ts'
 
 interface RunOptions {
   readonly engine: string
@@ -63,7 +56,7 @@ const run = async (session: Session, model: string, prompt: string, options: Run
     let ended = true
     const show = (text: string): void => {
       ended = text.endsWith('\n')
-      io.stdout.write(harmless(text))
+      io.stdout.write(withoutControlCharacters(text))
     }
     const given = await generateReply(engine, request, signal, options.json ? () => undefined : show).finally(() => {
       if (!ended) io.stdout.write('\n')
@@ -93,7 +86,7 @@ const run = async (session: Session, model: string, prompt: string, options: Run
 /** Enough for one conversation, so that earlier messages are not processed again. */
 const CHAT_CACHE_MEGABYTES = 256
 
-const converse = async (session: Session, model: string, options: RunOptions): Promise<void> => {
+const streamChat = async (session: Session, model: string, options: RunOptions): Promise<void> => {
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const engine = await openChosen(session, chosen, {
@@ -132,7 +125,7 @@ export const define = (command: Command, session: Session): void => {
         second === undefined && session.io.env.SERVICE_MODEL ? [undefined, first] : [first, second]
       const name = modelOrDefault(model, session)
       const isChat = !prompt && session.io.stdin?.isTTY === true && options.json !== true
-      if (isChat) return converse(session, name, options)
+      if (isChat) return streamChat(session, name, options)
       if (!prompt) throw wrongUsage('The prompt is missing.', `For example: svc run ${name} "What is a rollout?"`)
       await run(session, name, prompt, options)
     })

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
+import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
-import { engineOption, loraOption, modelOrDefault, numberFrom, parseNames } from './inference-options.ts'
+import { engineOption, loraOption, modelOrDefault, parseNames, threadsOption } from './inference-options.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 const ROUTE_STRATEGIES = ['complexity']
@@ -47,12 +48,7 @@ export const define = (command: Command, session: Session): void => {
         numberFrom({ min: 64, max: 10_000_000 }),
       ),
     )
-    .addOption(
-      new Option(
-        '--threads <count>',
-        'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
-      ).argParser(numberFrom({ min: 1, max: 1024 })),
-    )
+    .addOption(threadsOption())
     .addOption(
       new Option('--context <tokens>', 'context length: prompt and reply together').argParser(
         numberFrom({ min: 16, max: 10_000_000 }),

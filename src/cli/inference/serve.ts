@@ -7,7 +7,7 @@ import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Io } from '../io.ts'
 import { localName } from '../model-sources/local-model.ts'
-import { harmless } from '../output.ts'
+import { withoutControlCharacters } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
 import { loraPaths } from './inference-options.ts'
@@ -114,7 +114,7 @@ const settingsOf = (
     ...(slots !== undefined && { slots }),
     announce,
     version: packageVersion(),
-    log: { level: logLevel, destination: { write: (line) => void io.stderr.write(harmless(line)) } },
+    log: { level: logLevel, destination: { write: (line) => void io.stderr.write(withoutControlCharacters(line)) } },
     onModelEvent: (line) => {
       if (logLevel === 'debug') out.note(line)
     },

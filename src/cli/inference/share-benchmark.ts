@@ -21,7 +21,7 @@ export const shareBenchmark = async (session: Session, to: string, report: Share
   for (const [name, value] of Object.entries(report)) out.note(`  ${name}: ${JSON.stringify(value)}`)
   try {
     const connection = await session.signedIn({ apiBase: to })
-    await connection.ask((client) => client.POST('/api/v1/benchmarks', { body: report }))
+    await connection.request((client) => client.POST('/api/v1/benchmarks', { body: report }))
     return true
   } catch (error) {
     if (!(error instanceof Failure)) throw error

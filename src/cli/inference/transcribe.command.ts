@@ -10,7 +10,7 @@ import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
-import { deliver, outputOption } from './output-file.ts'
+import { outputOption, writeOutput } from './output-file.ts'
 
 interface TranscribeOptions {
   readonly model: string
@@ -79,7 +79,7 @@ const transcribe = async (session: Session, file: string, options: TranscribeOpt
       throw new Failure(`The model '${options.model}' does not transcribe.`, { advice: ADVICE })
     }
     const transcription = await engine.transcribe(samples, options.language, signal)
-    await deliver(session, present(transcription, samples.length, options.output), options.output)
+    await writeOutput(session, present(transcription, samples.length, options.output), options.output)
   } finally {
     await engine.close()
   }

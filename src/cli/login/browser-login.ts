@@ -39,7 +39,7 @@ const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | unde
 export const loginWithBrowser = async (session: Session, apiBase: string): Promise<Credentials> => {
   const { io, out } = session
   const connection = session.connectTo({ baseUrl: apiBase, warn: out.warn })
-  await connection.ask((client) => client.GET('/api/v1/health'))
+  await connection.request((client) => client.GET('/api/v1/health'))
 
   const state = randomBytes(32).toString('base64url')
   const verifier = randomBytes(32).toString('base64url')
@@ -57,7 +57,7 @@ export const loginWithBrowser = async (session: Session, apiBase: string): Promi
     const show = io.openBrowser ?? openBrowser
     show(page.href)
     const code = await within(callback.code, io.signal)
-    const token = await connection.ask((client) =>
+    const token = await connection.request((client) =>
       client.POST('/api/v1/login/token', { body: { code, code_verifier: verifier } }),
     )
     const credentials = await saveCredentials(session, apiBase, token)

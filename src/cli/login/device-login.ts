@@ -3,7 +3,7 @@ import { ApiError, unwrap } from '../../client/client.ts'
 import { otherProgram, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
-import { waitForNextPoll, withRetries } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../polling.ts'
 import type { Session } from '../session.ts'
 import { saveCredentials } from './save-credentials.ts'
 
@@ -27,7 +27,7 @@ const lostKey = (cause: ApiError): Failure =>
 export const loginWithCode = async (session: Session, apiBase: string): Promise<Credentials> => {
   const { out } = session
   const connection = session.connectTo({ baseUrl: apiBase, warn: out.warn })
-  const started = await connection.ask((client) =>
+  const started = await connection.request((client) =>
     client.POST('/api/v1/login/device', { body: { client_name: clientName() } }),
   )
   if (started.device_code === undefined) throw otherProgram(apiBase)

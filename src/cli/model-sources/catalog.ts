@@ -19,7 +19,7 @@ export const nullIfNotFound = async <Value>(requested: Promise<Value>): Promise<
 
 /** Returns a model with its versions, by name or id. @throws Failure */
 export const modelNamed = (connection: Connection, nameOrId: string) =>
-  connection.ask((client) => client.GET('/api/v1/models/{model_id}', { params: { path: { model_id: nameOrId } } }))
+  connection.request((client) => client.GET('/api/v1/models/{model_id}', { params: { path: { model_id: nameOrId } } }))
 
 /**
  * Returns the model and version that a command refers to: `my-model@production` contains both. A model whose name is the whole
@@ -38,7 +38,7 @@ export const referenced = async (
 
 /** Returns the names of the newest 100 models. */
 const namesOf = async (connection: Connection): Promise<readonly string[]> => {
-  const { models } = await connection.ask((client) =>
+  const { models } = await connection.request((client) =>
     client.GET('/api/v1/models', { params: { query: { limit: 100, offset: 0 } } }),
   )
   return models.flatMap(({ name }) => (name === null ? [] : [name]))

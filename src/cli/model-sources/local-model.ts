@@ -5,7 +5,7 @@ import type { ModelFile } from '../../inference/models/model-file.ts'
 import { findModel, listModels, readyModels } from '../../inference/models/model-folder.ts'
 import { looksLikePath } from '../../inference/models/model-name.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
-import { Unreachable } from '../connection.ts'
+import { UnreachableError } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { ensureFromCatalog, isOfCatalog, variantOf } from './catalog-model.ts'
@@ -78,9 +78,9 @@ const fromCatalog = async (name: string, session: Session): Promise<string | nul
   try {
     return await ensureFromCatalog(name, session)
   } catch (error) {
-    const last = error instanceof Unreachable ? await lastPulled(name, session) : null
+    const last = error instanceof UnreachableError ? await lastPulled(name, session) : null
     if (last === null) throw error
-    session.out.note(`${(error as Unreachable).message} Using ${last}, which was pulled before.`)
+    session.out.note(`${(error as UnreachableError).message} Using ${last}, which was pulled before.`)
     return last
   }
 }

@@ -6,6 +6,7 @@ import type { DownloadFormat } from '../../domain/model.ts'
 import { downloadFile } from '../../platform/transfer/download-file.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { follow, plainEtag, type Request } from '../../platform/transfer/follow.ts'
+import { nullIfMissing } from '../../platform/transfer/missing-file.ts'
 import { type RemoteFile, safeFileName } from '../../platform/transfer/remote-file.ts'
 import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure, unreachable } from '../connection.ts'
@@ -45,10 +46,7 @@ const targetOf = async (output: string, cwd: string, fileName: string): Promise<
 
 /** True if the file already exists. @throws Failure if the existing file is different */
 const isComplete = async (target: string, bytes: number, sha256: string): Promise<boolean> => {
-  const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
+  const found = await nullIfMissing(stat(target))
   if (found === null) return false
   const same = found.isFile() && found.size === bytes && (await digestOf(target, 'sha256')) === sha256
   if (same) return true

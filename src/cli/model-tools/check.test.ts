@@ -106,6 +106,13 @@ describe('ONNX', () => {
     const { exitCode, stdout } = await check(['twist.onnx', '-d', 'pi-4'], file)
     expect(exitCode).toBe(1)
     expect(stdout).toMatch(/onnxruntime: +no: com\.example::Twist/)
+    const unknown = graphBuilder('unknown')
+    unknown.output('y', unknown.node('Frobnicate', [unknown.input('x', 'f32', [2])]), 'f32', [2])
+    const plain = await check(['unknown.onnx', '-d', 'pi-4'], {
+      name: 'unknown.onnx',
+      bytes: writeOnnx(unknown.build()),
+    })
+    expect(plain).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/onnxruntime: +no: Frobnicate/) })
   })
 })
 

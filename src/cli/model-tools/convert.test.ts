@@ -13,7 +13,7 @@ import {
   WITHOUT,
   WITHOUT_LITERT,
 } from '../../inference/engines/optional/test-engines.fixture.ts'
-import { explain } from '../explain.ts'
+import { explain } from '../file-errors.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { writeResult, writeResults } from '../result-files.ts'
 import { compare } from './validate.ts'
@@ -104,7 +104,7 @@ it('says what gguf is converted from, and that --base is only for it', async () 
   const { run } = await withModel()
   const cnn = join(process.cwd(), 'test/fixtures/from-torch/cnn.pt2')
   for (const [file, kind] of [
-    [cnn, 'a zip archive'],
+    [cnn, 'an exported PyTorch program'],
     ['linear.onnx', 'an ONNX model'],
   ] as const) {
     const { exitCode, stderr } = await run([file, '-f', 'gguf'])
@@ -206,9 +206,34 @@ it.skipIf(testEngines === null)(`compares the outputs of source and result (${WI
 it.skipIf(testEngines === null)(`reports a model that the engine rejects (${WITHOUT})`, async () => {
   const { run } = await withModel(linear('NoSuchOperator'))
   const ran = await run(['linear.onnx', '--json'], dirname(testEngines!))
+  expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('onnx cannot be run: onnxruntime cannot') })
   expect(JSON.parse(ran.stdout).files[0].validation).toEqual({
-    state: 'not validated',
+    state: 'fails',
     reason: expect.stringContaining('NoSuchOperator'),
+  })
+})
+
+it.skipIf(testEngines === null)(
+  `does not refuse a model that loads but does not take the generated inputs (${WITHOUT})`,
+  async () => {
+    const graph = graphBuilder('narrow')
+    const shape = graph.constant('shape', tensorOf('i64', [1], [7]))
+    graph.output('y', graph.node('Reshape', [graph.input('x', 'f32', ['size']), shape]), 'f32', [7])
+    const { run } = await withModel(writeOnnx(graph.build()))
+    const ran = await run(['linear.onnx', '--json'], dirname(testEngines!))
+    expect(ran).toMatchObject({ exitCode: 0 })
+    expect(JSON.parse(ran.stdout).files[0].validation).toMatchObject({ state: 'not validated' })
+  },
+)
+
+it.skipIf(testEngines === null)(`says that other sources than ONNX cannot be run (${WITHOUT})`, async () => {
+  const { run } = await withModel()
+  const keras = join(process.cwd(), 'test/fixtures/from-keras/cnn.keras')
+  const ran = await run([keras, '--json'], dirname(testEngines!))
+  expect(JSON.parse(ran.stdout).files[0].validation).toEqual({
+    state: 'runs',
+    samples: 3,
+    reason: 'of the sources, only ONNX can be run',
   })
 })
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { maxTokensOption, numberFrom, parseNames } from '../inference/inference-options.ts'
-import { jsonOption } from '../options.ts'
+import { maxTokensOption, parseNames } from '../inference/inference-options.ts'
+import { jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { EvalOptions } from './eval.ts'
 import { METRICS, type Metric } from './eval-metrics.ts'

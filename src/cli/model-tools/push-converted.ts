@@ -3,7 +3,7 @@ import type { Connection } from '../connection.ts'
 import { modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
 import type { Session } from '../session.ts'
 import { push } from '../uploads/push.ts'
-import { requireModelName, whatToPush } from '../uploads/what-to-push.ts'
+import { pushSourceOf, requireModelName } from '../uploads/push-source.ts'
 
 /** Uploads the file as the next version of the model with its name. The service does the conversions itself. */
 export const pushConverted = async (
@@ -12,7 +12,7 @@ export const pushConverted = async (
   connection: Connection,
   session: Session,
 ): Promise<void> => {
-  const pushed = await whatToPush(path, session)
+  const pushed = await pushSourceOf(path, session)
   const name = requireModelName(pushed.name, 'file')
   const model = await nullIfNotFound(modelNamed(connection, name))
   const last = Math.max(0, ...(model?.versions.map(({ version }) => version) ?? []))

@@ -131,8 +131,8 @@ const TARGETS: Readonly<Record<string, Target>> = {
   coreml: { engine: 'onnx', outline: coremlToOnnx },
 }
 
-/** Runs the converted model. If its engine rejects the model, the conversion is faulty. */
-const runTarget = async (bytes: Uint8Array, samples: readonly GraphTensors[], options: RunGraphOptions) => {
+/** Runs the model; `fault` is why its engine rejects it. */
+const runModel = async (bytes: Uint8Array, samples: readonly GraphTensors[], options: RunGraphOptions) => {
   try {
     return await runGraph(bytes, samples, options)
   } catch (error) {
@@ -175,17 +175,20 @@ const compareFile = async (
   const model = readOnnx(reference.bytes)
   const samples = samplesFor(model, target, conversion)
   const isItself = file.format === 'onnx' && !reference.isSource
-  const expected = isItself ? null : await runGraph(reference.bytes, samples, options)
+  const expected = isItself ? null : await runModel(reference.bytes, samples, options)
   const bytes = file.format === 'coreml' ? writeOnnx(target) : file.bytes
-  const given = samples.map((sample) => retyped(sample, target))
-  const found = await runTarget(bytes, given, { ...options, format: engine })
+  const isFaulty = expected !== null && 'fault' in expected
+  // If the reference cannot be run, perhaps because the samples do not suit it, the result must at least load.
+  const given = isFaulty ? [] : samples.map((sample) => retyped(sample, target))
+  const found = await runModel(bytes, given, { ...options, format: engine })
   if ('notRun' in found) return { state: 'not validated', reason: found.notRun }
   if ('fault' in found) return { state: 'fails', reason: found.fault }
+  if (isFaulty) return { state: 'not validated', reason: expected.fault }
   if (expected === null || 'notRun' in expected) {
     return {
       state: 'runs',
       samples: samples.length,
-      reason: expected?.notRun ?? 'no engine for the source is installed',
+      reason: expected?.notRun ?? 'of the sources, only ONNX can be run',
     }
   }
   const comparison = compare(expected.outputs, found.outputs, toleranceOf(model))

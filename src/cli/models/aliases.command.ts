@@ -27,7 +27,7 @@ export const define = (command: Command, session: Session): void => {
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const path = { model_id: name }
       if (options.history) {
-        const found = await connection.ask((client) =>
+        const found = await connection.request((client) =>
           client.GET('/api/v1/models/{model_id}/alias-history', { params: { path, query: { limit: 100, offset: 0 } } }),
         )
         if (options.json) return out.json(found)
@@ -40,7 +40,7 @@ export const define = (command: Command, session: Session): void => {
         return out.table(['ALIAS', 'FROM', 'TO', 'BY', 'AT'], rows)
       }
       const alias = options.delete
-      const { aliases } = await connection.ask((client) =>
+      const { aliases } = await connection.request((client) =>
         alias === undefined
           ? client.GET('/api/v1/models/{model_id}/aliases', { params: { path } })
           : client.DELETE('/api/v1/models/{model_id}/aliases/{alias}', { params: { path: { ...path, alias } } }),

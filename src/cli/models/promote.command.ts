@@ -13,13 +13,13 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
       const model = { model_id: name }
-      const { aliases } = await connection.ask((client) =>
+      const { aliases } = await connection.request((client) =>
         client.GET('/api/v1/models/{model_id}/aliases', { params: { path: model } }),
       )
       const before = aliases.find((one) => one.alias === alias) ?? null
       // Prevents overwriting a concurrent change of the alias.
       const expected = before === null ? null : String(before.version)
-      const moved = await connection.ask((client) =>
+      const moved = await connection.request((client) =>
         client.PUT('/api/v1/models/{model_id}/aliases/{alias}', {
           params: { path: { ...model, alias } },
           body: { version, expected_version: expected },

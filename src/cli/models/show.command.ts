@@ -19,7 +19,7 @@ export const define = (command: Command, session: Session): void => {
           ? { name: text, version: versionOption ?? 'latest' }
           : await referenced(connection, text, versionOption ?? 'latest')
       const path = { model_id: name, version }
-      const found = await connection.ask((client) =>
+      const found = await connection.request((client) =>
         client.GET('/api/v1/models/{model_id}/versions/{version}', { params: { path } }),
       )
       if (json) return out.json(found)

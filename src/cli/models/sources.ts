@@ -52,7 +52,7 @@ const registry = async (session: Session, apiBase: string | undefined): Promise<
   const models: KnownModel[] = []
   for (;;) {
     const query = { limit: PAGE, offset: models.length, round_models: false }
-    const page = await connection.ask((client) => client.GET('/api/v1/models', { params: { query } }))
+    const page = await connection.request((client) => client.GET('/api/v1/models', { params: { query } }))
     for (const { id, name, framework, model_size_bytes: bytes } of page.models)
       models.push({ source: 'registry', name: name ?? id, kind: framework, bytes })
     if (page.models.length === 0 || models.length >= page.total) {

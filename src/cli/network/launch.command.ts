@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { numberFrom } from '../inference/inference-options.ts'
+import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import { AGENTS, DEFAULT_MODEL } from './agents.ts'
 import type { LaunchOptions } from './launch.ts'

@@ -1,4 +1,5 @@
 import { anySignal } from '../../domain/any-signal.ts'
+import { isObject } from '../../domain/is-object.ts'
 import { Failure } from '../failure.ts'
 import type { Io } from '../io.ts'
 import type { Session } from '../session.ts'
@@ -17,11 +18,9 @@ export const serverKey = (env: Io['env']): string | null => env.SERVICE_SERVER_K
 const TIMEOUT_MS = 5000
 
 const namesIn = (body: unknown): readonly string[] | null => {
-  const data = typeof body === 'object' && body !== null && 'data' in body ? body.data : null
+  const data = isObject(body) ? body.data : null
   if (!Array.isArray(data)) return null
-  return data.flatMap((model: unknown) =>
-    typeof model === 'object' && model !== null && 'id' in model && typeof model.id === 'string' ? [model.id] : [],
-  )
+  return data.flatMap((model: unknown) => (isObject(model) && typeof model.id === 'string' ? [model.id] : []))
 }
 
 /**

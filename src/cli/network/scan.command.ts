@@ -1,7 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { numberFrom } from '../inference/inference-options.ts'
-import { jsonOption } from '../options.ts'
+import { jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface ScanOptions {

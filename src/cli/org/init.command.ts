@@ -35,8 +35,8 @@ export const define = (command: Command, session: Session): void => {
       }
       const connection = await session.signedIn({ apiBase })
       await session.home.requireWritable()
-      const key = await nullIfNotFound(connection.ask((client) => client.GET('/api/v1/keys/self')))
-      const org = await connection.ask((client) =>
+      const key = await nullIfNotFound(connection.request((client) => client.GET('/api/v1/keys/self')))
+      const org = await connection.request((client) =>
         client.POST('/api/v1/orgs', { body: { name, ...(region && { region }), ...(compliance && { compliance }) } }),
       )
       const config = {

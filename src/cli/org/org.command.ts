@@ -12,7 +12,7 @@ import { orgFields, settingFields } from './settings.ts'
 const orgOfKey = async (session: Session, apiBase: string): Promise<string | null> => {
   if ((await session.apiKey(apiBase)) === null) return null
   const connection = await session.signedIn({ apiBase })
-  return (await nullIfNotFound(connection.ask((client) => client.GET('/api/v1/keys/self'))))?.org_id ?? null
+  return (await nullIfNotFound(connection.request((client) => client.GET('/api/v1/keys/self'))))?.org_id ?? null
 }
 
 /** Returns the settings from `init`. After only a login, asks the service about the key's organization. */
@@ -25,7 +25,7 @@ const settingsOf = async (session: Session, option: string | undefined): Promise
     throw new Failure('No organization is configured.', { advice: 'Create one with: svc init <org_name>' })
   }
   const connection = await session.signedIn({ apiBase })
-  const org = await connection.ask((client) =>
+  const org = await connection.request((client) =>
     client.GET('/api/v1/orgs/{org_id}', { params: { path: { org_id: orgId } } }),
   )
   const { id, name, compliance, region } = org
@@ -37,7 +37,9 @@ const rulesOf = async (session: Session, { orgId, apiBase }: OrgConfig) => {
   if ((await session.apiKey(apiBase)) === null) return null
   const connection = await session.signedIn({ apiBase })
   const path = { org_id: orgId }
-  return nullIfNotFound(connection.ask((client) => client.GET('/api/v1/orgs/{org_id}/settings', { params: { path } })))
+  return nullIfNotFound(
+    connection.request((client) => client.GET('/api/v1/orgs/{org_id}/settings', { params: { path } })),
+  )
 }
 
 const settingsFrom = (rules: NonNullable<Awaited<ReturnType<typeof rulesOf>>>): OrgSettings => ({

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { paths } from '../../client/client.ts'
-import { fileReason } from '../explain.ts'
+import { isObject } from '../../domain/is-object.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { Failure } from '../failure.ts'
+import { fileReason } from '../file-errors.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 
@@ -18,24 +20,41 @@ type Heads = NonNullable<Body['heads']>
 const MAX_HEADS = 2000
 const TIMEOUT_MS = 30 * 60_000
 
+/** Null if the line is not a head. */
+const headIn = (line: string): Heads[number] | null => {
+  const head = jsonOrNull(line)
+  return isObject(head) && 'signature' in head ? (head as Heads[number]) : null
+}
+
+/** Returns the heads of lines; lines that a full disk or a kill has torn are skipped, and named. */
+const headsInLines = (path: string, text: string, note: (words: string) => void): Heads => {
+  const heads: Heads = []
+  const torn: number[] = []
+  for (const [at, line] of text.split('\n').entries()) {
+    const head = line.trim() === '' ? undefined : headIn(line)
+    if (head === null) torn.push(at + 1)
+    else if (head !== undefined) heads.push(head)
+  }
+  if (torn.length > 0 && heads.length === 0)
+    throw new Failure(`${path} is not a file of signed heads: line ${torn[0]} is not a head in JSON.`)
+  if (torn.length > 0) note(`${path}: skipped what is not a complete head: line ${torn.join(', ')}.`)
+  return heads
+}
+
 /** Reads signed heads from audit-heads.jsonl or a response of GET /audit/head. Each organization's newest head comes first. */
-const readHeads = async (path: string, cwd: string): Promise<Heads> => {
-  const text = await readFile(resolve(cwd, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
+const readHeads = async ({ io, out }: Session, path: string): Promise<Heads> => {
+  const text = await readFile(resolve(io.cwd, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Failure(`${path} cannot be read: ${fileReason(error) ?? error.message}.`, {
       advice: 'Use a copy of audit-heads.jsonl from the data folder of the service.',
     })
   })
-  try {
-    const whole = text.trimStart().startsWith('{"public_key"') ? (JSON.parse(text) as { heads: Heads }).heads : null
-    const all =
-      whole ?? text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line) as Heads[number]]))
-    const heads = all.map(({ org_id, seq, hash, at, signature }) => ({ org_id, seq, hash, at, signature }))
-    const newest = new Map(heads.map((head) => [head.org_id, head]))
-    const others = heads.filter((head) => newest.get(head.org_id) !== head)
-    return [...newest.values(), ...others.reverse()].slice(0, MAX_HEADS)
-  } catch (error) {
-    throw new Failure(`${path} is not a file of signed heads: a line is not JSON.`, { cause: error })
-  }
+  const whole = jsonOrNull(text)
+  const isResponse = isObject(whole) && Array.isArray(whole.heads)
+  const all = isResponse ? (whole.heads as Heads) : headsInLines(path, text, out.note)
+  const heads = all.map(({ org_id, seq, hash, at, signature }) => ({ org_id, seq, hash, at, signature }))
+  const newest = new Map(heads.map((head) => [head.org_id, head]))
+  const others = heads.filter((head) => newest.get(head.org_id) !== head)
+  return [...newest.values(), ...others.reverse()].slice(0, MAX_HEADS)
 }
 
 export const define = (command: Command, session: Session): void => {
@@ -45,11 +64,11 @@ export const define = (command: Command, session: Session): void => {
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async ({ heads: path, org, json, apiBase }: VerifyOptions) => {
-      const { out, io } = session
-      const heads = path === undefined ? [] : await readHeads(path, io.cwd)
+      const { out } = session
+      const heads = path === undefined ? [] : await readHeads(session, path)
       const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
       const body = { heads, ...(org !== undefined && { org_id: org }) }
-      const found = await connection.ask((client) => client.POST('/api/v1/audit/verify', { body }))
+      const found = await connection.request((client) => client.POST('/api/v1/audit/verify', { body }))
       if (json) out.json(found)
       else {
         for (const chain of found.chains) {

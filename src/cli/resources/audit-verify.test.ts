@@ -34,5 +34,17 @@ it('passes only if a signed head was compared', async () => {
     none,
     'svc: No head was compared: those in beta.jsonl belong to other organizations.',
   ])
+  // A full disk tore the first line; the second was written to a later one.
+  const whole = await readFile(join(cwd, 'acme.jsonl'), 'utf8')
+  await writeFile(join(cwd, 'torn.jsonl'), `${whole.slice(0, 90)}\n${whole}${whole.slice(0, 40)}`)
+  expect(await verify('torn.jsonl')).toEqual([
+    0,
+    'acme: valid, signed heads compared: 1\n',
+    'torn.jsonl: skipped what is not a complete head: line 1, 3.',
+  ])
+  await writeFile(join(cwd, 'other.txt'), 'hello\n')
+  expect((await verify('other.txt'))[2]).toBe(
+    'svc: other.txt is not a file of signed heads: line 1 is not a head in JSON.',
+  )
   expect((await verify('nowhere'))[2]).toBe('svc: nowhere cannot be read: it does not exist.')
 })

@@ -1,3 +1,5 @@
+import { isObject } from '../../domain/is-object.ts'
+import { percent } from '../../domain/percent.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import type { Column, Format, Row } from './resource.ts'
 
@@ -35,7 +37,7 @@ const WRITERS: Readonly<Record<Format, (value: never, now: Date) => string>> = {
   ago: agoWords,
   time: timeWords,
   percent: (value: number) => `${value}%`,
-  share: (value: number) => `${(value * 100).toFixed(1)}%`,
+  share: (value: number) => percent(value),
   figure: (value: number) => value.toPrecision(4),
   size: (value: number) => sizeWords(value),
   count: (value: number) => String(value),
@@ -62,17 +64,15 @@ const labelOf = (field: string): string => {
   return words[0]!.toUpperCase() + words.slice(1)
 }
 
-const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isTable = (value: unknown): value is readonly Row[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isRow)
+  Array.isArray(value) && value.length > 0 && value.every(isObject)
 
 type RowOfRows = Readonly<Record<string, Row>>
 
 /** True for records by name, such as a round's metrics. */
 const isOfRows = (value: unknown): value is RowOfRows => {
-  const rows = isRow(value) ? Object.values(value) : []
-  return rows.length > 0 && rows.every(isRow)
+  const rows = isObject(value) ? Object.values(value) : []
+  return rows.length > 0 && rows.every(isObject)
 }
 
 const named = (rows: RowOfRows): readonly Row[] => Object.entries(rows).map(([name, row]) => ({ name, ...row }))
@@ -86,9 +86,13 @@ const plainWords = (value: unknown): string | null => {
   if (value === null || value === '') return null
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return listWords(value)
-  if (isRow(value)) return pairWords(value)
+  if (isObject(value)) return pairWords(value)
   return typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
 }
+
+/** Rounds to four significant digits. */
+export const fourDigits = (value: unknown): string | null =>
+  typeof value === 'number' ? String(Number(value.toPrecision(4))) : null
 
 /** Splits a record into fields and tables: lists of records, and records by name, become tables. */
 export const recordOf = (row: Row) => {
@@ -107,7 +111,7 @@ export const recordOf = (row: Row) => {
       add(labelOf(name), value)
     } else if (isOfRows(value)) {
       add(labelOf(name), named(value))
-    } else if (isRow(value)) {
+    } else if (isObject(value)) {
       const [inner, plain] = partition(Object.entries(value), ([, one]) => isOfRows(one))
       fields.push([labelOf(name), plainWords(Object.fromEntries(plain))])
       for (const [key, rows] of inner) add(`${labelOf(name)}, ${key.replaceAll('_', ' ')}`, named(rows as RowOfRows))

@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { isObject } from '../../domain/is-object.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -10,12 +12,8 @@ interface ConnectOptions extends DataOptions {
 }
 
 const toHeaders = (text: string): Readonly<Record<string, string>> => {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, string>
-  } catch {
-    // Reported below.
-  }
+  const value = jsonOrNull(text)
+  if (isObject(value)) return value as Record<string, string>
   throw new InvalidArgumentError('It must be a JSON object, such as \'{"x-api-key": "..."}\'.')
 }
 
@@ -48,13 +46,13 @@ export const define = (command: Command, session: Session): void => {
         ['metrics', 'opentelemetry'],
         ['logs', 'otlp'],
       ] as const) {
-        const created = await connection.ask((client) =>
+        const created = await connection.request((client) =>
           client.POST('/api/v1/integrations', {
             body: { kind, type, name: `${name} (${kind})`, endpoint: endpointOf(endpoint, kind), config },
           }),
         )
         const path = { integration_id: created.id }
-        const test = await connection.ask((client) =>
+        const test = await connection.request((client) =>
           client.POST('/api/v1/integrations/{integration_id}/test', { params: { path } }),
         )
         connected.push({ ...created, test })

@@ -88,23 +88,26 @@ const partsOf = async (
   context: FindContext,
 ): Promise<Parts> => {
   const { args = [], options = [] } = action
-  let { request } = action
+  const sentOptions = options.flatMap((option) => {
+    const sent = sentBy(option, values)
+    return sent === undefined ? [] : [{ option, sent }]
+  })
+  const request = sentOptions.findLast(({ option }) => option.request !== undefined)?.option.request ?? action.request
   const look = (kind: Kind, name: string): Promise<Row> => find(context, kind, name)
   const path: Record<string, unknown> = {}
   const query: Record<string, unknown> = {}
   const fields: Record<string, unknown> = request.startsWith('GET ') ? query : {}
   for (const [at, argument] of args.entries()) {
     const word = words[at]
-    if (argument.find !== undefined) Object.assign(path, await look(argument.find, String(word)))
+    if (argument.find !== undefined) {
+      Object.assign(path, await find(context, argument.find, String(word), argument.prefer))
+    }
     if (argument.field === undefined) continue
     if (request.includes(`{${argument.field}}`)) path[argument.field] = word
     else fields[argument.field] = word
   }
-  for (const option of options) {
-    const sent = sentBy(option, values)
-    if (sent === undefined) continue
-    request = option.request ?? request
-    const target = option.request !== undefined ? path : option.at === 'query' ? query : fields
+  for (const { option, sent } of sentOptions) {
+    const target = request.includes(`{${option.field}}`) ? path : option.at === 'query' ? query : fields
     target[option.field] = option.find === undefined ? sent : Object.values(await look(option.find, String(sent)))[0]
   }
   if (action.org !== undefined) fields.org_id = await orgOf(context)
@@ -122,7 +125,7 @@ const given = ({ args = [] }: Action, words: readonly unknown[]): Row =>
   Object.fromEntries(args.map(({ name }, at) => [name, words[at]]))
 
 /** Rewrites errors about devices, which are looked up only by the request itself: unknown, or in several organizations. */
-const withMeant = async (
+const withSuggestion = async (
   error: unknown,
   action: Action,
   words: readonly unknown[],
@@ -141,7 +144,10 @@ const show = async (action: Action, response: Row, context: FindContext, { body 
   const { out, now } = context.session
   if (action.done !== undefined) out.line(fillIn(action.done, response))
   else if (action.fields === undefined) showRecord(out, action.shown?.(response) ?? response)
-  else out.fields(action.fields.map((field) => [field[0], cellOf(response, field, now())]))
+  else {
+    const fields = typeof action.fields === 'function' ? await action.fields(response, context) : action.fields
+    out.fields(fields.map((field) => [field[0], cellOf(response, field, now())]))
+  }
   for (const warning of (response.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
   if (action.hint !== undefined) out.note(fillIn(action.hint, response))
   for (const note of (await action.notes?.(response, context, body ?? {})) ?? []) out.note(note)
@@ -149,7 +155,10 @@ const show = async (action: Action, response: Row, context: FindContext, { body 
 
 const execute = async (action: Action, words: readonly unknown[], values: Values, session: Session): Promise<void> => {
   const { out } = session
-  const connection = await session.signedIn({ apiBase: values.apiBase })
+  const connection = await session.signedIn({
+    apiBase: values.apiBase,
+    ...(action.timeoutMs !== undefined && { timeoutMs: action.timeoutMs }),
+  })
   const context: FindContext = { connection, session, org: values.org }
   const json = values.json === true
   try {
@@ -167,10 +176,10 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
     const response = await send(connection, parts)
     if (json) out.json(response)
     const failure = action.failure?.(response) ?? null
-    if (failure !== null) throw new Failure(failure)
-    if (!json) await show(action, response, context, parts)
+    if (!json && (failure === null || action.fields !== undefined)) await show(action, response, context, parts)
+    if (failure !== null) throw failure
   } catch (error) {
-    throw await withMeant(error, action, words, context)
+    throw await withSuggestion(error, action, words, context)
   }
 }
 

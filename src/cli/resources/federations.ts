@@ -1,5 +1,18 @@
-import { standingOf } from '../federation/federations.ts'
-import { action, argument, ofSeveral, option, type Resource, type Row } from './resource.ts'
+import { wrongUsage } from '../failure.ts'
+import { numberAboveZero } from '../options.ts'
+import { fourDigits } from './cells.ts'
+import { send } from './requests.ts'
+import {
+  action,
+  argument,
+  type Column,
+  type FindContext,
+  ofSeveral,
+  option,
+  PRIVACY_TIMEOUT_MS,
+  type Resource,
+  type Row,
+} from './resource.ts'
 
 const federation = argument('federation', 'a federation, by name or id', { find: 'federation' })
 const AT = '/api/v1/federations/{federation_id}'
@@ -7,6 +20,69 @@ const AT = '/api/v1/federations/{federation_id}'
 /** Organizations are separated by spaces or commas. */
 const invited = async ({ org_ids }: Row): Promise<Row> => ({
   org_ids: (org_ids as readonly string[]).flatMap((part) => part.split(',')).filter((orgId) => orgId !== ''),
+})
+
+const isInvited = ({ membership }: Row): boolean => (membership as Row | null)?.status === 'invited'
+
+/** Returns `owner`, `member`, or `invited`; null if the key is not bound to an organization. */
+const roleOf = (row: Row): unknown => (isInvited(row) ? 'invited' : (row.membership as Row | null)?.role)
+
+const OWN_FIELDS: readonly Column[] = [
+  ['Id', 'id'],
+  ['Name', 'name'],
+  ['Description', 'description'],
+  ['Owner', 'org_id'],
+  ['Members', 'member_count'],
+  ['Status', 'status'],
+  ['Your role', roleOf],
+  ['Created', 'created_at'],
+]
+
+/** Before joining, an organization can see only the federation's own record. */
+const fieldsOf = async (row: Row, { connection }: FindContext): Promise<readonly Column[]> => {
+  if (isInvited(row)) return OWN_FIELDS
+  const read = (part: string): Promise<Row> =>
+    send(connection, { request: `GET ${AT}/${part}`, path: { federation_id: row.id }, query: {}, body: null })
+  const models = (await read('models')).models as readonly Row[]
+  const budget = await read('privacy')
+  const spent = `epsilon ${fourDigits(budget.current_epsilon_spent)} of ${fourDigits(budget.total_epsilon_budget)} spent`
+  return [
+    ...OWN_FIELDS,
+    ['Models', () => models.map(({ name, model_id }) => name ?? model_id).join(', ')],
+    ['Privacy', () => (budget.is_set === true ? spent : 'no budget')],
+  ]
+}
+
+const BUDGET = { request: `PUT ${AT}/privacy/budget`, parse: numberAboveZero }
+
+const budget = action('budget', 'show or set the privacy budget', `GET ${AT}/privacy`, {
+  args: [federation],
+  options: [
+    option('--epsilon <number>', 'set the total budget', 'total_epsilon_budget', BUDGET),
+    option('--delta <number>', 'delta of the budget (default: 1e-5)', 'total_delta_budget', BUDGET),
+  ],
+  body: async (sent) => {
+    if ('total_delta_budget' in sent && !('total_epsilon_budget' in sent)) throw wrongUsage('--delta needs --epsilon.')
+    return {}
+  },
+  fields: [
+    ['Budget', ({ is_set, total_epsilon_budget: all }) => (is_set === true ? `epsilon ${fourDigits(all)}` : 'not set')],
+    ['Delta', 'total_delta_budget'],
+    [
+      'Spent',
+      ({ current_epsilon_spent: spent, accountant }) =>
+        `${fourDigits(spent)} (${String(accountant).toUpperCase()} accounting)`,
+    ],
+    [
+      'Reserved',
+      ({ epsilon_committed: committed, current_epsilon_spent: spent }) =>
+        fourDigits(Math.max(0, Number(committed) - Number(spent))),
+    ],
+    ['Remaining', ({ epsilon_remaining: remaining }) => fourDigits(remaining)],
+    ['Rounds', 'rounds_tracked'],
+  ],
+  notes: async ({ is_exhausted }) =>
+    is_exhausted === true ? ['The budget is spent: no more private rounds can start.'] : [],
 })
 
 export const federations: Resource = {
@@ -41,13 +117,17 @@ export const federations: Resource = {
         ['ID', 'id'],
         ['NAME', 'name'],
         ['OWNER', 'org_id'],
-        ['YOUR ROLE', (row) => standingOf(row as never)],
+        ['YOUR ROLE', roleOf],
         ['MEMBERS', 'member_count', 'count'],
         ['CREATED', 'created_at', 'time'],
       ],
       none: 'No federations. Create one with: svc federation create <name>',
     }),
-    { name: 'show', summary: 'show a federation', load: () => import('../federation/show.command.ts') },
+    action('show', 'show a federation', `GET ${AT}`, {
+      args: [federation],
+      fields: fieldsOf,
+      notes: async (row) => (isInvited(row) ? [`You are invited. Join with: svc federation join ${row.id}`] : []),
+    }),
     action('members', 'list members and their contributions', `GET ${AT}/members`, {
       args: [federation],
       rows: 'members',
@@ -66,15 +146,11 @@ export const federations: Resource = {
       args: [argument('model', 'a model, by name or id', { field: 'model_id' }), federation],
       done: 'Members of the federation may read {name} ({model_id}).',
     }),
-    {
-      name: 'budget',
-      summary: 'show or set the privacy budget',
-      load: () => import('../federation/budget.command.ts'),
-    },
+    budget,
     {
       name: 'privacy',
       summary: 'list private rounds, or estimate the cost of one',
-      load: () => import('../federation/privacy.command.ts'),
+      load: () => import('./federation-privacy.command.ts'),
     },
 
     action('remove', 'leave a federation or remove a member', `DELETE ${AT}/members/{org_id}`, {
@@ -102,6 +178,7 @@ export const federations: Resource = {
     }),
     action('noise', 'compute the least noise that stays within an epsilon', `GET ${AT}/privacy/noise-for-epsilon`, {
       args: [federation],
+      timeoutMs: PRIVACY_TIMEOUT_MS,
       options: [
         option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
           parse: 'number',
@@ -116,6 +193,7 @@ export const federations: Resource = {
     }),
     action('rounds-left', 'compute the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
       args: [federation],
+      timeoutMs: PRIVACY_TIMEOUT_MS,
       options: [
         option('--noise-multiplier <ratio>', 'noise multiplier of each round', 'noise_multiplier', {
           parse: 'number',

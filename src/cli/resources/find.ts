@@ -1,12 +1,12 @@
 import { DEFAULT_ORG } from '../../domain/access.ts'
 import { meantBy } from '../../domain/misspelling.ts'
+import { isUuid } from '../../domain/model.ts'
 import { Failure } from '../failure.ts'
 import { knownModel, nullIfNotFound } from '../model-sources/catalog.ts'
 import { isSameService } from '../service-address.ts'
-import { readPages, send } from './requests.ts'
-import type { FindContext, Kind, Row } from './resource.ts'
+import { MAX_PAGE, readRows, send } from './requests.ts'
+import type { Argument, FindContext, Kind, Row } from './resource.ts'
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** The beginning of an id, which is enough if no other id begins with it. */
 const START_OF_ID = /^[0-9a-f]{6}[0-9a-f-]{0,30}$/i
 const NOTHING = { path: {}, query: {}, body: null }
@@ -20,7 +20,7 @@ export const orgOf = async ({ connection, session, org }: FindContext): Promise<
   if (config !== null && isSameService(config.apiBase, connection.baseUrl)) return config.orgId
   const kept = await session.home.credentials(connection.baseUrl)
   if (kept?.orgId) return kept.orgId
-  const key = await nullIfNotFound(connection.ask((client) => client.GET('/api/v1/keys/self')))
+  const key = await nullIfNotFound(connection.request((client) => client.GET('/api/v1/keys/self')))
   return key?.org_id ?? DEFAULT_ORG
 }
 
@@ -53,10 +53,15 @@ const listOf = async (
   const { request, field } = LISTS[kind]
   const query: Row = kind === 'group' || kind === 'member' ? { org_id: await orgOf(context) } : {}
   return (
-    await readPages(
+    await readRows(
       context.connection,
       { ...NOTHING, request, query },
-      { field, limit, isPaged: kind !== 'integration' && kind !== 'member' },
+      {
+        field,
+        limit,
+        isPaged: kind !== 'integration' && kind !== 'member',
+        ...(kind !== 'model' && { pageSize: MAX_PAGE }),
+      },
     )
   ).rows
 }
@@ -72,7 +77,7 @@ export const namesOf = async (
     const query = { q: begins }
     const parts = { ...NOTHING, request: 'GET /api/v1/fleet/devices', query }
     const paging = { field: 'devices', limit: Math.min(limit, 100), isPaged: true }
-    const { rows } = await readPages(context.connection, parts, paging)
+    const { rows } = await readRows(context.connection, parts, paging)
     return rows.map((row) => String(row.device_id))
   }
   const { id, name } = LISTS[kind]
@@ -130,28 +135,63 @@ const newestOf = async (context: FindContext, kind: 'rollout' | 'deployment', na
   const paging = { field: LISTS[kind].field, limit: 1, isPaged: true }
   if (kind === 'deployment') {
     const parts = { ...NOTHING, request: LISTS[kind].request, query: { model_name: name } }
-    return (await readPages(connection, parts, paging)).rows[0] ?? null
+    return (await readRows(connection, parts, paging)).rows[0] ?? null
   }
   const parts = { ...NOTHING, request: 'GET /api/v1/models/{model_id}/rollouts', path: { model_id: name } }
-  return (await nullIfNotFound(readPages(connection, parts, paging)))?.rows[0] ?? null
+  return (await nullIfNotFound(readRows(connection, parts, paging)))?.rows[0] ?? null
 }
 
 /** Finds a plan by id, by the beginning of an id, or as the newest one of a model. */
 const planOf = async (context: FindContext, kind: 'rollout' | 'deployment', text: string): Promise<Row> => {
-  const newest = UUID.test(text) ? null : await newestOf(context, kind, text)
+  const newest = isUuid(text) ? null : await newestOf(context, kind, text)
   return newest ?? pick(context, kind, text, await listOf(context, kind))
 }
 
+/** Finds a job by id, as the newest one of a model, by name, or by the beginning of its id. */
+const jobOf = async (context: FindContext, text: string, prefer: Prefer): Promise<Row> => {
+  const { connection } = context
+  if (isUuid(text)) {
+    const parts = { ...NOTHING, request: 'GET /api/v1/training/jobs/{job_id}', path: { job_id: text } }
+    const job = await nullIfNotFound(send(connection, parts))
+    if (job !== null) return job
+  }
+  const listed = async (query: Row): Promise<readonly Row[]> => {
+    const paging = { field: 'jobs', limit: SEARCHED, isPaged: true, pageSize: MAX_PAGE }
+    return (await readRows(connection, { ...NOTHING, request: LISTS.job.request, query }, paging)).rows
+  }
+  const chosen = (jobs: readonly Row[]): Row | undefined => jobs.find(prefer) ?? jobs[0]
+  const ofModel = listed({ model: text })
+  const newest = chosen((await nullIfNotFound(ofModel)) ?? [])
+  if (newest !== undefined) return newest
+  const jobs = await listed({})
+  const begun = START_OF_ID.test(text) ? jobs.filter(({ id }) => String(id).startsWith(text.toLowerCase())) : []
+  const job = chosen(jobs.filter(({ name }) => name === text)) ?? (begun.length === 1 ? begun[0] : undefined)
+  if (job !== undefined) return job
+  // If the model does not exist either, throws that error.
+  await ofModel
+  throw new Failure(`No training job has trained '${text}'.`, { advice: `Start one: svc train start ${text}` })
+}
+
+/** Selects among jobs with the same name or model; if it selects none, the newest is used. */
+type Prefer = NonNullable<Argument['prefer']>
+
 /** Resolves a name to path parameters. @throws Failure with the closest name as a suggestion */
-export const find = async (context: FindContext, kind: Kind, text: string): Promise<Row> => {
+export const find = async (
+  context: FindContext,
+  kind: Kind,
+  text: string,
+  prefer: Prefer = () => true,
+): Promise<Row> => {
   const { connection } = context
   switch (kind) {
     case 'device':
       return { device_id: text }
     case 'model':
       return { model_id: (await knownModel(connection, text)).id }
+    case 'job':
+      return { job_id: (await jobOf(context, text, prefer)).id }
     case 'round': {
-      if (UUID.test(text)) return { round_id: text }
+      if (isUuid(text)) return { round_id: text }
       if (text === 'latest') {
         const round = await nullIfNotFound(
           send(connection, { ...NOTHING, request: 'GET /api/v1/training/rounds/current' }),
@@ -166,9 +206,9 @@ export const find = async (context: FindContext, kind: Kind, text: string): Prom
       return { rollout_id, model_id }
     }
     case 'deployment':
-      return { deployment_id: UUID.test(text) ? text : (await planOf(context, kind, text)).deployment_id }
+      return { deployment_id: isUuid(text) ? text : (await planOf(context, kind, text)).deployment_id }
     default: {
-      const found = UUID.test(text) ? { id: text } : await pick(context, kind, text, await listOf(context, kind))
+      const found = isUuid(text) ? { id: text } : await pick(context, kind, text, await listOf(context, kind))
       return { [`${kind}_id`]: found.id }
     }
   }

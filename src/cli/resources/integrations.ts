@@ -1,4 +1,5 @@
 import { INTEGRATION_KINDS, INTEGRATION_TYPES, LOG_FORMATS } from '../../domain/integration.ts'
+import { Failure } from '../failure.ts'
 import { type ActionOption, action, argument, option, type Resource } from './resource.ts'
 
 const AT = '/api/v1/integrations/{integration_id}'
@@ -59,7 +60,9 @@ export const integrations: Resource = {
       failure: ({ ok, status, response }) =>
         ok === true
           ? null
-          : `The receiver did not accept the sample${status === null ? '' : ` (HTTP ${status})`}: ${String(response).trim() || 'its response is empty.'}`,
+          : new Failure(
+              `The receiver did not accept the sample${status === null ? '' : ` (HTTP ${status})`}: ${String(response).trim() || 'its response is empty.'}`,
+            ),
     }),
     action('pause', 'pause an integration', `POST ${AT}/pause`, { args: [integration], done: 'Paused {name} ({id}).' }),
     action('resume', 'resume an integration', `POST ${AT}/resume`, {

@@ -39,7 +39,7 @@ const addressForOthers = async (baseUrl: string): Promise<string | null> => {
 }
 
 const invite = async (connection: Connection, baseUrl: string, { platform, org }: InviteOptions) => {
-  const made = await connection.ask((client) =>
+  const made = await connection.request((client) =>
     client.POST('/api/v1/pairings', {
       body: { ...(platform !== undefined && { platform }), ...(org !== undefined && { org_id: org }) },
     }),

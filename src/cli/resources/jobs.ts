@@ -1,6 +1,17 @@
-import type { Action } from './resource.ts'
+import { type Action, action, argument, type Row } from './resource.ts'
 
-/** The commands of `svc train` that are defined by a table. */
+const hasNotEnded = ({ status }: Row): boolean => status === 'pending' || status === 'running'
+
+export const stopJob: Action = action('stop', 'stop a training job', 'POST /api/v1/training/jobs/{job_id}/stop', {
+  args: [
+    argument('model', 'a job, by name or id; for a model, its newest job that has not ended', {
+      find: 'job',
+      prefer: hasNotEnded,
+    }),
+  ],
+  done: 'Stopped job {id} after {rounds_completed} of {rounds} rounds.',
+})
+
 export const jobActions: readonly Action[] = [
   {
     name: 'list',

@@ -19,7 +19,7 @@ type AnyRequest = (method: string, path: string, init: object) => Promise<{ data
  */
 export const send = async (connection: Connection, { request, path, query, body }: Parts): Promise<Row> => {
   const [method, address] = request.split(' ') as [string, string]
-  const response: Row | undefined = await connection.ask((client) => {
+  const response: Row | undefined = await connection.request((client) => {
     const call = client.request as unknown as AnyRequest
     return call(method.toLowerCase(), address, { params: { path, query }, ...(body !== null && { body }) })
   })
@@ -27,39 +27,63 @@ export const send = async (connection: Connection, { request, path, query, body 
   return response ?? {}
 }
 
-/** The service's maximum page size. */
+/** The maximum page size of every list; most of them allow MAX_PAGE. */
 const PAGE = 100
+export const MAX_PAGE = 1000
 
-export interface Pages {
-  readonly rows: readonly Row[]
+export interface Pages<Item = Row, Page = Row> {
+  readonly rows: readonly Item[]
   /** The total number; null if the service does not count them. */
   readonly total: number | null
   /** True if there are more than requested. */
   readonly more: boolean
   /** The first page, including its fields other than the rows. */
-  readonly first: Row
+  readonly first: Page
 }
 
-/** Reads pages, by cursor or offset, until there are `limit` rows or no more. */
-export const readPages = async (
-  connection: Connection,
-  parts: Parts,
-  { field, limit, isPaged }: { readonly field: string; readonly limit: number; readonly isPaged: boolean },
-): Promise<Pages> => {
-  const rows: Row[] = []
-  let first: Row | null = null
-  let place: Row = {}
+interface PageQuery {
+  readonly limit: number
+  readonly offset?: number
+  readonly after?: string
+}
+
+interface Paging {
+  readonly limit?: number
+  readonly pageSize?: number
+}
+
+/** Calls `read` with a cursor or an offset until there are `limit` rows or no more. */
+export const readPages = async <Item, Page extends { readonly total?: unknown; readonly next?: unknown }>(
+  read: (query: PageQuery) => Promise<Page>,
+  rowsOf: (page: Page) => readonly Item[],
+  { limit = Number.POSITIVE_INFINITY, pageSize = PAGE }: Paging = {},
+): Promise<Pages<Item, Page>> => {
+  const rows: Item[] = []
+  let first: Page | null = null
+  let place: Omit<PageQuery, 'limit'> = {}
   for (;;) {
-    const requested = isPaged ? { limit: Math.min(PAGE, limit - rows.length), ...place } : {}
-    const page = await send(connection, { ...parts, query: { ...parts.query, ...requested } })
+    const page = await read({ limit: Math.min(pageSize, limit - rows.length), ...place })
     first ??= page
-    const got = page[field] as readonly Row[]
+    const got = rowsOf(page)
     rows.push(...got)
     const total = typeof first.total === 'number' ? first.total : null
-    const next = typeof page.next === 'string' ? page.next : null
-    const isByCursor = 'next' in page
-    const more = isPaged && got.length > 0 && (isByCursor ? next !== null : rows.length < (total ?? 0))
+    const more = got.length > 0 && ('next' in page ? typeof page.next === 'string' : rows.length < (total ?? 0))
     if (!more || rows.length >= limit) return { rows: rows.slice(0, limit), total, more, first }
-    place = isByCursor ? { after: next } : { offset: rows.length }
+    place = typeof page.next === 'string' ? { after: page.next } : { offset: rows.length }
   }
 }
+
+/** Reads the rows of a list from a table, which may be in one response. */
+export const readRows = (
+  connection: Connection,
+  parts: Parts,
+  { field, isPaged, ...paging }: Paging & { readonly field: string; readonly isPaged: boolean },
+): Promise<Pages> =>
+  readPages(
+    async (query) => {
+      const page = await send(connection, { ...parts, query: { ...parts.query, ...(isPaged && query) } })
+      return isPaged ? page : { ...page, next: null }
+    },
+    (page) => page[field] as readonly Row[],
+    paging,
+  )

@@ -1,5 +1,9 @@
 import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
+
+/** A search of the privacy accounting takes about a dozen computations on the service. */
+export const PRIVACY_TIMEOUT_MS = 120_000
 
 /** A record in the service's JSON. */
 export type Row = Readonly<Record<string, unknown>>
@@ -53,6 +57,8 @@ export interface Argument {
   readonly help: string
   /** Looked up by name or id, which sets path parameters. */
   readonly find?: Kind
+  /** For jobs: which of several with the same name or model; otherwise the newest. */
+  readonly prefer?: (row: Row) => boolean
   /** A field of the path if the path has it, otherwise of the body. */
   readonly field?: string
   readonly parse?: 'number'
@@ -84,7 +90,7 @@ export interface ActionOption {
   readonly required?: true
   /** An option that cannot be combined with it. */
   readonly conflicts?: string
-  /** The request to send instead of the action's; this option is a path parameter of it. */
+  /** The request to send instead of the action's; this option is a parameter of its path if the path has it. */
   readonly request?: string
 }
 
@@ -108,14 +114,16 @@ export interface Action {
   /** For a change: printed afterwards, with response fields in braces. Without `rows` and `done`, the response is shown. */
   readonly done?: string
   readonly hint?: string
-  /** For a response that is shown: its fields; all if omitted. */
-  readonly fields?: readonly Column[]
+  /** For a response that is shown: its fields; all if omitted. Shown before a failure, too. */
+  readonly fields?: readonly Column[] | ((response: Row, context: FindContext) => Promise<readonly Column[]>)
   /** Selects what to show of the response. */
   readonly shown?: (response: Row) => Row
   /** Notes to print at the end, given the response and the body that was sent. */
   readonly notes?: (response: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
   /** Returns why the command fails although the request was accepted, such as that nothing was changed; null if it does not. */
-  readonly failure?: (response: Row) => string | null
+  readonly failure?: (response: Row) => Failure | null
+  /** For requests that take longer than usual. */
+  readonly timeoutMs?: number
   /** A confirmation to ask for, with the command's arguments in braces. */
   readonly confirm?: string
   /** Sends the organization in the query or the body. */
@@ -171,7 +179,7 @@ export const ofSeveral = (field: string, nothing: string, why: string): Pick<Act
   const skippedIn = ({ skipped }: Row): string => `Skipped: ${(skipped as readonly string[]).join(', ')} (${why}).`
   return {
     failure: (response) =>
-      (response[field] as readonly string[]).length > 0 ? null : `${nothing}. ${skippedIn(response)}`,
+      (response[field] as readonly string[]).length > 0 ? null : new Failure(`${nothing}. ${skippedIn(response)}`),
     notes: async (response) => ((response.skipped as readonly string[]).length === 0 ? [] : [skippedIn(response)]),
   }
 }

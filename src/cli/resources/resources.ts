@@ -8,13 +8,13 @@ import { experiments } from './experiments.ts'
 import { federations } from './federations.ts'
 import { groups } from './groups.ts'
 import { integrations } from './integrations.ts'
-import { jobActions } from './jobs.ts'
+import { jobActions, stopJob } from './jobs.ts'
 import { keys } from './keys.ts'
 import { org } from './org.ts'
 import { policies } from './policies.ts'
 import type { Action, OwnAction, Resource } from './resource.ts'
 import { rollouts } from './rollouts.ts'
-import { rounds } from './rounds.ts'
+import { rounds, trainRoundActions } from './rounds.ts'
 import { team } from './team.ts'
 
 /** All resources that are defined by a table of commands. To add one, add a file and a line here. */
@@ -53,7 +53,9 @@ export const ORG_COMMANDS: readonly CommandEntry[] = groupOf(org).commands ?? []
 export const KEY_COMMANDS: CommandGroup = groupOf(keys)
 export const TEAM_COMMANDS: CommandGroup = groupOf(team)
 
-export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
+/** The commands of `svc train` that are defined by a table; `start` and `status` are listed before them. */
+const trainActions = [stopJob, ...trainRoundActions, ...jobActions]
+export const TRAIN_COMMANDS: readonly CommandEntry[] = trainActions.map(entryOf)
 
 /** All actions of the tables, with their command group. */
 export const ACTIONS: readonly { readonly under: string; readonly action: Action }[] = [
@@ -65,5 +67,5 @@ export const ACTIONS: readonly { readonly under: string; readonly action: Action
   approvals,
   org,
   keys,
-  { name: 'train', actions: jobActions },
+  { name: 'train', actions: trainActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

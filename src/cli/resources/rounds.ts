@@ -1,10 +1,48 @@
 import { ROUND_STATUSES } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
-import { action, argument, type Column, option, type Resource } from './resource.ts'
+import { Failure } from '../failure.ts'
+import { type Action, action, argument, type Column, option, type Resource } from './resource.ts'
 
 const round = argument('round', 'a round, by number or id; latest: the newest', { find: 'round', default: 'latest' })
 
 const AT = '/api/v1/training/rounds/{round_id}'
+
+const CANCEL = `POST ${AT}/cancel`
+const canceling: Pick<Action, 'options' | 'done' | 'notes'> = {
+  options: [option('--reason <text>', 'shown with the round', 'reason')],
+  done: 'Canceled round {round_number} ({id}).',
+  notes: async ({ job_id: job }) =>
+    job === undefined ? [] : [`Its job continues with another round. To stop the job: svc train stop ${job}`],
+}
+
+/** Large rounds take minutes to replay; fetch itself times out after five. */
+const REPLAY_TIMEOUT_MS = 290_000
+
+/** The commands of `svc train` that change or check a round. */
+export const trainRoundActions: readonly Action[] = [
+  action('cancel', 'cancel a training round', CANCEL, {
+    ...canceling,
+    args: [
+      argument('round_id', 'a round in progress; its job, if any, continues with another round', { find: 'round' }),
+    ],
+  }),
+  action('verify', 'replay a completed round and compare the result', `POST ${AT}/receipt/replay`, {
+    args: [argument('round_id', 'a completed round whose updates are still kept', { find: 'round' })],
+    timeoutMs: REPLAY_TIMEOUT_MS,
+    fields: [
+      ['Round', 'round_id'],
+      ['Receipt', ({ expected_sha256: hash }) => `sha256:${hash}`],
+      ['Replayed', ({ replayed_sha256: hash }) => `sha256:${hash}`],
+      ['Bytes', ({ matches }) => (matches === true ? 'equal' : 'different')],
+    ],
+    failure: ({ matches, round_id }) =>
+      matches === true
+        ? null
+        : new Failure(`Round ${round_id} does not reproduce the result in its receipt.`, {
+            advice: 'The updates, the aggregating service, or the receipt have changed since.',
+          }),
+  }),
+]
 
 const COLUMNS: readonly Column[] = [
   ['ROUND', 'round_number', 'count'],
@@ -70,11 +108,7 @@ export const rounds: Resource = {
     }),
     action('show', 'show a round', `GET ${AT}/status`, { args: [round] }),
     start,
-    action('cancel', 'cancel a round in progress', `POST ${AT}/cancel`, {
-      args: [round],
-      options: [option('--reason <text>', 'shown with the round', 'reason')],
-      done: 'Canceled round {round_number} ({id}).',
-    }),
+    action('cancel', 'cancel a round in progress', CANCEL, { ...canceling, args: [round] }),
     action('participants', 'list the participants of a round', `GET ${AT}/participants`, {
       args: [round],
       rows: 'participants',

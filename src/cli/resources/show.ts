@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts'
 import { cellOf, layoutOf, recordOf } from './cells.ts'
-import { type Pages, type Parts, readPages } from './requests.ts'
+import { type Pages, type Parts, readRows } from './requests.ts'
 import type { Action, FindContext, Row } from './resource.ts'
 
 /** Prints a record: names and values, then its lists as tables. */
@@ -43,7 +43,7 @@ export const showList = async (action: Action, parts: Parts, { context, json, li
   const { out } = session
   const { rows: field = '', columns = [], none = 'Nothing.' } = action
   const isPaged = action.paged !== false && parts.request.startsWith('GET ')
-  const pages = await readPages(connection, parts, { field, limit, isPaged })
+  const pages = await readRows(connection, parts, { field, limit, isPaged })
   const { rows, total, first } = pages
   if (json) {
     const { limit: _limit, offset: _offset, next: _next, ...rest } = first

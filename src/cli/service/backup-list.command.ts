@@ -7,15 +7,16 @@ import { runServiceProgram, targetFrom } from './service-program.ts'
 
 const ofService = async (session: Session, { apiBase, json }: DataOptions): Promise<void> => {
   const connection = await session.signedIn({ apiBase })
-  const response = await connection.ask((client) => client.GET('/api/v1/backups'))
+  const response = await connection.request((client) => client.GET('/api/v1/backups'))
   if (json) return session.out.json(response)
   if (response.backups.length === 0) return session.out.note('No backups. Create one with: svc backup <folder>')
   await session.out.list(
-    ['NAME', 'STATUS', 'AT', 'FILES', 'SIZE', 'NEW', 'VERIFIED', 'TARGET', 'REASON'],
+    ['NAME', 'STATUS', 'AT', 'DATABASE', 'FILES', 'SIZE', 'NEW', 'VERIFIED', 'TARGET', 'REASON'],
     response.backups.map((backup) => [
       backup.name,
       backup.status,
       timeWords(backup.created_at),
+      backup.database,
       backup.files === null ? null : String(backup.files),
       backup.bytes === null ? null : sizeWords(backup.bytes),
       backup.copied_bytes === null ? null : sizeWords(backup.copied_bytes),

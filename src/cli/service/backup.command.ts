@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { paths } from '../../client/client.ts'
-import { sizeWords } from '../../domain/sizes.ts'
+import { backupSummary, leftOutWords } from '../../domain/backup-summary.ts'
 import { connect } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
-import { waitForNextPoll, withRetries } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../polling.ts'
 import type { Session } from '../session.ts'
 import { runServiceProgram, targetFrom } from './service-program.ts'
 
@@ -30,31 +30,23 @@ const isStopped = async ({ io }: Session, baseUrl: string): Promise<boolean> => 
   )
 }
 
-const verifiedWords = (database: Backup['database']): string =>
-  database === 'embedded' ? ' It was restored to a scratch folder and compared.' : ' All its files were hashed.'
-
-const wordsOf = ({ name, target, files, copied_files, copied_bytes, verified_at, database }: Backup): string =>
-  `Backup ${name} in ${target} is complete: ${files} files, of which ${copied_files} (${sizeWords(copied_bytes ?? 0)}) were new.` +
-  `${verified_at === null ? '' : verifiedWords(database)}` +
-  `${database === 'none' ? ' The database is not in it: install pg_dump on the machine of the service, or use pgBackRest.' : ''}`
-
 const ofRunning = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {
   const { out } = session
   const connection = await session.signedIn({ apiBase: options.apiBase })
   const body = { ...(target !== undefined && { target }), verify: options.verify === true }
-  let backup: Backup = await connection.ask((client) => client.POST('/api/v1/backups', { body }))
+  let backup: Backup = await connection.request((client) => client.POST('/api/v1/backups', { body }))
   if (!options.json) out.note(`Backing up to ${backup.target}`)
   while (backup.status === 'running') {
     await waitForNextPoll(session, POLL_INTERVAL_MS, CONTINUATION_NOTE)
     const params = { path: { backup_id: backup.id } }
-    const poll = () => connection.ask((client) => client.GET('/api/v1/backups/{backup_id}', { params }))
+    const poll = () => connection.request((client) => client.GET('/api/v1/backups/{backup_id}', { params }))
     backup = await withRetries(session, poll, CONTINUATION_NOTE)
   }
   if (backup.status === 'failed') throw new Failure(`The backup failed: ${backup.reason}`)
   if (options.json) return out.json(backup)
-  out.line(wordsOf(backup))
-  if (backup.unreadable_files)
-    out.note(`${backup.unreadable_files} stored files are damaged and not included: svc doctor`)
+  out.line(backupSummary(backup))
+  const leftOut = leftOutWords(backup.unreadable_files)
+  if (leftOut !== null) out.note(leftOut)
 }
 
 const backUp = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {

@@ -11,7 +11,7 @@ const LINK_TIMEOUT_MS = 5000
 const pathFor = async (session: Session, apiBase: string | undefined): Promise<string> => {
   try {
     const connection = await session.signedIn({ apiBase, timeoutMs: LINK_TIMEOUT_MS })
-    return (await connection.ask((client) => client.POST('/api/v1/session/links'))).path
+    return (await connection.request((client) => client.POST('/api/v1/session/links'))).path
   } catch (error) {
     if (error instanceof Failure) return '/'
     throw error

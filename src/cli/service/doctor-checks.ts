@@ -69,12 +69,12 @@ const dataFolder = ({ home, io }: Session): string =>
 
 const KEY_FILES = [
   { name: 'secrets.key', expected: '32 bytes', isValid: (bytes: Buffer) => bytes.length === 32 },
-  { name: 'audit.key', expected: 'a private key in PEM', isValid: (bytes: Buffer) => isPrivateKey(bytes) },
+  { name: 'audit.key', expected: 'an Ed25519 private key in PEM', isValid: (bytes: Buffer) => isSigningKey(bytes) },
 ]
 
-const isPrivateKey = (bytes: Buffer): boolean => {
+const isSigningKey = (bytes: Buffer): boolean => {
   try {
-    return createPrivateKey(bytes).type === 'private'
+    return createPrivateKey(bytes).asymmetricKeyType === 'ed25519'
   } catch {
     return false
   }

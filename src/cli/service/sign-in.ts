@@ -21,7 +21,7 @@ const isSignedIn = async ({ home, io }: Session, apiBase: string): Promise<boole
  * Signs `svc` in to a service that needs no approval (open enrollment on this machine), by the same exchange as `svc login`,
  * but without a browser. Does nothing under token enrollment: the first start prints an admin key.
  */
-export const signInOpenly = async (session: Session, apiBase: string): Promise<void> => {
+export const signInWithoutKey = async (session: Session, apiBase: string): Promise<void> => {
   if (await isSignedIn(session, apiBase)) return
   const { client } = session.connectTo({ baseUrl: apiBase })
   const verifier = randomBytes(32).toString('base64url')

@@ -1,3 +1,4 @@
+import { DATABASE_ADVICE } from '../../domain/backup-summary.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
@@ -47,11 +48,17 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
   if (backups?.data !== undefined) {
     const last = backups.data.backups.find(({ status }) => status === 'completed')
     const isOld = last === undefined || Math.abs(session.now().getTime() - Date.parse(last.created_at)) > OLD_MS
+    const lacksDatabase = last?.database === 'none'
+    const found = last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`
+    const advice = [
+      ...(isOld ? ['Create one with: svc backup <folder>. To schedule backups, set SERVICE_BACKUP_URL.'] : []),
+      ...(lacksDatabase ? [`To include the database, ${DATABASE_ADVICE}`] : []),
+    ]
     findings.push({
       check: 'Backup',
-      state: isOld ? 'warn' : 'ok',
-      found: last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`,
-      advice: isOld ? 'Create one with: svc backup <folder>. To schedule backups, set SERVICE_BACKUP_URL.' : null,
+      state: advice.length > 0 ? 'warn' : 'ok',
+      found: `${found}${lacksDatabase ? ', without the database' : ''}`,
+      advice: advice.length > 0 ? advice.join(' ') : null,
     })
   }
   return findings

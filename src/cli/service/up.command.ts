@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts'
 import { openBrowser } from '../login/open-browser.ts'
 import type { Session } from '../session.ts'
 import { serviceProgram, serviceSettings } from './service-program.ts'
-import { keepKey, signInOpenly } from './sign-in.ts'
+import { keepKey, signInWithoutKey } from './sign-in.ts'
 
 interface UpOptions {
   readonly port?: number
@@ -58,7 +58,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   const welcome = async (at: string): Promise<void> => {
     address = reachable(at)
     // Signs in first, so that commands work as soon as the address is shown.
-    await signInOpenly(session, address).catch((error: Error) => out.note(error.message))
+    await signInWithoutKey(session, address).catch((error: Error) => out.note(error.message))
     out.line(`Dashboard: ${address}/`)
     out.line(`API:       ${address}/api/v1, reference: ${address}/docs`)
     out.note('Ctrl-C stops the service; its data is kept.')

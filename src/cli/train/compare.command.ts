@@ -80,8 +80,8 @@ const text = (value: unknown): string | null => {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-const read = async (connection: Connection, name: string) => {
-  const job = await jobOf(connection, name)
+const read = async (session: Session, connection: Connection, name: string) => {
+  const job = await jobOf(session, connection, name)
   return { job, figures: figuresOf(job, await allRounds(connection, job.id)) }
 }
 
@@ -93,7 +93,7 @@ export const define = (command: Command, session: Session): void => {
     .action(async (names: readonly string[], { json, apiBase }: DataOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
-      const found = await Promise.all(names.map((name) => read(connection, name)))
+      const found = await Promise.all(names.map((name) => read(session, connection, name)))
       const settings = differing(found.map(({ job }) => job))
       if (json) {
         return out.json({

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { shellWord } from '../../domain/shell-word.ts'
 import { addPathToError } from '../../platform/transfer/durable-file.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
@@ -8,10 +9,6 @@ import type { Session } from '../session.ts'
 import { eventFile } from './event-file.ts'
 import { jobOf } from './job.ts'
 import { allRounds, type Round } from './job-rounds.ts'
-
-/** Quotes a word for the shell if needed. */
-const shellWord = (text: string): string =>
-  /^[\w./~:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 const COLUMNS = [
   'round_number',
@@ -61,7 +58,7 @@ export const define = (command: Command, session: Session): void => {
         )
       }
       const connection = await session.signedIn({ apiBase })
-      const { history: _, ...job } = await jobOf(connection, name)
+      const { history: _, ...job } = await jobOf(session, connection, name)
       const rounds = await allRounds(connection, job.id)
       if (output !== undefined) {
         const folder = join(resolve(io.cwd, output), job.id)

@@ -1,6 +1,7 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { waitForNextPoll, withRetries } from '../poll-delay.ts'
+import { waitForNextPoll, withRetries } from '../polling.ts'
+import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 import { evaluationLine, type JobDetail, jobById, roundLine } from './job.ts'
 
@@ -23,8 +24,11 @@ const barOf = (job: JobDetail): string => {
   return `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${job.rounds_completed}/${job.rounds} ${doing}`
 }
 
+const waitingNote = ({ waiting_for, waiting_until }: JobDetail): string =>
+  waiting_until === null ? `${waiting_for}` : `${waiting_for} It waits until ${timeWords(waiting_until)} UTC.`
+
 /**
- * Prints each round as it ends, with a progress bar on a terminal, until the job has ended. Ctrl-C does not stop
+ * Prints each round as it ends and what the job waits for, with a progress bar on a terminal, until the job has ended. Ctrl-C does not stop
  * the job. Survives a restart of the service.
  * @throws Failure with the job's reason if the job did not complete
  */
@@ -41,6 +45,7 @@ export const follow = async (session: Session, connection: Connection, id: strin
   const reported = new Set<string>()
   const evaluated = new Set<string>()
   let place = 0
+  let waitingFor: string | null = null
   const began = performance.now()
   const continuationNote = `The job continues. Watch it with: svc train status ${id} --follow`
   for (;;) {
@@ -62,6 +67,8 @@ export const follow = async (session: Session, connection: Connection, id: strin
       if (job.status === 'completed') return job
       throw new Failure(`The job ${job.status === 'stopped' ? 'was stopped' : 'failed'}: ${job.reason}`)
     }
+    if (job.waiting_for !== waitingFor && job.waiting_for !== null) note(waitingNote(job))
+    waitingFor = job.waiting_for
     if (isTerminal) {
       const bar = barOf(job)
       shown = [...bar].length

@@ -1,62 +1,24 @@
 import type { operations } from '../../client/api.gen.ts'
+import { percent } from '../../domain/percent.ts'
 import type { Connection } from '../connection.ts'
-import { Failure } from '../failure.ts'
-import { nullIfNotFound } from '../model-sources/catalog.ts'
 import type { Output } from '../output.ts'
+import { find } from '../resources/find.ts'
+import type { Session } from '../session.ts'
 
 export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']
 export type JobRound = JobDetail['history'][number]
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 export const jobById = (connection: Connection, id: string): Promise<JobDetail> =>
-  connection.ask((client) => client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
+  connection.request((client) => client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
 
 export const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
 
-type ListedJob = Omit<JobDetail, 'history' | 'privacy_spent' | 'published'>
-/** Selects among jobs with the same name or model; if none matches, the newest is used. */
-type Meant = (job: ListedJob) => boolean
-
-export const hasEnded = ({ status }: ListedJob): boolean => status !== 'pending' && status !== 'running'
-
-/** Jobs are sorted newest first. */
-const meantOf = (jobs: readonly ListedJob[], meant: Meant): ListedJob | undefined => jobs.find(meant) ?? jobs[0]
-
-/** Finds a job by name, or by the beginning of its id. */
-const jobNamed = async (connection: Connection, text: string, meant: Meant): Promise<JobDetail | null> => {
-  const query = { limit: 1000, offset: 0 }
-  const { jobs } = await connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
-  const begun = /^[0-9a-f-]{6,}$/i.test(text) ? jobs.filter(({ id }) => id.startsWith(text.toLowerCase())) : []
-  const named = jobs.filter(({ name }) => name === text)
-  const found = meantOf(named, meant) ?? (begun.length === 1 ? begun[0] : undefined)
-  return found === undefined ? null : jobById(connection, found.id)
-}
-
-/** Finds a job by id or name, or the newest selected job that started from the model with this name or id. */
-export const jobOf = async (
-  connection: Connection,
-  modelOrJob: string,
-  meant: Meant = () => true,
-): Promise<JobDetail> => {
-  if (UUID.test(modelOrJob)) {
-    const job = await nullIfNotFound(jobById(connection, modelOrJob))
-    if (job !== null) return job
-  }
-  const query = { model: modelOrJob, limit: 100, offset: 0 }
-  const ofModel = connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
-  const found = meantOf((await nullIfNotFound(ofModel))?.jobs ?? [], meant)
-  const job = found === undefined ? await jobNamed(connection, modelOrJob, meant) : await jobById(connection, found.id)
-  if (job !== null) return job
-  // If the model does not exist either, throws that error.
-  await ofModel
-  throw new Failure(`No training job has trained '${modelOrJob}'.`, {
-    advice: `Start one: svc train start ${modelOrJob}`,
-  })
-}
+/** Finds a job by id or name, or the newest job that started from the model with this name or id. @throws Failure */
+export const jobOf = async (session: Session, connection: Connection, modelOrJob: string): Promise<JobDetail> =>
+  jobById(connection, String((await find({ connection, session, org: undefined }, 'job', modelOrJob)).job_id))
 
 const figure = (value: number | null): string | null => (value === null ? null : value.toPrecision(4))
-const percent = (share: number | null): string | null => (share === null ? null : `${(share * 100).toFixed(1)}%`)
+const share = (value: number | null): string | null => (value === null ? null : percent(value))
 
 type Summaries = NonNullable<JobRound['metrics']>
 
@@ -64,7 +26,7 @@ type Summaries = NonNullable<JobRound['metrics']>
 const otherNames = (metrics: Summaries | undefined): readonly string[] =>
   Object.keys(metrics ?? {}).filter((name) => name !== 'loss' && name !== 'accuracy')
 
-const named = (name: string, value: number): string => `${name} ${name === 'accuracy' ? percent(value) : figure(value)}`
+const named = (name: string, value: number): string => `${name} ${name === 'accuracy' ? share(value) : figure(value)}`
 
 const MAX_NAMED = 4
 
@@ -74,7 +36,7 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
   if (round.status === 'failed') return `${name} failed: ${round.failure_reason ?? 'no reason given'}`
   const parts = [
     round.loss === null ? null : `loss ${figure(round.loss)}`,
-    round.accuracy === null ? null : `accuracy ${percent(round.accuracy)}`,
+    round.accuracy === null ? null : `accuracy ${share(round.accuracy)}`,
     ...otherNames(round.metrics)
       .slice(0, MAX_NAMED)
       .map((name) => named(name, round.metrics![name]!.mean)),
@@ -84,7 +46,7 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
 }
 
 /** Null where the figures of other organizations' devices are withheld. */
-const worstTenth = (share: number | null): string => (share === null ? '' : ` (worst tenth ${percent(share)})`)
+const worstTenth = (value: number | null): string => (value === null ? '' : ` (worst tenth ${percent(value)})`)
 
 /** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0% (worst tenth 61.2%), 5 devices`; null if not evaluated. */
 export const evaluationLine = ({ evaluation }: JobRound, place: number): string | null => {
@@ -109,7 +71,7 @@ const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] =>
   const namesIn = (of: (round: JobRound) => readonly string[]) => [...new Set(history.flatMap(of))].slice(0, MAX_NAMED)
   const cell = (name: string, summaries: Summaries | undefined) => {
     const mean = summaries?.[name]?.mean ?? null
-    return name === 'accuracy' ? percent(mean) : figure(mean)
+    return name === 'accuracy' ? share(mean) : figure(mean)
   }
   const trained = namesIn(({ metrics }) => otherNames(metrics))
   const evaluated = namesIn(({ evaluation }) => Object.keys(evaluation?.metrics ?? {}))
@@ -159,7 +121,7 @@ export const printJob = (out: Output, job: JobDetail): void => {
       String(round.round_number),
       round.status,
       figure(round.loss),
-      percent(round.accuracy),
+      share(round.accuracy),
       ...measured.map(([, cell]) => cell(round)),
       String(round.completed_devices),
       round.failure_reason ?? '',

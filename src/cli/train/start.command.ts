@@ -1,11 +1,19 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { GOALS, type Goal } from '../../domain/metric-goal.ts'
 import { splitReference } from '../../domain/model-reference.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
 import { OVER_SELECTION, PUBLISH, type Publish, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { wrongUsage } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption, keyValue, numberAboveZero, wholeAboveZero } from '../options.ts'
+import {
+  apiBaseOption,
+  type DataOptions,
+  jsonOption,
+  keyValue,
+  numberAboveZero,
+  numberFrom,
+  wholeAboveZero,
+} from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface StartOptions extends DataOptions {
@@ -35,12 +43,6 @@ interface StartOptions extends DataOptions {
   readonly publish: Publish
 }
 
-const numberFrom = (least: number) => (text: string) => {
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (value >= least && Number.isFinite(value)) return value
-  throw new InvalidArgumentError(`It must be a number of at least ${least}.`)
-}
-
 const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: StartOptions) => {
   if (noiseMultiplier === undefined && targetEpsilon === undefined && clipNorm === undefined) return undefined
   if (clipNorm === undefined || (noiseMultiplier === undefined) === (targetEpsilon === undefined)) {
@@ -53,8 +55,8 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
   }
 }
 
-/** Builds the job from the options. @throws Failure if they contradict each other */
-const orderOf = (model: string, options: StartOptions) => {
+/** Builds the request from the options. @throws Failure if they contradict each other */
+const jobRequestOf = (model: string, options: StartOptions) => {
   const privacy = privacyOf(options)
   return {
     model,
@@ -102,7 +104,7 @@ export const define = (command: Command, session: Session): void => {
     .option(
       '--over-selection <factor>',
       `select this multiple of the target devices (default: ${OVER_SELECTION.default})`,
-      numberFrom(1),
+      numberFrom({ min: 1, whole: false }),
     )
     .option('--federation <federation>', 'devices of all active members of a federation, by name or id')
     .option('--name <name>', 'a name for the job')
@@ -139,7 +141,11 @@ export const define = (command: Command, session: Session): void => {
       wholeAboveZero,
     )
     .option('--raw-vector', 'model and updates are raw little-endian float32 vectors')
-    .option('--stop-below <improvement>', 'stop when the metric improves by less than this', numberFrom(0))
+    .option(
+      '--stop-below <improvement>',
+      'stop when the metric improves by less than this',
+      numberFrom({ min: 0, whole: false }),
+    )
     .option(
       '--metric <name>',
       'metric for --stop-below and --publish best: loss (default), accuracy, f1, evaluation.f1',
@@ -160,15 +166,16 @@ export const define = (command: Command, session: Session): void => {
     .addOption(apiBaseOption())
     .action(async (model: string, options: StartOptions) => {
       const { out } = session
-      const order = orderOf(model, options)
+      const request = jobRequestOf(model, options)
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { follow } = await import('./follow.ts')
       const { jobById, resultOf, roundsOf } = await import('./job.ts')
-      const { federationNamed } = await import('../federation/federations.ts')
-      const federation = options.federation === undefined ? null : await federationNamed(connection, options.federation)
-      const job = await connection.ask((client) =>
+      const { find } = await import('../resources/find.ts')
+      const context = { connection, session, org: undefined }
+      const found = options.federation === undefined ? null : await find(context, 'federation', options.federation)
+      const job = await connection.request((client) =>
         client.POST('/api/v1/training/jobs', {
-          body: { ...order, ...(federation !== null && { federation: federation.id }) },
+          body: { ...request, ...(found !== null && { federation: String(found.federation_id) }) },
         }),
       )
       if (!options.follow) {

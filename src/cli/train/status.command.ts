@@ -11,7 +11,7 @@ export const define = (command: Command, session: Session): void => {
     .action(async (model: string, { json, apiBase, follow: following }: DataOptions & { readonly follow?: true }) => {
       const connection = await session.signedIn({ apiBase })
       const { jobOf, printJob } = await import('./job.ts')
-      let job = await jobOf(connection, model)
+      let job = await jobOf(session, connection, model)
       if (following) {
         const { follow } = await import('./follow.ts')
         job = await follow(session, connection, job.id)

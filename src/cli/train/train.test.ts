@@ -146,6 +146,25 @@ it('follows a job to its end, with a line for each round, and pulls the result b
   expect([...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]).toEqual([0.5, 1, 2])
 })
 
+it.each([true, false])('says what a followed job waits for (on a terminal: %s)', async (isTTY) => {
+  const { world, devices, key } = await opened()
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  const texts = { stdout: '', stderr: '' }
+  const stdout = { write: (text: string) => void (texts.stdout += text) }
+  const stderr = { isTTY, write: (text: string) => void (texts.stderr += text) }
+  const argv = ['train', 'start', 'm', '--rounds', '1', '--min-devices', '3', '--follow']
+  const following = run(argv, { env, cwd: process.cwd(), stdout, stderr })
+  const shows = (text: string) =>
+    vi.waitFor(async () => {
+      await world.service.runDueTasks()
+      expect(texts.stderr).toContain(text)
+    }, 20_000)
+  await shows('Waits for 3 active devices that train; 2 are active. It waits until 2026-01-01 01:00 UTC.\n')
+  await deliver(world, [...devices, await world.register('c')])
+  expect(await following).toBe(0)
+  expect(texts.stderr.match(/Waits for/g)).toHaveLength(1)
+})
+
 it('follows a job through a rate limit, a proxy error, and a lost connection', async () => {
   const { world, devices, key } = await opened()
   const faults = ['none', 'limit', 'proxy', 'cut']

@@ -56,4 +56,9 @@ it('replays a completed round: exits with 0 if the bytes are equal, and with 1 i
       `svc: Round ${roundId} does not reproduce the result in its receipt.\n` +
       'The updates, the aggregating service, or the receipt have changed since.\n',
   })
+  expect(await svc('train', 'verify', '1')).toEqual({
+    exitCode: 1,
+    stdout: `Round:     ${roundId}\nReceipt:   sha256:${sha256}\nReplayed:  sha256:${replay.replayed_sha256}\nBytes:     different\n`,
+    stderr,
+  })
 })

@@ -17,9 +17,9 @@ import {
 } from '../model-sources/catalog.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
+import type { Pushed } from './push-source.ts'
 import { RESUMABLE_FROM, uploadRest } from './resumable-upload.ts'
 import { type UploadResponse, uploadOnce } from './upload.ts'
-import type { Pushed } from './what-to-push.ts'
 
 export interface PushOptions {
   readonly connection: Connection
@@ -68,7 +68,7 @@ const findOrCreate = async (connection: Connection, name: string, fileName: stri
     })
   const framework = FRAMEWORK_OF_ENDING[extensionOf(fileName)] ?? 'pytorch'
   try {
-    await connection.ask((client) => client.POST('/api/v1/models', { body: { name, framework } }))
+    await connection.request((client) => client.POST('/api/v1/models', { body: { name, framework } }))
   } catch (error) {
     const isTaken = error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'conflict'
     if (!isTaken) throw error

@@ -5,6 +5,7 @@ import { request as requestOverHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { anySignal } from '../../domain/any-signal.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { routeTo } from '../../platform/transfer/proxy.ts'
 import { Interruption, reasonOf } from '../../platform/transfer/transfer-error.ts'
 
@@ -43,14 +44,6 @@ export interface UploadResponse {
 
 const MAX_ANSWER_LENGTH = 1024 ** 2
 const NOTHING = Buffer.alloc(0)
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
 
 const numberIn = (header: string | string[] | undefined): number | null => {
   const value = Number(header ?? Number.NaN)
@@ -101,7 +94,7 @@ export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line)
           retryAfterMs: seconds === null ? null : seconds * 1000,
           uploadOffset: numberIn(response.headers['upload-offset']),
           warning: [response.headers['x-service-warning'] ?? null].flat().join('; ') || null,
-          body: parsed(text),
+          body: jsonOrNull(text),
         })
       })
     })

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { PLATFORMS } from '../../domain/device.ts'
 import {
   Body,
   Count,
@@ -53,7 +54,9 @@ const Filters = Type.Optional(
           { description: 'The same as start_time and end_time, which take precedence' },
         ),
       ),
-      platform: Type.Optional(Type.Union([Platform, Type.Array(Platform, { minItems: 1 })])),
+      platform: Type.Optional(
+        Type.Union([Platform, Type.Array(Platform, { minItems: 1, maxItems: PLATFORMS.length })]),
+      ),
       min_sample_count: Type.Optional(
         Type.Integer({ minimum: 1, description: 'Groups with fewer devices are withheld; at least 5' }),
       ),

@@ -237,6 +237,11 @@ describe('statistics over reported data', () => {
     expect(await mean({ min_sample_count: 10 })).toBe(2)
     expect(await mean({ min_sample_count: 11 })).toBe(undefined)
     expect((await described({ color: 'red' })).warnings).toEqual(["The filter 'color' is not known: it was ignored."])
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${n}-${'x'.repeat(200)}`, 1]))
+    const [warning, ...rest] = (await described(many)).warnings as string[]
+    expect(rest).toEqual([])
+    expect(warning).toMatch(/^The filters '0-x+', ('\d-x+',? ){9}and others are not known: they were ignored\.$/)
+    expect(warning!.length).toBeLessThan(1200)
     expect(await described({ start_time: '2026-01-02T00:00:00Z', end_time: at })).toMatchObject({
       error: 'bad_request',
     })
@@ -427,6 +432,19 @@ describe('analytics queries', () => {
     })
     const whole = (await send('GET', `/federations/${id}/analytics/queries/${query_id}`)).body
     expect(whole).toMatchObject({ request })
+    expect(whole).not.toHaveProperty('omitted')
+  })
+
+  it('with a large result are listed without it, and retrieved with it', async () => {
+    const { id, send, group, ask } = await openClinic()
+    for (let n = 0; n < 30; n++) await group(`group ${n}`, 'acme', [])
+    const { query_id, groups, warnings } = (await ask('descriptive', { variable: 'x'.repeat(200) })).body
+    expect(warnings).toHaveLength(30)
+    expect(await send('GET', `/federations/${id}/analytics/queries`)).toMatchObject({
+      body: { queries: [{ id: query_id, result: {}, omitted: ['result'] }] },
+    })
+    const whole = (await send('GET', `/federations/${id}/analytics/queries/${query_id}`)).body
+    expect(whole).toMatchObject({ result: { groups, warnings } })
     expect(whole).not.toHaveProperty('omitted')
   })
 

@@ -14,7 +14,7 @@ export interface StoredQuery {
   readonly variable: string
   /** The request's body. */
   readonly request: Readonly<Record<string, unknown>>
-  /** In lists: `request` if it was too large, and is empty. */
+  /** In lists: which of `request` and `result` were too large, and are empty. */
   readonly omitted?: readonly string[]
   readonly status: 'completed' | 'failed'
   readonly result: Readonly<Record<string, unknown>> | null
@@ -23,17 +23,8 @@ export interface StoredQuery {
 }
 
 const REQUEST = sql<Record<string, unknown>>`analytics_queries.request`
-const COLUMNS = [
-  'id',
-  'federation_id',
-  'org_id',
-  'query_type',
-  'variable',
-  'status',
-  'result',
-  'reason',
-  'created_at',
-] as const
+const RESULT = sql<Record<string, unknown> | null>`analytics_queries.result`
+const COLUMNS = ['id', 'federation_id', 'org_id', 'query_type', 'variable', 'status', 'reason', 'created_at'] as const
 
 export const queriesStore = {
   async insert(db: Executor, query: StoredQuery): Promise<void> {
@@ -72,20 +63,24 @@ export const queriesStore = {
   ): Promise<{ queries: StoredQuery[]; total: number }> {
     const requested = db.selectFrom('analytics_queries').where('federation_id', '=', federationId)
     const rows = await requested
-      .select([...COLUMNS, unlessLarge(REQUEST).as('request')])
+      .select([...COLUMNS, unlessLarge(REQUEST).as('request'), unlessLarge(RESULT).as('result')])
       .orderBy('ordinal', 'desc')
       .limit(page.limit)
       .offset(page.offset)
       .execute()
     const { total } = await requested.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-    const queries = rows.map(({ request, ...row }) =>
-      request === LARGE ? { ...fromRow({ ...row, request: {} }), omitted: ['request'] } : fromRow({ ...row, request }),
-    )
+    const queries = rows.map(({ request, result, ...row }) => {
+      const omitted = [...(request === LARGE ? ['request'] : []), ...(result === LARGE ? ['result'] : [])]
+      const kept = { request: request === LARGE ? {} : request, result: result === LARGE ? {} : result }
+      return { ...fromRow({ ...row, ...kept }), ...(omitted.length > 0 && { omitted }) }
+    })
     return { queries, total }
   },
 }
 
-const fromRow = (row: Pick<Selectable<AnalyticsQueryRow>, (typeof COLUMNS)[number] | 'request'>): StoredQuery => ({
+const fromRow = (
+  row: Pick<Selectable<AnalyticsQueryRow>, (typeof COLUMNS)[number] | 'request' | 'result'>,
+): StoredQuery => ({
   id: row.id,
   federationId: row.federation_id,
   orgId: row.org_id,

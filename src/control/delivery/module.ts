@@ -6,6 +6,8 @@ import type { Module } from '../module.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
+import { createReportedPlans } from './assignments/reported-plans.service.ts'
+import { reportsStore } from './assignments/reports.store.ts'
 import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { deploymentsStore } from './deployments/deployments.store.ts'
@@ -15,7 +17,14 @@ import { experimentsRoutes } from './experiments/experiments.routes.ts'
 import { createExperimentsService } from './experiments/experiments.service.ts'
 import { experimentsStore } from './experiments/experiments.store.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
-import { activeRolloutsOf, adoptDelivery, deliveryRowsOf, isDelivered, leaveDeployments } from './ownership.store.ts'
+import {
+  activeRolloutsOf,
+  adoptDelivery,
+  cutReasons,
+  deliveryRowsOf,
+  isDelivered,
+  leaveDeployments,
+} from './ownership.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
 import { policiesRoutes } from './policies/policies.routes.ts'
@@ -53,8 +62,11 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     rowsOf: deliveryRowsOf,
     assignmentsOf: (device) => plans.assignmentsOf(device),
     async beforeErasure(tx, { id, orgId }) {
+      await cutReasons(tx, id)
       const planIds = new Set([...(await leaveDeployments(tx, id)), ...(await activeRolloutsOf(tx, orgId))])
-      if (planIds.size > 0) await events.publish(tx, 'assignments.reported', { planIds })
+      if (planIds.size === 0) return
+      await reportsStore.markReported(tx, [...planIds])
+      await events.publish(tx, 'assignments.reported', { planIds })
     },
   })
   const experiments = createExperimentsService(context, { plans, models, groups })
@@ -85,10 +97,8 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     devices,
     approvals: access.approvals,
   })
-  events.afterCommit('assignments.reported', async ({ planIds }) => {
-    await rollouts.reported(planIds)
-    await deployments.reported(planIds)
-  })
+  const reportedPlans = createReportedPlans(context, { rollout: rollouts.reported, deployment: deployments.reported })
+  events.afterCommit('assignments.reported', ({ planIds }) => reportedPlans.check(planIds))
   const pairings = createPairingsService(context, { devices, deployments })
   const policies = createPoliciesService(context, {
     plans,
@@ -104,6 +114,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     assignments,
     rollouts,
     deployments,
+    reportedPlans,
     pairings,
     policies,
     models,
@@ -120,6 +131,7 @@ export const delivery: Module<Delivery, Earlier> = {
     'delivery_revision',
     'plan_events',
     'plan_reports',
+    'reported_plans',
     'rollouts',
     'deployments',
     'deployment_targets',
@@ -144,11 +156,11 @@ export const delivery: Module<Delivery, Earlier> = {
     pairingsRoutes(app, pairings, now)
     policiesRoutes(app, policies, models)
   },
-  tasks: (_context, { rollouts, deployments, policies, plans, estimates }) => [
+  tasks: (_context, { rollouts, deployments, reportedPlans, policies, plans, estimates }) => [
     {
       name: 'delivery',
       everyMs: 1000,
-      run: () => Promise.all([rollouts.tick(), deployments.tick()]),
+      run: () => Promise.all([rollouts.tick(), deployments.tick(), reportedPlans.tick()]),
     },
     { name: 'policies', everyMs: 5000, run: policies.tick },
     { name: 'estimates', everyMs: 5000, run: estimates.tick },

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { DEVICES_WORDS } from '../../domain/failure-reasons.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { ModelUses } from '../catalog/models/round-models.service.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
@@ -10,6 +11,20 @@ export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
   experiment_observations: sql`from experiment_observations t where t.device_id = ${id}`,
   pairings: sql`from pairings t where t.device_id = ${deviceId} and t.org_id is not distinct from ${orgId}`,
 })
+
+/** Cuts the words of devices from the reasons of plans on which the device has reported: they may be its words. */
+export const cutReasons = async (tx: Executor, deviceId: string): Promise<void> => {
+  const own = sql`select plan_id from plan_reports where device_id = ${deviceId}`
+  const hasWords = sql`reason ~ ${DEVICES_WORDS}`
+  const cut = sql`regexp_replace(reason, ${DEVICES_WORDS}, '\\1(erased)')`
+  await sql`update rollouts set reason = ${cut} where id in (${own}) and ${hasWords}`.execute(tx)
+  await sql`update deployments set reason = ${cut} where id in (${own}) and ${hasWords}`.execute(tx)
+  await sql`update plan_events set reason = ${cut} where plan_id in (${own}) and ${hasWords}`.execute(tx)
+  await sql`
+    update delivery_decisions d set record = jsonb_set(d.record, '{reason}', to_jsonb(${cut}))
+    from (select id, record ->> 'reason' as reason from delivery_decisions where rollout_id in (${own})) found
+    where d.id = found.id and ${hasWords}`.execute(tx)
+}
 
 /** Removes the device from the target counts of open deployments; returns these, because they may have waited for it. */
 export const leaveDeployments = async (tx: Executor, deviceId: string): Promise<string[]> => {

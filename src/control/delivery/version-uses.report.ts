@@ -40,9 +40,10 @@ export const usesOf = async (
     )
     select case when l.state = 'active' and not l.gives then 'withdrawn' else l.state end as state, count(*)::int as devices
     from latest l
-    where not (l.state = 'active' and exists (
-      select from reports r where r.device_id = l.device_id and not r.is_own and r.state = 'active'
-        and r.reported_at > l.reported_at))
+    -- Only this form is an anti-join: 'not (… and exists (…))' scans all reports for each device.
+    where not exists (
+      select from reports r where l.state = 'active' and r.device_id = l.device_id and not r.is_own and r.state = 'active'
+        and r.reported_at > l.reported_at)
     group by 1 order by 1`.execute(db)
   return {
     devices: Object.fromEntries(states.map(({ state, devices }) => [state, devices])),

@@ -96,6 +96,11 @@ export const createPrivacyService = (
       return stateOf(caller, (await federations.getAsMember(caller, federationId)).id)
     },
 
+    /** The epsilon that is spent or reserved, for metrics: their reader needs no membership. */
+    async committed(requester: Requester, federationId: string): Promise<number> {
+      return Math.min(Number.MAX_VALUE, (await stateOf(requester, federationId)).epsilonCommitted)
+    },
+
     /** The budget may be lower than what is spent: then nothing more can be. Another delta means costs are computed again. */
     async setBudget(caller: AskingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
       const federation = await federations.getAsOwner(caller, federationId)

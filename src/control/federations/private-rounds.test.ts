@@ -104,3 +104,20 @@ it('a private round that fails spends what it reserved, because its failure may 
     { round_id: round.id, status: 'settled', noise_multiplier: 4, sample_rate: 1 },
   ])
 })
+
+it('the metric of a privacy budget is what the API says, also after a change of delta', async () => {
+  const { world, devices, send, id, start, deliver } = await open()
+  const { key } = devices[0]!
+  await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 50 })
+  await deliver((await start(4)).body.id)
+  // Stores costs, which the other delta makes obsolete.
+  await send('GET', `/federations/${id}/privacy/history`)
+  await send('PUT', `/federations/${id}/privacy/budget`, { total_epsilon_budget: 50, total_delta_budget: 1e-7 })
+  expect((await start(4)).status).toBe(201)
+  const budget = (await send('GET', `/federations/${id}/privacy`)).body
+  expect(budget.epsilon_committed).toBeGreaterThan(budget.current_epsilon_spent as number)
+  const lines = String((await world.request('GET', '/metrics', { key })).body).split('\n')
+  const labels = `{federation_id="${id}",federation="league"}`
+  expect(lines).toContain(`tributary_privacy_epsilon_spent${labels} ${budget.epsilon_committed}`)
+  expect(lines).toContain(`tributary_privacy_epsilon_budget${labels} 50`)
+})

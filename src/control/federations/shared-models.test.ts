@@ -144,7 +144,7 @@ it.each([
 ])('what others train from it in rounds %s does not reach the devices of its owner', async (_whose, isFederated) => {
   const { world, send, id, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)
-  const policy = { enabled: true, canary_percentage: 100, min_reports: 2, observe_minutes: 30 }
+  const policy = { enabled: true, canary_percentage: 50, min_reports: 2, observe_minutes: 30 }
   expect(await send(acme, 'PUT', '/models/scanner/policy', policy)).toMatchObject({ status: 200 })
   const { body: device } = await send(beta, 'POST', '/devices/register', { device_id: 'theirs' })
   const started = await send(beta, 'POST', '/training/rounds/start', {
@@ -163,4 +163,26 @@ it.each([
   await world.advance(1)
   expect(await send(acme, 'GET', '/models/scanner/policy/decisions')).toMatchObject({ body: { decisions: [] } })
   expect(await send(acme, 'GET', '/models/scanner')).toMatchObject({ body: { versions: [{ version: 1 }] } })
+})
+
+it('a round of a federation that names no model distributes what its rounds have made, and no private model', async () => {
+  const { world, send, id, acme } = await openShop()
+  const device = (await send(acme, 'POST', '/devices/register', { device_id: 'd' })).body.api_key as string
+  const play = async (federation?: string) => {
+    const body = { target_devices: 1, min_devices: 1, ...(federation && { federation }) }
+    const started = await send(acme, 'POST', '/training/rounds/start', body)
+    expect(started).toMatchObject({ status: 201 })
+    const path = `/training/rounds/${started.body.id}`
+    const file = formOf('weights', { num_samples: 1 }, 'model.bin')
+    expect(await send(device, 'POST', `${path}/updates`, file)).toMatchObject({ status: 201 })
+    await world.service.runDueTasks()
+    const { global_model_id, aggregated_model_id } = (await send(acme, 'GET', `${path}/status`)).body
+    return [global_model_id, aggregated_model_id]
+  }
+  const [, alone] = await play()
+  const [received, made] = await play(id)
+  expect(received).toBe(null)
+  const [, later] = await play()
+  expect([alone, later]).not.toContain(made)
+  expect((await play(id))[0]).toBe(made)
 })

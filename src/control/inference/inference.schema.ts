@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Body, Count, FreeObject, Nullable, OneOf, Part, type Static } from '../../platform/http/wire.schema.ts'
+import { Body, Count, FreeRequestObject, Nullable, OneOf, Part, type Static } from '../../platform/http/wire.schema.ts'
 import { examples } from './inference.examples.ts'
 
 /** Enough for an hour's transcript; the body as a whole has its own limit. */
@@ -42,7 +42,7 @@ export const ChatBody = Body('Chat', 'A chat that the model continues', examples
   stop: Type.Optional(
     Type.Union([Type.String({ maxLength: 200 }), Type.Array(Type.String({ maxLength: 200 }), { maxItems: 4 })]),
   ),
-  response_format: Type.Optional(FreeObject),
+  response_format: Type.Optional(FreeRequestObject('As in the API of OpenAI')),
 })
 
 export const EmbeddingsBody = Body('EmbeddingsRequest', 'Texts to embed', examples.embed, {

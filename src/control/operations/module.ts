@@ -2,6 +2,7 @@ import { VERSION } from '../../version.ts'
 import type { Access } from '../access/module.ts'
 import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
+import type { Federations } from '../federations/module.ts'
 import type { Fleet } from '../fleet/module.ts'
 import type { Module } from '../module.ts'
 import type { Training } from '../training/module.ts'
@@ -29,13 +30,14 @@ const HOUR_MS = 60 * 60 * 1000
 interface Earlier {
   readonly access: Access
   readonly catalog: Catalog
+  readonly federations: Federations
   readonly fleet: Fleet
   readonly training: Training
 }
 
-const create = (context: Context, { access, catalog, fleet, training }: Earlier) => {
+const create = (context: Context, { access, catalog, federations, fleet, training }: Earlier) => {
   const { config, database } = context
-  const metrics = createStateMetrics(context)
+  const metrics = createStateMetrics(context, { privacy: federations.privacy })
   const receivers = {
     allowPrivate: config.integrationsPrivate === 'allow',
   }
@@ -43,9 +45,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   const logEvents = createLogEvents(context, { ...receivers, audit: access.audit, presentEntry: access.presentEntry })
   const deliveries = createDeliveries(context, { ...receivers, events: logEvents, metrics, runs })
   const tail = createEventTail(context)
-  const backups = createBackups(context, {
-    files: catalog.files,
-  })
+  const backups = createBackups(context, catalog)
   catalog.files.keepAllWhile(whileRunning)
   catalog.scrubs.addSpareCopies(backups.readStored)
   access.keyFiles.countAsUse(hasIntegrations)

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { backupSummary, leftOutWords } from '../../domain/backup-summary.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { createParts } from '../app.ts'
@@ -39,24 +40,25 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
           'Use the data folder of the service, or keep copies of them.',
       )
     }
-    const { id, name, target, database, files, bytes, copiedFiles, copiedBytes, unreadableFiles, verifiedAt } = made
-    result(
-      {
-        id,
-        name,
-        target,
-        status: made.status,
-        database,
-        files,
-        bytes,
-        copied_files: copiedFiles,
-        copied_bytes: copiedBytes,
-        unreadable_files: unreadableFiles,
-        missing_keys: missingKeys,
-        verified_at: verifiedAt,
-      },
-      `Backup ${name} is complete: ${files} files, of which ${copiedFiles} (${sizeWords(copiedBytes ?? 0)}) were new.`,
-    )
+    const { id, name, target, status, database, files, bytes, copiedFiles, copiedBytes, unreadableFiles, verifiedAt } =
+      made
+    const leftOut = leftOutWords(unreadableFiles)
+    if (leftOut !== null) progress(leftOut)
+    const shown = {
+      id,
+      name,
+      target,
+      status,
+      database,
+      files,
+      bytes,
+      copied_files: copiedFiles,
+      copied_bytes: copiedBytes,
+      unreadable_files: unreadableFiles,
+      missing_keys: missingKeys,
+      verified_at: verifiedAt,
+    }
+    result(shown, backupSummary(shown))
   } finally {
     await context.closeAccounting()
     await context.close()
@@ -84,7 +86,11 @@ export const listInTarget = async ({ config, text, result }: ProgramOptions): Pr
   }
   result(
     { target: target.url, backups },
-    backups.map(({ name, files, bytes }) => `${name}  ${files} files, ${sizeWords(bytes)}`).join('\n') ||
-      `There is no complete backup in ${target.url}.`,
+    backups
+      .map(
+        ({ name, files, bytes, database }) =>
+          `${name}  ${files} files, ${sizeWords(bytes)}${database === 'none' ? ', without the database' : ''}`,
+      )
+      .join('\n') || `There is no complete backup in ${target.url}.`,
   )
 }

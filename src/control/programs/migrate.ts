@@ -128,6 +128,7 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
           beforeEnd: async () => {
             progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
             damaged = await checkFiles(source, (await openStorage(config)).blobs, elsewhere)
+            await elsewhere?.close()
           },
         })
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)

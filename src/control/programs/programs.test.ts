@@ -69,12 +69,19 @@ it.runIf(isRoot)('root neither backs up nor restores into the data folder of ano
   )
 })
 
-it.runIf(isRoot)('a service that cannot open a file of root names it and the command (needs root)', async () => {
+it.runIf(isRoot).each([
+  ['a file of the database', /^database\/global\/pg_control$/, 'database/global/pg_control'],
+  ['the files of tables', /^database\/base\/5\/(16|17)\d{3}$/, String.raw`database/base/5/\d+`],
+  ['the folder of uploads', /^blobs\/staging$/, 'blobs/staging'],
+  ['a folder of stored files', /^blobs\/sha256\/ab$/, 'blobs/sha256/ab'],
+])('a service that may not open %s, of root, names it and the command (needs root)', async (_what, ofRoot, named) => {
   const dataDir = await freshDataDir()
+  for (const folder of ['staging', 'sha256/ab']) await mkdir(join(dataDir, 'blobs', folder), { recursive: true })
   giveAway(dataDir)
-  const file = join(dataDir, 'database', 'global', 'pg_control')
-  await chown(file, 0, 0)
-  await chmod(file, 0o600)
+  for (const name of (await readdir(dataDir, { recursive: true })).filter((path) => ofRoot.test(path))) {
+    await chown(join(dataDir, name), 0, 0)
+    await chmod(join(dataDir, name), 0o600)
+  }
   const program = await builtFile('main.js')
   chmodSync(join(dataDir, '..'), 0o755)
   const started = promisify(execFile)(process.execPath, ['--liftoff-only', program], {
@@ -82,8 +89,9 @@ it.runIf(isRoot)('a service that cannot open a file of root names it and the com
     uid: NOBODY,
     gid: NOBODY,
   })
+  const folder = named.startsWith('blobs') ? join(dataDir, 'blobs') : dataDir
   await expect(started).rejects.toMatchObject({
-    stderr: expect.stringMatching(new RegExp(`${file} belongs to root, .*: chown -R \\S+ ${dataDir}\\.\n$`)),
+    stderr: expect.stringMatching(new RegExp(`${dataDir}/${named} belongs to root, .*: chown -R \\S+ ${folder}\\.\n$`)),
   })
 })
 

@@ -80,6 +80,7 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
     const { blobs } = await openStorage(config)
     await blobs.sweep(new Date())
     await restoreFiles(target, manifest, blobs)
+    await blobs.close()
     await restoreKeys(target, manifest, dataDir)
     const advice = await restoreDatabase(target, manifest, config)
     await syncFolder(dataDir)

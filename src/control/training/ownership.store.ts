@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { conflict } from '../../domain/errors.ts'
+import { DEVICES_WORDS } from '../../domain/failure-reasons.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
 
@@ -38,6 +39,28 @@ const forgetName = async (tx: Executor, { id, deviceId }: NamedDevice): Promise<
     where t.id in (select job_id from (${own}) own) and ${isNamed(sql`t.reason`)}`.execute(tx)
 }
 
+/** Cuts the words of devices from the reasons of rounds in which the device has failed: they may be its words. */
+const cutReasons = async (tx: Executor, { id }: NamedDevice): Promise<void> => {
+  // The reasons of a federation's rounds contain no words of devices.
+  const rounds = sql`
+    select r.id from rounds r join round_participants p on p.round_id = r.id
+    where p.device_id = ${id} and p.state = 'failed' and r.federation_id is null`
+  const jobs = sql`select job_id from rounds where id in (${rounds})`
+  const hasWords = (text: RawBuilder<unknown>) => sql`${text} ~ ${DEVICES_WORDS}`
+  const cut = (text: RawBuilder<unknown>) => sql`regexp_replace(${text}, ${DEVICES_WORDS}, '\\1(erased)')`
+  const [failure, reason] = [sql`failure_reason`, sql`reason`]
+  await sql`update rounds set failure_reason = ${cut(failure)} where id in (${rounds}) and ${hasWords(failure)}`.execute(
+    tx,
+  )
+  // Devices that still trained, and secure rounds, have the reason of the round.
+  await sql`
+    update round_participants set failure_reason = ${cut(failure)}
+    where round_id in (${rounds}) and ${hasWords(failure)}`.execute(tx)
+  await sql`
+    update secure_rounds set reason = ${cut(reason)} where round_id in (${rounds}) and ${hasWords(reason)}`.execute(tx)
+  await sql`update training_jobs set reason = ${cut(reason)} where id in (${jobs}) and ${hasWords(reason)}`.execute(tx)
+}
+
 /**
  * Removes a device and its update from open rounds, and its name from those that have ended.
  * @throws conflict while a round still needs it: its update is being aggregated, or others have used its key to mask theirs
@@ -68,6 +91,7 @@ export const withdrawFromRounds =
       from round_participants p
       where p.round_id = r.id and p.device_id = ${id} and r.status in ('pending', 'active')`.execute(tx)
     await forgetName(tx, device)
+    await cutReasons(tx, device)
   }
 
 /**

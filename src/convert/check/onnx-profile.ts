@@ -1,11 +1,10 @@
 import { TARGETS, type TargetFormat } from '../formats.ts'
 import { inferShapes } from '../onnx/infer-shapes.ts'
-import { byteCount, elementCount, type OnnxModel } from '../onnx/model.ts'
+import { byteCount, elementCount, type OnnxModel, type OnnxNode } from '../onnx/model.ts'
 import type { Runtime } from './device-profiles.ts'
 import { countsOf, type Lifetime, type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
+import { ONNXRUNTIME_OPERATORS } from './onnxruntime-operators.ts'
 
-/** Domains of onnxruntime's built-in operators. */
-const DOMAINS: ReadonlySet<string> = new Set(['', 'ai.onnx', 'ai.onnx.ml', 'com.microsoft'])
 /** onnxruntime 1.30. */
 const MAX_OPSET = 26
 
@@ -75,10 +74,20 @@ const multiplicationsOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Val
   }, 0)
 }
 
+/** The nodes and those of their subgraphs (the branches of If, the body of Loop). */
+const withInner = (nodes: readonly OnnxNode[]): OnnxNode[] =>
+  nodes.flatMap((node) => [
+    node,
+    ...Object.values(node.attributes).flatMap((own) => (own.kind === 'graph' ? withInner(own.value.nodes) : [])),
+  ])
+
 const onnxruntimeSupport = (model: OnnxModel): RuntimeSupport => {
-  const foreign = model.graph.nodes.filter(({ domain }) => !DOMAINS.has(domain))
+  const unknown = withInner(model.graph.nodes).filter(
+    ({ domain, type }) => ONNXRUNTIME_OPERATORS.get(domain)?.has(type) !== true,
+  )
   const opset = model.opsets[''] ?? 0
-  const unsupportedOperators = Object.keys(countsOf(foreign.map(({ domain, type }) => `${domain}::${type}`)))
+  const names = unknown.map(({ domain, type }) => (domain === '' ? type : `${domain}::${type}`))
+  const unsupportedOperators = Object.keys(countsOf(names))
   const isNew = opset > MAX_OPSET
   return {
     runtime: 'onnxruntime',

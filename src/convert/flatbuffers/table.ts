@@ -138,7 +138,7 @@ export const writeFlatbuffer = (
   root: string,
   identifier: string,
   value: Readonly<Record<string, unknown>>,
-  expectedBytes = 1024,
+  expectedBytes: number,
 ): Uint8Array => {
   if (expectedBytes >= 2 ** 31 - 2 ** 20) throw badRequest('The file would be larger than the limit of 2 GB.')
   const builder = new Builder(expectedBytes)

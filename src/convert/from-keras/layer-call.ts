@@ -1,8 +1,9 @@
 // Converts one call of a Keras layer to ONNX.
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
+import { OnnxEmitter } from '../onnx/emitter.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
-import { type Attribute, int, ints, numberOfElementType, type OnnxTensor } from '../onnx/model.ts'
+import type { OnnxTensor } from '../onnx/model.ts'
 import { numbersOf, scalarOf, tensorOf } from '../onnx/tensors.ts'
 import { isObject, type Json, type JsonObject, type KerasCall, type KerasLayer, numbersIn } from './keras-config.ts'
 import type { LayerWeights, Place } from './keras-weights.ts'
@@ -33,7 +34,7 @@ export interface Scope {
 const toFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, at) => at + 1)]
 const toLast = (rank: number): number[] => [0, ...Array.from({ length: rank - 2 }, (_, at) => at + 2), 1]
 
-export class LayerCall {
+export class LayerCall extends OnnxEmitter {
   readonly scope: Scope
   readonly layer: Pick<KerasLayer, 'className' | 'name' | 'config'>
   readonly place: Place
@@ -52,6 +53,7 @@ export class LayerCall {
     written?: KerasCall,
     attentionMask?: Value,
   ) {
+    super(scope.builder)
     this.scope = scope
     this.layer = layer
     this.place = place
@@ -152,13 +154,12 @@ export class LayerCall {
 
   // ONNX.
 
-  emit(type: string, inputs: readonly string[], attributes: Readonly<Record<string, Attribute>> = {}): string {
-    return this.scope.builder.node(type, inputs, attributes, { output: this.layer.name })
+  protected override outputName(): string {
+    return this.layer.name
   }
 
-  emitSeveral(type: string, inputs: readonly string[], count: number, attributes: Record<string, Attribute>): string[] {
-    const outputs = Array.from({ length: count }, (_, at) => `${this.layer.name}_${at}`)
-    return this.scope.builder.nodes(type, inputs, outputs, attributes)
+  protected override constantName(kind: string): string {
+    return `${this.layer.name}_${kind}`
   }
 
   /** A value with the shape and layout of another. */
@@ -170,16 +171,12 @@ export class LayerCall {
     return { name, shape, type: 'f32', channelsFirst: false, mask: null, ...changes }
   }
 
-  integers(values: readonly number[]): string {
-    return this.scope.builder.constant(`${this.layer.name}_sizes`, tensorOf('i64', [values.length], values))
-  }
-
   scalar(value: number, type: DType = 'f32'): string {
-    return this.scope.builder.constant(`${this.layer.name}_value`, scalarOf(type, value))
+    return this.builder.constant(this.constantName('value'), scalarOf(type, value))
   }
 
   constant(name: string, tensor: OnnxTensor): string {
-    return this.scope.builder.constant(`${this.layer.name}/${name}`, tensor)
+    return this.builder.constant(`${this.layer.name}/${name}`, tensor)
   }
 
   vector(name: string, values: ArrayLike<number>): string {
@@ -188,20 +185,7 @@ export class LayerCall {
 
   cast(value: Value, type: DType): Value {
     if (value.type === type) return value
-    return { ...value, type, name: this.emit('Cast', [value.name], { to: int(numberOfElementType(type)) }) }
-  }
-
-  transpose(value: string, order: readonly number[]): string {
-    return this.emit('Transpose', [value], { perm: ints(order) })
-  }
-
-  /** Inserts axes of length 1 at these positions. */
-  unsqueeze(value: string, axes: readonly number[]): string {
-    return this.emit('Unsqueeze', [value, this.integers(axes)])
-  }
-
-  reshape(value: string, shape: readonly number[]): string {
-    return this.emit('Reshape', [value, this.integers(shape)])
+    return { ...value, type, name: this.castTo(value.name, type) }
   }
 
   // Weights.

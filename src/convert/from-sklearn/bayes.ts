@@ -21,7 +21,7 @@ export const gaussianBayes: Converter = (estimator, x, graph) => {
     const own = Array.from({ length: x.columns }, (_, k) => Math.log(2 * Math.PI * variances.data[at * x.columns + k]!))
     return Math.log(prior) - 0.5 * own.reduce((sum, value) => sum + value, 0)
   })
-  const rows = graph.node('Unsqueeze', [graph.as(x, 'f64'), graph.integers([1])])
+  const rows = graph.unsqueeze(graph.as(x, 'f64'), [1])
   const apart = graph.subtract(rows, graph.matrix(count, x.columns, means.data, 'means'))
   const scaled = graph.divide(graph.multiply(apart, apart), graph.matrix(count, x.columns, variances.data, 'variances'))
   const sums = graph.multiply(graph.sum(scaled, 2, false), graph.scalar(-0.5))
@@ -48,7 +48,7 @@ export const bernoulliBayes: Converter = (estimator, x, graph) => {
   const input = graph.as(x, 'f64')
   const isBinary = estimator.has('binarize')
   const ones = isBinary
-    ? graph.indicator(graph.node('Greater', [input, graph.scalar(estimator.number('binarize'))]))
+    ? graph.indicator(graph.emit('Greater', [input, graph.scalar(estimator.number('binarize'))]))
     : input
   const absent = Array.from(data, (value) => Math.log(1 - Math.exp(value)))
   const constants = logPriors(estimator, count).map((prior, at) =>
@@ -63,14 +63,14 @@ export const bernoulliBayes: Converter = (estimator, x, graph) => {
 export const categoricalBayes: Converter = (estimator, x, graph) => {
   const classes = classesOf(estimator)
   const count = labelCount(classes)
-  const codes = graph.cast(graph.as(x, 'f64'), 'i64')
+  const codes = graph.castTo(graph.as(x, 'f64'), 'i64')
   const terms = estimator.list('feature_log_prob_').map((item, column) => {
     const { shape, data } = estimator.asNumbers(item, 'feature_log_prob_')
     const width = shape[1] ?? 0
     if (shape[0] !== count) estimator.refuse('feature_log_prob_ does not have a row for each class.')
     const rows = Array.from({ length: width * count }, (_, at) => data[(at % count) * width + Math.floor(at / count)]!)
     const table = graph.matrix(width, count, rows, 'likelihoods')
-    const own = graph.node('Gather', [table, graph.flat(graph.gather(codes, [column]))], { axis: int(0) })
+    const own = graph.emit('Gather', [table, graph.flat(graph.gather(codes, [column]))], { axis: int(0) })
     return own
   })
   const start = graph.vector(logPriors(estimator, count))
@@ -90,7 +90,7 @@ const likelihoods = (
   const input = graph.as(x, 'f64')
   const squares = parts.map(({ mean, whitening }) => {
     const matrix = graph.matrix(x.columns, whitening.length / x.columns, whitening, 'whitening')
-    const own = graph.node('MatMul', [graph.subtract(input, graph.vector(mean, 'mean')), matrix])
+    const own = graph.emit('MatMul', [graph.subtract(input, graph.vector(mean, 'mean')), matrix])
     return graph.sum(graph.multiply(own, own), 1)
   })
   const scaled = graph.multiply(graph.concat(squares), graph.scalar(-0.5))

@@ -36,7 +36,7 @@ export const adaBoostClassifier: Converter = (estimator, x, graph) => {
   const vote = voteOf(estimator, count)
   const ensemble = new TreeEnsemble(x.columns, count)
   for (const [at, tree] of trees.entries()) addFittedTree(ensemble, tree, (values) => vote(values, weights[at] ?? 0))
-  const sum = graph.cast(ensemble.build(graph.graph, graph.as(x, 'f32')), 'f64')
+  const sum = graph.castTo(ensemble.build(graph.builder, graph.as(x, 'f32')), 'f64')
   const total = estimator.numbers('estimator_weights_').data
   const decision = graph.divide(sum, graph.scalar(Array.from(total).reduce((all, weight) => all + weight, 0)))
   if (count > 2) {
@@ -44,7 +44,7 @@ export const adaBoostClassifier: Converter = (estimator, x, graph) => {
     return byScores(graph, classes, decision, probabilities)
   }
   const margin = graph.subtract(graph.gather(decision, [1]), graph.gather(decision, [0]))
-  return byScores(graph, classes, margin, graph.twoClasses(graph.node('Sigmoid', [margin])))
+  return byScores(graph, classes, margin, graph.twoClasses(graph.emit('Sigmoid', [margin])))
 }
 
 /** The weighted median of the trees. Source: AdaBoostRegressor._get_median_predict. */
@@ -52,20 +52,20 @@ export const adaBoostRegressor: Converter = (estimator, x, graph) => {
   const trees = treesIn(estimator)
   const ensemble = new TreeEnsemble(x.columns, trees.length)
   for (const [at, tree] of trees.entries()) addFittedTree(ensemble, tree, (values) => values.slice(0, 1), at)
-  const each = ensemble.build(graph.graph, graph.as(x, 'f32'))
-  const [sorted, order] = graph.graph.nodes('TopK', [each, graph.integers([trees.length])], ['sorted', 'order'], {
+  const each = ensemble.build(graph.builder, graph.as(x, 'f32'))
+  const [sorted, order] = graph.builder.nodes('TopK', [each, graph.integers([trees.length])], ['sorted', 'order'], {
     largest: int(0),
     axis: int(1),
   })
   const weights = graph.vector(estimator.vector('estimator_weights_', trees.length))
-  const own = graph.node('Gather', [weights, order!], { axis: int(0) })
-  const axis = graph.graph.constant('axis', scalarOf('i64', 1))
-  const reached = graph.node('CumSum', [own, axis])
+  const own = graph.emit('Gather', [weights, order!], { axis: int(0) })
+  const axis = graph.builder.constant('axis', scalarOf('i64', 1))
+  const reached = graph.emit('CumSum', [own, axis])
   const middle = graph.multiply(graph.gather(reached, [trees.length - 1]), graph.scalar(0.5))
-  const above = graph.indicator(graph.node('GreaterOrEqual', [reached, middle]))
-  const first = graph.node('ArgMax', [above], { axis: int(1), keepdims: int(1) })
-  const median = graph.node('GatherElements', [sorted!, first], { axis: int(1) })
-  return valuesResult(graph.cast(median, 'f64'), 1)
+  const above = graph.indicator(graph.emit('GreaterOrEqual', [reached, middle]))
+  const first = graph.emit('ArgMax', [above], { axis: int(1), keepdims: int(1) })
+  const median = graph.emit('GatherElements', [sorted!, first], { axis: int(1) })
+  return valuesResult(graph.castTo(median, 'f64'), 1)
 }
 
 const EULER = 0.5772156649015329
@@ -101,10 +101,10 @@ export const isolationForest: Converter = (estimator, x, graph) => {
     addFittedTree(ensemble, { ...fitted, feature }, leaf)
   }
   const scale = -1 / (trees.length * pathLength(estimator.number('_max_samples', estimator.number('max_samples_'))))
-  const sum = graph.cast(ensemble.build(graph.graph, graph.as(x, 'f32')), 'f64')
-  const score = graph.node('Neg', [graph.node('Pow', [graph.scalar(2), graph.multiply(sum, graph.scalar(scale))])])
+  const sum = graph.castTo(ensemble.build(graph.builder, graph.as(x, 'f32')), 'f64')
+  const score = graph.emit('Neg', [graph.emit('Pow', [graph.scalar(2), graph.multiply(sum, graph.scalar(scale))])])
   const decision = graph.subtract(score, graph.scalar(estimator.number('offset_')))
-  const index = indexOf(graph, graph.node('GreaterOrEqual', [decision, graph.scalar(0)]))
+  const index = indexOf(graph, graph.emit('GreaterOrEqual', [decision, graph.scalar(0)]))
   const result: ClassesResult = {
     kind: 'classes',
     classes: { numbers: [-1, 1] },

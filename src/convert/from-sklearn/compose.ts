@@ -11,7 +11,10 @@ import type { Table, TableGraph } from './table.ts'
 const isPassed = (value: PickleValue | undefined): boolean => value === 'passthrough' || value === null
 
 /** The second item of each tuple (name, estimator, …) in a list. */
-const stepsOf = (estimator: Estimator, name: string): { name: string; value: PickleValue; rest: PickleValue[] }[] =>
+export const stepsOf = (
+  estimator: Estimator,
+  name: string,
+): { name: string; value: PickleValue; rest: PickleValue[] }[] =>
   estimator.list(name).map((step) => {
     if (!Array.isArray(step) || step.length < 2)
       return estimator.refuse(`${name} is not a list of names and estimators.`)

@@ -21,15 +21,15 @@ interface Curves {
  */
 const interpolation = (graph: TableGraph, x: string, xs: readonly number[], limits: readonly number[] = xs): Curves => {
   // The first piece also has what is below all points; the last one is constant.
-  const begun = graph.node('GreaterOrEqual', [
+  const begun = graph.emit('GreaterOrEqual', [
     x,
     graph.vector([Number.NEGATIVE_INFINITY, ...limits.slice(1)], 'points'),
   ])
-  const index = graph.cast(graph.subtract(graph.sum(graph.indicator(begun), 1), graph.scalar(1)), 'i64')
-  const at = (values: readonly number[]) => graph.node('Gather', [graph.vector(values, 'curve'), index])
+  const index = graph.castTo(graph.subtract(graph.sum(graph.indicator(begun), 1), graph.scalar(1)), 'i64')
+  const at = (values: readonly number[]) => graph.emit('Gather', [graph.vector(values, 'curve'), index])
   const ends = (values: readonly number[]) => values.map((value, place) => values[place + 1] ?? value)
   const widths = at(ends(xs).map((end, place) => end - xs[place]!))
-  const inside = (distance: string) => graph.node('Min', [graph.node('Max', [distance, graph.scalar(0)]), widths])
+  const inside = (distance: string) => graph.emit('Min', [graph.emit('Max', [distance, graph.scalar(0)]), widths])
   const beyond = (points: readonly number[]): string => {
     const rest = points.map((point) => point - Math.fround(point))
     return graph.subtract(graph.subtract(x, at(points.map(Math.fround))), at(rest))
@@ -44,7 +44,7 @@ const interpolation = (graph: TableGraph, x: string, xs: readonly number[], limi
   return {
     fromStart: (ys) => graph.add(at(ys), graph.multiply(slopesOf(ys), inside(beyond(xs)))),
     fromEnd: (ys) => {
-      const before = inside(graph.node('Neg', [beyond(ends(xs))]))
+      const before = inside(graph.emit('Neg', [beyond(ends(xs))]))
       return graph.subtract(at(ends(ys)), graph.multiply(slopesOf(ys), before))
     },
   }
@@ -85,11 +85,11 @@ const normalQuantile = (graph: TableGraph, p: string, complement: string): strin
   const apart = graph.multiply(graph.subtract(p, complement), graph.scalar(0.5))
   const center = graph.multiply(apart, rational(graph, graph.multiply(apart, apart), CENTER))
   // Uses the smaller of both; the quantile of the other has the opposite sign.
-  const lower = graph.node('Max', [graph.node('Min', [p, complement]), graph.scalar(MIN_SHARE / 10)])
-  const root = graph.node('Sqrt', [graph.multiply(graph.node('Log', [lower]), graph.scalar(-2))])
+  const lower = graph.emit('Max', [graph.emit('Min', [p, complement]), graph.scalar(MIN_SHARE / 10)])
+  const root = graph.emit('Sqrt', [graph.multiply(graph.emit('Log', [lower]), graph.scalar(-2))])
   const below = rational(graph, root, TAIL)
-  const tail = graph.node('Where', [graph.node('Less', [apart, graph.scalar(0)]), below, graph.node('Neg', [below])])
-  const quantile = graph.node('Where', [graph.node('Less', [lower, graph.scalar(TAIL_FROM)]), tail, center])
+  const tail = graph.emit('Where', [graph.emit('Less', [apart, graph.scalar(0)]), below, graph.emit('Neg', [below])])
+  const quantile = graph.emit('Where', [graph.emit('Less', [lower, graph.scalar(TAIL_FROM)]), tail, center])
   return graph.clipped(quantile, -NORMAL_BOUND, NORMAL_BOUND)
 }
 
@@ -103,19 +103,19 @@ export const quantileTransformer: Converter = (estimator, x, graph) => {
     const quantiles = references.map((_, row) => data[row * x.columns + at]!)
     const up = interpolation(graph, column, quantiles, limitsOf(graph, x, quantiles))
     const mirrored = negated(quantiles)
-    const down = interpolation(graph, graph.node('Neg', [column]), mirrored, limitsOf(graph, x, mirrored))
-    const isHigh = graph.node('GreaterOrEqual', [
+    const down = interpolation(graph, graph.emit('Neg', [column]), mirrored, limitsOf(graph, x, mirrored))
+    const isHigh = graph.emit('GreaterOrEqual', [
       column,
       graph.scalar(limitsOf(graph, x, [quantiles.at(-1)! - margin])[0]!),
     ])
-    const isLow = graph.node('LessOrEqual', [column, graph.scalar(-limitsOf(graph, x, [-quantiles[0]! - margin])[0]!)])
+    const isLow = graph.emit('LessOrEqual', [column, graph.scalar(-limitsOf(graph, x, [-quantiles[0]! - margin])[0]!)])
     const shareOf = (ys: readonly number[], low: number, high: number): string => {
       const mirroredYs = [...ys].reverse()
       const curves =
         low < high ? [up.fromStart(ys), down.fromEnd(mirroredYs)] : [up.fromEnd(ys), down.fromStart(mirroredYs)]
       const middle = graph.multiply(graph.add(curves[0]!, curves[1]!), graph.scalar(0.5))
-      const bounded = graph.node('Where', [isHigh, graph.scalar(high), middle])
-      return graph.node('Where', [isLow, graph.scalar(low), bounded])
+      const bounded = graph.emit('Where', [isHigh, graph.scalar(high), middle])
+      return graph.emit('Where', [isLow, graph.scalar(low), bounded])
     }
     const share = shareOf(references, 0, 1)
     if (!isNormal) return share
@@ -129,18 +129,18 @@ export const quantileTransformer: Converter = (estimator, x, graph) => {
 const power = (graph: TableGraph, logarithm: string, lambdas: readonly number[]): string => {
   const flat = lambdas.map((lambda) => Number(Math.abs(lambda) < 2 ** -52))
   const divisor = graph.vector(lambdas.map((lambda, at) => (flat[at] === 1 ? 1 : lambda)))
-  const grown = graph.node('Exp', [graph.multiply(logarithm, graph.vector(lambdas))])
+  const grown = graph.emit('Exp', [graph.multiply(logarithm, graph.vector(lambdas))])
   const curve = graph.divide(graph.subtract(grown, graph.scalar(1)), divisor)
-  const isFlat = graph.node('Equal', [graph.vector(flat), graph.scalar(1)])
-  return graph.node('Where', [isFlat, logarithm, curve])
+  const isFlat = graph.emit('Equal', [graph.vector(flat), graph.scalar(1)])
+  return graph.emit('Where', [isFlat, logarithm, curve])
 }
 
 /** Source: PowerTransformer.transform, by Yeo and Johnson (2000) or Box and Cox (1964). */
 export const powerTransformer: Converter = (estimator, x, graph, convert) => {
   const lambdas = estimator.vector('lambdas_', x.columns)
   const input = graph.as(x, 'f64')
-  const logarithm = (value: string) => graph.node('Log', [value])
-  const above = (value: string) => logarithm(graph.add(graph.node('Relu', [value]), graph.scalar(1)))
+  const logarithm = (value: string) => graph.emit('Log', [value])
+  const above = (value: string) => logarithm(graph.add(graph.emit('Relu', [value]), graph.scalar(1)))
   const name =
     estimator.text('method') === 'box-cox'
       ? power(graph, logarithm(input), lambdas)
@@ -148,7 +148,7 @@ export const powerTransformer: Converter = (estimator, x, graph, convert) => {
           power(graph, above(input), lambdas),
           power(
             graph,
-            above(graph.node('Neg', [input])),
+            above(graph.emit('Neg', [input])),
             lambdas.map((lambda) => 2 - lambda),
           ),
         )
@@ -167,10 +167,10 @@ export const binsDiscretizer: Converter = (estimator, x, graph) => {
   const name = columnByColumn(x, graph, (column, at) => {
     // A column with a single bin has no inner edges.
     const inner = edges[at]!.length > 0 ? edges[at]! : [Number.POSITIVE_INFINITY]
-    const above = graph.node('GreaterOrEqual', [column, graph.vector(limitsOf(graph, x, inner), 'edges')])
+    const above = graph.emit('GreaterOrEqual', [column, graph.vector(limitsOf(graph, x, inner), 'edges')])
     const bin = graph.sum(graph.indicator(above), 1)
     const bins = graph.vector(Array.from({ length: edges[at]!.length + 1 }, (_, own) => own))
-    return isOneHot ? graph.indicator(graph.node('Equal', [bin, bins])) : bin
+    return isOneHot ? graph.indicator(graph.emit('Equal', [bin, bins])) : bin
   })
   const columns = edges.reduce((sum, own) => sum + (isOneHot ? own.length + 1 : 1), 0)
   return tableResult(graph, name, columns)
@@ -182,8 +182,8 @@ export const isotonic = (estimator: Estimator, x: string, graph: TableGraph): st
   const ys = estimator.vector('y_thresholds_', xs.length)
   const curve = interpolation(graph, x, xs).fromStart(ys)
   if (estimator.text('out_of_bounds', 'nan') === 'clip') return curve
-  const isInside = graph.node('Equal', [graph.clipped(x, xs[0]!, xs.at(-1)!), x])
-  return graph.node('Where', [isInside, curve, graph.scalar(Number.NaN)])
+  const isInside = graph.emit('Equal', [graph.clipped(x, xs[0]!, xs.at(-1)!), x])
+  return graph.emit('Where', [isInside, curve, graph.scalar(Number.NaN)])
 }
 
 export const isotonicRegression: Converter = (estimator, x, graph) =>

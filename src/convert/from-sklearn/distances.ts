@@ -1,5 +1,5 @@
 // Estimators based on distances: neighbors, KMeans, nearest centroids.
-import { int, ints } from '../onnx/model.ts'
+import { int } from '../onnx/model.ts'
 import { type Estimator, labelCount } from './estimator.ts'
 import { byProbability, type ClassesResult, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
@@ -49,7 +49,7 @@ const differences = (
   const center = centerOf(points, columns, data, onlyFar)
   const isMoved = center.some((value) => value !== 0)
   const input = isMoved ? graph.subtract(x, graph.vector(center, 'center')) : x
-  const row = graph.node('Unsqueeze', [input, graph.integers([1])])
+  const row = graph.unsqueeze(input, [1])
   return graph.subtract(row, graph.matrix(points, columns, isMoved ? movedBy(center, data) : data, 'points'))
 }
 
@@ -101,12 +101,12 @@ export const squaredDistances = (
   const doubled = moved.map((value) => -2 * value)
   const mixed = graph.timesTransposed(input, points, columns, doubled)
   const sum = graph.add(graph.add(mixed, graph.vector(lengths)), own)
-  return graph.node('Max', [sum, graph.scalar(0)])
+  return graph.emit('Max', [sum, graph.scalar(0)])
 }
 
 const lengthOf = (graph: TableGraph, x: string): string => {
-  const length = graph.node('Sqrt', [graph.sum(graph.multiply(x, x), 1)])
-  return graph.node('Where', [graph.node('Equal', [length, graph.scalar(0)]), graph.scalar(1), length])
+  const length = graph.emit('Sqrt', [graph.sum(graph.multiply(x, x), 1)])
+  return graph.emit('Where', [graph.emit('Equal', [length, graph.scalar(0)]), graph.scalar(1), length])
 }
 
 const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { distances: string; points: number } => {
@@ -115,18 +115,18 @@ const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { dista
   const name = graph.as(x, 'f64')
   if (metric === 'euclidean' || metric === 'sqeuclidean') {
     const squared = squaredDistances(graph, name, x.columns, points, data, { ties: true })
-    return { distances: metric === 'euclidean' ? graph.node('Sqrt', [squared]) : squared, points }
+    return { distances: metric === 'euclidean' ? graph.emit('Sqrt', [squared]) : squared, points }
   }
-  const apart = () => graph.node('Abs', [differences(graph, name, x.columns, points, data)])
+  const apart = () => graph.emit('Abs', [differences(graph, name, x.columns, points, data)])
   if (metric === 'manhattan') return { distances: graph.sum(apart(), 2, false), points }
   if (metric === 'chebyshev')
-    return { distances: graph.node('ReduceMax', [apart(), graph.integers([2])], { keepdims: int(0) }), points }
+    return { distances: graph.emit('ReduceMax', [apart(), graph.integers([2])], { keepdims: int(0) }), points }
   if (metric === 'minkowski') {
     const params = estimator.get('effective_metric_params_')
     const p = Number(params instanceof Map && (params.get('w') ?? null) === null ? params.get('p') : Number.NaN)
     if (!(p > 0)) estimator.refuse('weights of the metric minkowski cannot be converted.')
-    const powers = graph.sum(graph.node('Pow', [apart(), graph.scalar(p)]), 2, false)
-    return { distances: graph.node('Pow', [powers, graph.scalar(1 / p)]), points }
+    const powers = graph.sum(graph.emit('Pow', [apart(), graph.scalar(p)]), 2, false)
+    return { distances: graph.emit('Pow', [powers, graph.scalar(1 / p)]), points }
   }
   if (metric === 'cosine') {
     const lengths = Array.from(squaredLength(points, x.columns, data), (value) => Math.sqrt(value) || 1)
@@ -151,25 +151,25 @@ const neighbors = (
   const count = estimator.number('n_neighbors')
   if (!(count >= 1 && count <= points)) estimator.refuse(`n_neighbors is ${count}, but it has ${points} points.`)
   // onnxruntime 1.30 divides by the number of rows where TopK is along the last axis, and ends the process if there are none.
-  const turned = (name: string) => graph.node('Transpose', [name], { perm: ints([1, 0]) })
-  const found = graph.graph.nodes('TopK', [turned(distances), graph.integers([count])], ['nearest', 'index'], {
+  const turned = (name: string) => graph.transpose(name, [1, 0])
+  const found = graph.builder.nodes('TopK', [turned(distances), graph.integers([count])], ['nearest', 'index'], {
     largest: int(0),
     axis: int(0),
   })
   const [nearest, index] = found.map(turned)
   estimator.spend(points * width)
   const values = graph.matrix(points, width, valuesOf(points), 'targets')
-  const own = graph.node('Gather', [values, index!], { axis: int(0) })
+  const own = graph.emit('Gather', [values, index!], { axis: int(0) })
   const kind = estimator.get('weights') ?? 'uniform'
   if (kind !== 'uniform' && kind !== 'distance') estimator.refuse('a function for weights cannot be converted.')
   if (kind === 'uniform') return { sum: graph.sum(own, 1, false), total: graph.scalar(count) }
   // If some points are at distance zero, only they count.
-  const isSame = graph.node('Equal', [nearest!, graph.scalar(0)])
+  const isSame = graph.emit('Equal', [nearest!, graph.scalar(0)])
   const same = graph.indicator(isSame)
-  const hasSame = graph.node('Greater', [graph.sum(same, 1), graph.scalar(0)])
-  const inverse = graph.divide(graph.scalar(1), graph.node('Where', [isSame, graph.scalar(1), nearest!]))
-  const weights = graph.node('Where', [hasSame, same, inverse])
-  const column = graph.node('Unsqueeze', [weights, graph.integers([2])])
+  const hasSame = graph.emit('Greater', [graph.sum(same, 1), graph.scalar(0)])
+  const inverse = graph.divide(graph.scalar(1), graph.emit('Where', [isSame, graph.scalar(1), nearest!]))
+  const weights = graph.emit('Where', [hasSame, same, inverse])
+  const column = graph.unsqueeze(weights, [2])
   return { sum: graph.sum(graph.multiply(own, column), 1, false), total: graph.sum(weights, 1) }
 }
 
@@ -199,11 +199,11 @@ export const neighborsRegressor: Converter = (estimator, x, graph) => {
 export const kMeans: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('cluster_centers_', x.columns)
   const squared = squaredDistances(graph, graph.as(x, 'f64'), x.columns, rows, data)
-  const distances = graph.node('Sqrt', [squared])
+  const distances = graph.emit('Sqrt', [squared])
   const result: ClassesResult = {
     kind: 'classes',
     classes: { numbers: Array.from({ length: rows }, (_, at) => at) },
-    index: graph.argMax(graph.node('Neg', [squared])),
+    index: graph.argMax(graph.emit('Neg', [squared])),
     probabilities: null,
     scores: distances,
     scoreColumns: rows,
@@ -219,7 +219,7 @@ export const nearestCentroid: Converter = (estimator, x, graph) => {
   if (estimator.text('metric') !== 'euclidean') estimator.refuse('only metric="euclidean" can be converted.')
   const input = graph.as(x, 'f64')
   const distances = squaredDistances(graph, input, x.columns, rows, data)
-  const index = graph.argMax(graph.node('Neg', [distances]))
+  const index = graph.argMax(graph.emit('Neg', [distances]))
   const none = { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 } as const
   if (!estimator.has('class_prior_')) return none
   const priors = estimator.vector('class_prior_', rows)

@@ -13,18 +13,18 @@ const indicators = (graph: TableGraph, x: Table, column: number, categories: Lab
   const own = graph.select(x, [column])
   if ('texts' in categories) {
     const found = graph.numbered(graph.as(own, 'string'), categories.texts)
-    return graph.indicator(graph.node('Equal', [found, graph.integers([...categories.texts.keys()])]))
+    return graph.indicator(graph.emit('Equal', [found, graph.integers([...categories.texts.keys()])]))
   }
   // Inputs are float32, so the categories are rounded to float32 for comparison.
   const known = categories.numbers.filter((value) => !Number.isNaN(value)).map(Math.fround)
   const input = graph.as(own, 'f64')
-  const equal = graph.indicator(graph.node('Equal', [input, graph.vector(known, 'categories')]))
-  const missing = () => graph.indicator(graph.node('IsNaN', [input]))
+  const equal = graph.indicator(graph.emit('Equal', [input, graph.vector(known, 'categories')]))
+  const missing = () => graph.indicator(graph.emit('IsNaN', [input]))
   return known.length === categories.numbers.length ? equal : graph.concat([equal, missing()])
 }
 
 const isMissing = (categories: Labels, at: number): boolean =>
-  'texts' in categories ? categories.texts[at] === '' : Number.isNaN(categories.numbers[at])
+  'texts' in categories ? categories.missing === at : Number.isNaN(categories.numbers[at])
 
 /** One number for each category and one for all others: [batch, 1]. */
 const encoded = (
@@ -38,12 +38,12 @@ const encoded = (
   const known = indicators(graph, x, column, categories)
   // NaN is inserted after the product, because multiplying by it would make all results NaN.
   const finite = values.map((value) => (Number.isNaN(value) ? 0 : value))
-  const value = graph.node('MatMul', [known, graph.matrix(values.length, 1, finite)])
+  const value = graph.emit('MatMul', [known, graph.matrix(values.length, 1, finite)])
   const has = (weights: readonly number[]) =>
-    graph.node('Greater', [graph.node('MatMul', [known, graph.matrix(values.length, 1, weights)]), graph.scalar(0)])
-  const numbered = graph.node('Where', [has(values.map(() => 1)), value, graph.scalar(unknown)])
+    graph.emit('Greater', [graph.emit('MatMul', [known, graph.matrix(values.length, 1, weights)]), graph.scalar(0)])
+  const numbered = graph.emit('Where', [has(values.map(() => 1)), value, graph.scalar(unknown)])
   if (!values.some(Number.isNaN)) return numbered
-  return graph.node('Where', [has(values.map((own) => Number(Number.isNaN(own)))), graph.scalar(Number.NaN), numbered])
+  return graph.emit('Where', [has(values.map((own) => Number(Number.isNaN(own)))), graph.scalar(Number.NaN), numbered])
 }
 
 const requireColumns = (estimator: Estimator, x: Table, categories: readonly Labels[]): void => {
@@ -87,7 +87,7 @@ export const oneHotEncoder: Converter = (estimator, x, graph) => {
     if (groups.some((group, n) => group !== n)) {
       const cells = groups.flatMap((group) => Array.from({ length: count }, (_, k) => Number(k === group)))
       const unseen = graph.subtract(graph.scalar(1), graph.sum(all, 1))
-      all = graph.node('MatMul', [all, graph.matrix(groups.length, count, cells, 'groups')])
+      all = graph.emit('MatMul', [all, graph.matrix(groups.length, count, cells, 'groups')])
       const last = Array.from({ length: count }, (_, k) => Number(k === count - 1))
       if (isGrouped) all = graph.add(all, graph.multiply(unseen, graph.vector(last)))
     }

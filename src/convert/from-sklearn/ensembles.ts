@@ -1,6 +1,6 @@
 // Classifiers and regressors that contain other estimators.
 
-import { columnsOf } from './compose.ts'
+import { columnsOf, stepsOf } from './compose.ts'
 import { isotonic } from './curves.ts'
 import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import { normalized } from './linear.ts'
@@ -18,15 +18,23 @@ import {
 import { pairScores, pairsOf, votesOf } from './svm.ts'
 import type { Table, TableGraph } from './table.ts'
 
-const weighted = (graph: TableGraph, parts: readonly string[], weights: readonly number[]): string => {
+/** The weighted mean; without weights, the mean. */
+const weighted = (graph: TableGraph, parts: readonly string[], weights = parts.map(() => 1)): string => {
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   return parts
     .map((part, at) => graph.multiply(part, graph.scalar(weights[at]! / total)))
     .reduce((sum, part) => graph.add(sum, part))
 }
 
-const weightsOf = (estimator: Estimator, count: number): number[] =>
-  estimator.has('weights') ? estimator.vector('weights', count) : Array<number>(count).fill(1)
+/** The weights of the fitted members: the parameter has them for dropped ones too. */
+const weightsOf = (estimator: Estimator, count: number): number[] | undefined => {
+  if (!estimator.has('weights')) return undefined
+  const members = stepsOf(estimator, 'estimators')
+  const weights = estimator.vector('weights', members.length).filter((_, at) => members[at]!.value !== 'drop')
+  return weights.length === count
+    ? weights
+    : estimator.refuse(`it has ${weights.length} weights, but ${count} fitted estimators. Save it again.`)
+}
 
 const classResult = (estimator: Estimator, result: Result): ClassesResult =>
   result.kind === 'classes' ? result : estimator.refuse('it consists of something that is not a classifier.')
@@ -72,13 +80,6 @@ const bagged = (estimator: Estimator, x: Table, graph: TableGraph, convert: Conv
   })
 }
 
-const mean = (graph: TableGraph, parts: readonly string[]): string =>
-  weighted(
-    graph,
-    parts,
-    parts.map(() => 1),
-  )
-
 export const baggingClassifier: Converter = (estimator, x, graph, convert) => {
   const classes = classesOf(estimator)
   const each = bagged(estimator, x, graph, convert).map((result) => {
@@ -86,12 +87,12 @@ export const baggingClassifier: Converter = (estimator, x, graph, convert) => {
     const isVoting = own.probabilities === null && labelCount(own.classes) === labelCount(classes)
     return isVoting ? votes(graph, own.index, labelCount(classes)) : requireProbabilities(estimator, own, classes)
   })
-  return byProbability(graph, classes, mean(graph, each))
+  return byProbability(graph, classes, weighted(graph, each))
 }
 
 export const baggingRegressor: Converter = (estimator, x, graph, convert) => {
   const each = bagged(estimator, x, graph, convert).map((result) => valuesOf(estimator, result))
-  return valuesResult(mean(graph, each), 1)
+  return valuesResult(weighted(graph, each), 1)
 }
 
 /** The mean of calibrated classifiers. Source: sklearn/calibration.py, _CalibratedClassifier. */
@@ -113,12 +114,12 @@ export const calibratedClassifier: Converter = (estimator, x, graph, convert) =>
         const own = count === 2 ? columns : graph.gather(columns, [at])
         if (calibrator.type === 'IsotonicRegression') return isotonic(calibrator, own, graph)
         const scaled = graph.multiply(own, graph.scalar(-calibrator.number('a_')))
-        return graph.node('Sigmoid', [graph.subtract(scaled, graph.scalar(calibrator.number('b_')))])
+        return graph.emit('Sigmoid', [graph.subtract(scaled, graph.scalar(calibrator.number('b_')))])
       }),
     )
     return count === 2 ? graph.twoClasses(calibrated) : normalized(graph, calibrated, count)
   })
-  return byProbability(graph, classes, mean(graph, each))
+  return byProbability(graph, classes, weighted(graph, each))
 }
 
 export const oneVersusRest: Converter = (estimator, x, graph, convert) => {
@@ -151,7 +152,7 @@ export const oneVersusOne: Converter = (estimator, x, graph, convert) => {
     estimator.refuse('it does not have a classifier for each pair of classes.')
   const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
   const decisions = results.map(({ scores, probabilities }) =>
-    graph.node('Neg', [scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1])]),
+    graph.emit('Neg', [scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1])]),
   )
   const first = results.map(({ index }) => graph.gather(votes(graph, index, 2), [0]))
   const wins = votesOf(graph, graph.concat(first), count)
@@ -177,7 +178,7 @@ const stacked = (estimator: Estimator, x: Table, graph: TableGraph, convert: Con
     if (methods[at] === 'decision_function' && scores !== null) return graph.table(scores, 'f64', scoreColumns)
     if (methods[at] !== 'predict')
       return estimator.refuse(`stack_method ${methods[at]} of ${member.type} cannot be converted.`)
-    return graph.table(graph.node('Reshape', [graph.cast(index, 'f64'), graph.integers([-1, 1])]), 'f64', 1)
+    return graph.table(graph.reshape(graph.castTo(index, 'f64'), [-1, 1]), 'f64', 1)
   })
   if (estimator.flag('passthrough')) parts.push(x)
   const columns = parts.reduce((sum, part) => sum + part.columns, 0)

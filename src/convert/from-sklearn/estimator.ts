@@ -17,8 +17,10 @@ export interface Numbers {
   readonly data: ArrayLike<number>
 }
 
-/** Class labels or categories: all numbers, possibly with NaN, or all strings, where the empty string means missing. */
-export type Labels = { readonly numbers: readonly number[] } | { readonly texts: readonly string[] }
+/** Class labels or categories: all numbers, possibly with NaN, or all strings, with '' in place of None or NaN at `missing`. */
+export type Labels =
+  | { readonly numbers: readonly number[] }
+  | { readonly texts: readonly string[]; readonly missing: number | null }
 
 export const labelCount = (labels: Labels): number => ('texts' in labels ? labels.texts : labels.numbers).length
 
@@ -165,13 +167,19 @@ export class Estimator {
     if (!isArray(value) || value.shape.length !== 1) this.refuse(`${name} is not a list of labels.`)
     this.spend(value.shape[0]!)
     if (value.type?.type === 'U' || value.type?.type === 'S')
-      return { texts: readArrayTexts(this.#reading.file.source, value) }
+      return { texts: readArrayTexts(this.#reading.file.source, value), missing: null }
     const { items } = value
     const isMissing = (item: PickleValue) => item === null || Number.isNaN(item)
     if (value.bytes === null && items.some((item) => typeof item === 'string')) {
       if (!items.every((item) => typeof item === 'string' || isMissing(item)))
         this.refuse(`${name} contains both text and numbers, which cannot be converted.`)
-      return { texts: items.map((item) => (typeof item === 'string' ? item : '')) }
+      const missing = items.findIndex(isMissing)
+      const texts = items.map((item) => (typeof item === 'string' ? item : ''))
+      if (missing >= 0 && texts.filter((item) => item === '').length > 1)
+        this.refuse(
+          `${name} has several of '', None, and NaN, which a string input of ONNX cannot tell apart. Replace them before fitting.`,
+        )
+      return { texts, missing: missing < 0 ? null : missing }
     }
     return { numbers: Array.from(this.asNumbers(value, name).data) }
   }

@@ -101,9 +101,9 @@ const distancesModel = (
   const builder = graphBuilder('distances')
   const graph = new TableGraph(builder)
   const count = points.length / columns
-  const x = graph.cast(builder.input('x', 'f32', [2, columns]), 'f64')
+  const x = graph.castTo(builder.input('x', 'f32', [2, columns]), 'f64')
   const distances = squaredDistances(graph, x, columns, count, points, options)
-  builder.output('y', graph.cast(distances, 'f32'), 'f32', [2, count])
+  builder.output('y', graph.castTo(distances, 'f32'), 'f32', [2, count])
   return builder.build()
 }
 
@@ -214,6 +214,12 @@ it.each<[string, string, RegExp]>([
   ['what is no estimator', '\x80\x02].', /The object in the file is not an estimator/],
 ])('%s is refused', (_, text, message) => {
   expect(() => convert(pickle(text))).toThrow(message)
+})
+
+it('categories that a string input cannot tell apart are refused', () => {
+  expect(() => convert(fixture('unreadable/ordinal-ambiguous.pkl'))).toThrow(
+    "OrdinalEncoder: categories_[0] has several of '', None, and NaN",
+  )
 })
 
 it('damaged files are converted or refused and never fail in any other way', () => {

@@ -34,7 +34,7 @@ const addTree = (
       code !== null && (isLeft(code) || own.has(code)) ? isLeft(code) : missingTrue
     return { ...branch, codes: CATEGORIES, isTrue }
   }
-  ensemble.add(0, nodeOf, value.length)
+  ensemble.add(nodeOf, value.length)
 }
 
 const boosted = (estimator: Estimator, given: Table, graph: TableGraph, convert: Converter) => {
@@ -65,7 +65,7 @@ const boosted = (estimator: Estimator, given: Table, graph: TableGraph, convert:
 export const histRegressor: Converter = (estimator, x, graph, convert) => {
   const { margins } = boosted(estimator, x, graph, convert)
   const isLog = ['poisson', 'gamma'].includes(estimator.text('loss'))
-  return valuesResult(isLog ? graph.node('Exp', [margins]) : margins, 1)
+  return valuesResult(isLog ? graph.emit('Exp', [margins]) : margins, 1)
 }
 
 export const histClassifier: Converter = (estimator, x, graph, convert) => {

@@ -29,28 +29,28 @@ export const logLinearRegressor: Converter = (estimator, x, graph) => {
   const isLog =
     estimator.type !== 'TweedieRegressor' || link === 'log' || (link === 'auto' && estimator.number('power') > 0)
   const { name, outputs } = linear(estimator, x, graph)
-  return valuesResult(isLog ? graph.node('Exp', [name]) : name, outputs)
+  return valuesResult(isLog ? graph.emit('Exp', [name]) : name, outputs)
 }
 
 /** One-versus-rest probabilities, normalized; rows that are all zero get equal ones. */
 export const normalized = (graph: TableGraph, each: string, classes: number): string => {
   const total = graph.sum(each, 1)
-  const none = graph.node('Equal', [total, graph.scalar(0)])
-  const divided = graph.divide(each, graph.node('Where', [none, graph.scalar(1), total]))
-  return graph.node('Where', [none, graph.scalar(1 / classes), divided])
+  const none = graph.emit('Equal', [total, graph.scalar(0)])
+  const divided = graph.divide(each, graph.emit('Where', [none, graph.scalar(1), total]))
+  return graph.emit('Where', [none, graph.scalar(1 / classes), divided])
 }
 
 /** 1 / (1 + exp(-x)), accurate down to the smallest numbers, because normalization may scale them up. */
 const preciseSigmoid = (graph: TableGraph, x: string): string => {
-  const tail = graph.node('Exp', [graph.node('Neg', [graph.node('Abs', [x])])])
-  const isNegative = graph.node('Less', [x, graph.scalar(0)])
-  const above = graph.node('Where', [isNegative, tail, graph.scalar(1)])
+  const tail = graph.emit('Exp', [graph.emit('Neg', [graph.emit('Abs', [x])])])
+  const isNegative = graph.emit('Less', [x, graph.scalar(0)])
+  const above = graph.emit('Where', [isNegative, tail, graph.scalar(1)])
   return graph.divide(above, graph.add(tail, graph.scalar(1)))
 }
 
 const sigmoids = (graph: TableGraph, scores: string, classes: number): string =>
   classes === 2
-    ? graph.twoClasses(graph.node('Sigmoid', [scores]))
+    ? graph.twoClasses(graph.emit('Sigmoid', [scores]))
     : normalized(graph, preciseSigmoid(graph, scores), classes)
 
 /** Source: LogisticRegression.predict_proba; before scikit-learn 1.8, `multi_class` decided this. */
@@ -67,7 +67,7 @@ export const logisticRegression: Converter = (estimator, x, graph) => {
   const count = labelCount(classes)
   const { name } = linear(estimator, x, graph)
   if (isOneVersusRest(estimator, count)) return byScores(graph, classes, name, sigmoids(graph, name, count))
-  const scores = count === 2 ? graph.concat([graph.node('Neg', [name]), name]) : name
+  const scores = count === 2 ? graph.concat([graph.emit('Neg', [name]), name]) : name
   return { ...byScores(graph, classes, name, graph.softmax(scores)) }
 }
 
@@ -98,7 +98,7 @@ const discriminants = (estimator: Estimator, x: Table, graph: TableGraph): Table
   const input = graph.as(x, 'f64')
   const mean = () => graph.vector(estimator.vector('xbar_', x.columns), 'mean')
   const centered = estimator.has('xbar_') ? graph.subtract(input, mean()) : input
-  return graph.table(graph.node('MatMul', [centered, graph.matrix(rows, count, scalings)]), 'f64', count)
+  return graph.table(graph.emit('MatMul', [centered, graph.matrix(rows, count, scalings)]), 'f64', count)
 }
 
 export const linearDiscriminant: Converter = (estimator, x, graph) => {
@@ -111,11 +111,11 @@ export const linearDiscriminant: Converter = (estimator, x, graph) => {
 
 const ACTIVATIONS: Readonly<Record<string, (graph: TableGraph, x: string) => string>> = {
   identity: (_, x) => x,
-  logistic: (graph, x) => graph.node('Sigmoid', [x]),
-  tanh: (graph, x) => graph.node('Tanh', [x]),
-  relu: (graph, x) => graph.node('Relu', [x]),
+  logistic: (graph, x) => graph.emit('Sigmoid', [x]),
+  tanh: (graph, x) => graph.emit('Tanh', [x]),
+  relu: (graph, x) => graph.emit('Relu', [x]),
   softmax: (graph, x) => graph.softmax(x),
-  exp: (graph, x) => graph.node('Exp', [x]),
+  exp: (graph, x) => graph.emit('Exp', [x]),
 }
 
 const layers = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
@@ -129,7 +129,7 @@ const layers = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
     const outputs = shape[1] ?? 0
     if (shape[0] !== inputs || bias.data.length !== outputs)
       estimator.refuse(`layer ${at} of shape [${shape.join(', ')}] does not fit ${inputs} inputs.`)
-    const product = graph.node('MatMul', [name, graph.matrix(inputs, outputs, data, 'weights')])
+    const product = graph.emit('MatMul', [name, graph.matrix(inputs, outputs, data, 'weights')])
     const activation = estimator.text(at === coefs.length - 1 ? 'out_activation_' : 'activation')
     const activate = Object.hasOwn(ACTIVATIONS, activation) ? ACTIVATIONS[activation] : undefined
     if (activate === undefined) estimator.refuse(`the activation '${activation}' cannot be converted.`)

@@ -6,9 +6,9 @@ import type { Estimator } from './estimator.ts'
 import { type Converter, type Result, tableResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** (x - mean) / scale; either may be absent. */
+/** (x - mean) / scale_; either may be absent. */
 const centered =
-  (mean: string, scale: string): Converter =>
+  (mean: string): Converter =>
   (estimator, x, graph) => {
     // Since scikit-learn 1.8, the constants of StandardScaler are rounded to the type of its input.
     const isRounded = estimator.type === 'StandardScaler' && estimator.version() >= 1.08 && graph.typeOf(x) === 'f32'
@@ -19,14 +19,14 @@ const centered =
     const steps: ((x: string) => string)[] = []
     if (estimator.has(mean) && estimator.flag('with_mean', true))
       steps.push((name) => graph.subtract(name, constant(mean)))
-    if (estimator.has(scale)) steps.push((name) => graph.divide(name, constant(scale)))
+    if (estimator.has('scale_')) steps.push((name) => graph.divide(name, constant('scale_')))
     if (estimator.flag('clip')) steps.push((name) => graph.clipped(name, -1, 1))
     return { kind: 'table', table: graph.inPlace(x, steps) }
   }
 
-export const standardScaler = centered('mean_', 'scale_')
-export const robustScaler = centered('center_', 'scale_')
-export const maxAbsScaler = centered('', 'scale_')
+export const standardScaler = centered('mean_')
+export const robustScaler = centered('center_')
+export const maxAbsScaler = centered('')
 
 export const minMaxScaler: Converter = (estimator, x, graph) => {
   const constant = (name: string) => graph.vector(estimator.vector(name, x.columns), name)
@@ -44,16 +44,16 @@ export const minMaxScaler: Converter = (estimator, x, graph) => {
 /** Divides rows by their norm, if a norm is set. */
 export const normed = (estimator: Estimator, input: string, graph: TableGraph): string => {
   if (!estimator.has('norm')) return input
-  const absolute = graph.node('Abs', [input])
+  const absolute = graph.emit('Abs', [input])
   const norms: Record<string, () => string> = {
     l1: () => graph.sum(absolute, 1),
-    l2: () => graph.node('Sqrt', [graph.sum(graph.multiply(input, input), 1)]),
-    max: () => graph.node('ReduceMax', [absolute, graph.integers([1])], { keepdims: int(1) }),
+    l2: () => graph.emit('Sqrt', [graph.sum(graph.multiply(input, input), 1)]),
+    max: () => graph.emit('ReduceMax', [absolute, graph.integers([1])], { keepdims: int(1) }),
   }
   const kind = estimator.text('norm')
   const norm = Object.hasOwn(norms, kind) ? norms[kind]!() : estimator.refuse(`the norm '${kind}' cannot be converted.`)
-  const isZero = graph.node('Equal', [norm, graph.scalar(0)])
-  const divisor = graph.node('Where', [isZero, graph.scalar(1), norm])
+  const isZero = graph.emit('Equal', [norm, graph.scalar(0)])
+  const divisor = graph.emit('Where', [isZero, graph.scalar(1), norm])
   return graph.divide(input, divisor)
 }
 
@@ -61,7 +61,7 @@ export const normalizer: Converter = (estimator, x, graph) =>
   tableResult(graph, normed(estimator, graph.as(x, 'f64'), graph), x.columns)
 
 export const binarizer: Converter = (estimator, x, graph) => {
-  const above = graph.node('Greater', [graph.as(x, 'f64'), graph.scalar(estimator.number('threshold'))])
+  const above = graph.emit('Greater', [graph.as(x, 'f64'), graph.scalar(estimator.number('threshold'))])
   return tableResult(graph, graph.indicator(above), x.columns)
 }
 
@@ -92,7 +92,7 @@ export const simpleImputer: Converter = (estimator, x, graph) => {
     kept.map((at) => (Number.isNaN(statistics[at]) ? 0 : statistics[at]!)),
     'statistics',
   )
-  const filled = (input: string) => graph.node('Where', [missing(estimator, graph, input), fill, input])
+  const filled = (input: string) => graph.emit('Where', [missing(estimator, graph, input), fill, input])
   const table = graph.inPlace(graph.select(x, kept), [filled])
   if (!estimator.flag('add_indicator')) return { kind: 'table', table }
   const gaps = missingIn(estimator.estimator('indicator_'), x, graph)
@@ -101,8 +101,8 @@ export const simpleImputer: Converter = (estimator, x, graph) => {
 
 const missing = (estimator: Estimator, graph: TableGraph, input: string): string => {
   const marker = estimator.number('missing_values', Number.NaN)
-  if (Number.isNaN(marker)) return graph.node('IsNaN', [input])
-  return graph.node('Equal', [input, graph.scalar(Math.fround(marker))])
+  if (Number.isNaN(marker)) return graph.emit('IsNaN', [input])
+  return graph.emit('Equal', [input, graph.scalar(Math.fround(marker))])
 }
 
 /** Whether values are missing, in the columns of a MissingIndicator. */
@@ -124,9 +124,9 @@ const filledTexts = (estimator: Estimator, x: Table, graph: TableGraph): Result 
   if (fill.length !== x.columns || estimator.flag('add_indicator'))
     return estimator.refuse('for text, only an imputer without an indicator can be converted.')
   const input = graph.as(x, 'string')
-  const isEmpty = graph.node('Equal', [graph.numbered(input, ['']), graph.integers([0])])
-  const statistics = graph.graph.constant('statistics', stringTensorOf([fill.length], fill))
-  const name = graph.node('Where', [isEmpty, statistics, input])
+  const isEmpty = graph.emit('Equal', [graph.numbered(input, ['']), graph.integers([0])])
+  const statistics = graph.builder.constant('statistics', stringTensorOf([fill.length], fill))
+  const name = graph.emit('Where', [isEmpty, statistics, input])
   return { kind: 'table', table: graph.table(name, 'string', x.columns) }
 }
 
@@ -162,9 +162,9 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
     lists.push(...monomials(x.columns, degree, estimator.flag('interaction_only')))
   if (lists.length === 0) estimator.refuse('it outputs no columns.')
   // A column of ones fills in the missing factors of monomials of a lower degree.
-  const pads = graph.graph.constant('pads', tensorOf('i64', [4], [0, 0, 0, 1]))
-  const one = graph.graph.constant('one', scalarOf('f64', 1))
-  const input = graph.node('Pad', [graph.as(x, 'f64'), pads, one])
+  const pads = graph.builder.constant('pads', tensorOf('i64', [4], [0, 0, 0, 1]))
+  const one = graph.builder.constant('one', scalarOf('f64', 1))
+  const input = graph.emit('Pad', [graph.as(x, 'f64'), pads, one])
   let name = graph.gather(
     input,
     lists.map((list) => list[0] ?? x.columns),
@@ -201,14 +201,14 @@ const FUNCTIONS: Readonly<Record<string, (graph: TableGraph, x: string) => strin
       cos: 'Cos',
       tanh: 'Tanh',
       expit: 'Sigmoid',
-    }).map(([name, type]) => [name, (graph: TableGraph, x: string) => graph.node(type, [x])]),
+    }).map(([name, type]) => [name, (graph: TableGraph, x: string) => graph.emit(type, [x])]),
   ),
   square: (graph, x) => graph.multiply(x, x),
-  log1p: (graph, x) => graph.node('Log', [graph.add(x, graph.scalar(1))]),
-  log2: (graph, x) => graph.multiply(graph.node('Log', [x]), graph.scalar(Math.LOG2E)),
-  log10: (graph, x) => graph.multiply(graph.node('Log', [x]), graph.scalar(Math.LOG10E)),
-  expm1: (graph, x) => graph.subtract(graph.node('Exp', [x]), graph.scalar(1)),
-  exp2: (graph, x) => graph.node('Exp', [graph.multiply(x, graph.scalar(Math.LN2))]),
+  log1p: (graph, x) => graph.emit('Log', [graph.add(x, graph.scalar(1))]),
+  log2: (graph, x) => graph.multiply(graph.emit('Log', [x]), graph.scalar(Math.LOG2E)),
+  log10: (graph, x) => graph.multiply(graph.emit('Log', [x]), graph.scalar(Math.LOG10E)),
+  expm1: (graph, x) => graph.subtract(graph.emit('Exp', [x]), graph.scalar(1)),
+  exp2: (graph, x) => graph.emit('Exp', [graph.multiply(x, graph.scalar(Math.LN2))]),
 }
 
 const nameOf = (value: PickleValue | undefined): string =>

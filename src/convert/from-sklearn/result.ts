@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import { int } from '../onnx/model.ts'
-import { scalarOf, stringTensorOf, tensorOf } from '../onnx/tensors.ts'
+import { stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -51,7 +51,7 @@ export const byScores = (
   probabilities: string | null,
 ): ClassesResult => {
   const scoreColumns = labelCount(classes) === 2 ? 1 : labelCount(classes)
-  const positive = () => graph.flat(graph.cast(graph.node('Greater', [scores, graph.scalar(0)]), 'i64'))
+  const positive = () => graph.flat(graph.castTo(graph.emit('Greater', [scores, graph.scalar(0)]), 'i64'))
   const index = scoreColumns === 1 ? positive() : graph.argMax(scores)
   return { kind: 'classes', classes, index, probabilities, scores, scoreColumns }
 }
@@ -70,12 +70,12 @@ export const classesOf = (estimator: Estimator): Labels => {
 
 const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
   if ('texts' in classes) {
-    const texts = graph.graph.constant('classes', stringTensorOf([classes.texts.length], classes.texts))
-    return { label: graph.node('Gather', [texts, index], { axis: int(0) }), type: 'string' } as const
+    const texts = graph.builder.constant('classes', stringTensorOf([classes.texts.length], classes.texts))
+    return { label: graph.emit('Gather', [texts, index], { axis: int(0) }), type: 'string' } as const
   }
   const type = classes.numbers.every(Number.isInteger) ? 'i64' : 'f32'
-  const numbers = graph.graph.constant('classes', tensorOf(type, [classes.numbers.length], classes.numbers))
-  return { label: graph.node('Gather', [numbers, index], { axis: int(0) }), type } as const
+  const numbers = graph.builder.constant('classes', tensorOf(type, [classes.numbers.length], classes.numbers))
+  return { label: graph.emit('Gather', [numbers, index], { axis: int(0) }), type } as const
 }
 
 /** Adds the graph's outputs: `label` with `probabilities` or `scores`, otherwise `variable`. */
@@ -86,29 +86,27 @@ export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): 
   if (result.kind !== 'classes') {
     const [name, columns] =
       result.kind === 'values'
-        ? [graph.cast(result.values, 'f32'), result.columns]
+        ? [graph.castTo(result.values, 'f32'), result.columns]
         : [graph.as(result.table, 'f32'), result.table.columns]
-    graph.graph.output('variable', name, 'f32', [batch, columns])
+    graph.builder.output('variable', name, 'f32', [batch, columns])
     return
   }
   const { label, type } = labelOf(graph, result)
-  graph.graph.output('label', label, type, [batch])
+  graph.builder.output('label', label, type, [batch])
   if (result.probabilities !== null) {
-    const probabilities = graph.cast(result.probabilities, 'f32')
-    graph.graph.output('probabilities', probabilities, 'f32', [batch, labelCount(result.classes)])
+    const probabilities = graph.castTo(result.probabilities, 'f32')
+    graph.builder.output('probabilities', probabilities, 'f32', [batch, labelCount(result.classes)])
   } else if (result.scores !== null) {
-    graph.graph.output('scores', graph.cast(result.scores, 'f32'), 'f32', [batch, result.scoreColumns])
+    graph.builder.output('scores', graph.castTo(result.scores, 'f32'), 'f32', [batch, result.scoreColumns])
     notes.push('The model has no probabilities: its outputs are the label and the scores of its decision function.')
   }
 }
 
 /** The share of each class in the votes of classifiers with these classes: [batch, classes]. */
 export const votes = (graph: TableGraph, index: string, count: number): string => {
-  const column = graph.node('Reshape', [index, graph.integers([-1, 1])])
-  return graph.indicator(graph.node('Equal', [column, graph.integers(Array.from({ length: count }, (_, at) => at))]))
+  const column = graph.reshape(index, [-1, 1])
+  return graph.indicator(graph.emit('Equal', [column, graph.integers(Array.from({ length: count }, (_, at) => at))]))
 }
 
 /** Converts a boolean per row, [batch, 1], to the index of one of two classes. */
-export const indexOf = (graph: TableGraph, condition: string): string => graph.flat(graph.cast(condition, 'i64'))
-
-export const half = (graph: TableGraph): string => graph.graph.constant('half', scalarOf('f64', 0.5))
+export const indexOf = (graph: TableGraph, condition: string): string => graph.flat(graph.castTo(condition, 'i64'))

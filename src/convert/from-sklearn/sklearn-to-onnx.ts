@@ -150,14 +150,14 @@ const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
   const isText = uses.every((use) => use === 'string')
   if (isText || !uses.includes('string')) {
     const type = isText ? 'string' : 'f32'
-    return graph.table(graph.graph.input('X', type, ['batch', columns]), type, columns)
+    return graph.table(graph.builder.input('X', type, ['batch', columns]), type, columns)
   }
   const names = estimator.columnNames()
   const each = uses.map((use, at) => {
     if (use === null) return { name: '', type: 'f64' } as const
-    const name = graph.graph.input(names[at] ?? `X${at}`, use, ['batch', 1])
+    const name = graph.builder.input(names[at] ?? `X${at}`, use, ['batch', 1])
     // Numbers next to strings are float64 in a data frame or an object array.
-    return use === 'f32' ? ({ name: graph.cast(name, 'f64'), type: 'f64' } as const) : ({ name, type: use } as const)
+    return use === 'f32' ? ({ name: graph.castTo(name, 'f64'), type: 'f64' } as const) : ({ name, type: use } as const)
   })
   return { columns, whole: null, each }
 }

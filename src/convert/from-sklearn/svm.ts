@@ -18,15 +18,15 @@ const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
     case 'linear':
       return { name: product(), vectors }
     case 'poly':
-      return { name: graph.node('Pow', [affine(), graph.scalar(estimator.number('degree'))]), vectors }
+      return { name: graph.emit('Pow', [affine(), graph.scalar(estimator.number('degree'))]), vectors }
     case 'sigmoid':
-      return { name: graph.node('Tanh', [affine()]), vectors }
+      return { name: graph.emit('Tanh', [affine()]), vectors }
     case 'rbf': {
       // The error of a weighted sum of exponentials, for independent errors of the distances.
       const coefficients = Array.from(estimator.numbers('_dual_coef_').data)
       const weight = factor * Math.max(1, Math.sqrt(coefficients.reduce((sum, value) => sum + value ** 2, 0)))
       const squared = squaredDistances(graph, input, x.columns, vectors, data, { weight })
-      return { name: graph.node('Exp', [graph.node('Neg', [graph.multiply(squared, gamma)])]), vectors }
+      return { name: graph.emit('Exp', [graph.emit('Neg', [graph.multiply(squared, gamma)])]), vectors }
     }
     default:
       return estimator.refuse(
@@ -47,7 +47,7 @@ export const supportVectorRegressor: Converter = (estimator, x, graph) => values
 
 export const oneClassSvm: Converter = (estimator, x, graph) => {
   const scores = decision(estimator, x, graph)
-  const index = indexOf(graph, graph.node('Greater', [scores, graph.scalar(0)]))
+  const index = indexOf(graph, graph.emit('Greater', [scores, graph.scalar(0)]))
   return { kind: 'classes', classes: { numbers: [-1, 1] }, index, probabilities: null, scores, scoreColumns: 1 }
 }
 
@@ -88,15 +88,15 @@ const perPair = (
 /** The votes for each class, [batch, classes]; `first` is 1 where a pair votes for its first class. */
 export const votesOf = (graph: TableGraph, first: string, classes: number): string => {
   const second = graph.subtract(graph.scalar(1), first)
-  const forFirst = graph.node('MatMul', [first, perPair(graph, classes, ([i], own) => Number(own === i))])
-  return graph.add(forFirst, graph.node('MatMul', [second, perPair(graph, classes, ([, j], own) => Number(own === j))]))
+  const forFirst = graph.emit('MatMul', [first, perPair(graph, classes, ([i], own) => Number(own === i))])
+  return graph.add(forFirst, graph.emit('MatMul', [second, perPair(graph, classes, ([, j], own) => Number(own === j))]))
 }
 
 /** Votes with ties broken by the sums of decisions. Source: sklearn.utils.multiclass._ovr_decision_function. */
 export const pairScores = (graph: TableGraph, decisions: string, votes: string, classes: number): string => {
   const signs = perPair(graph, classes, ([i, j], own) => Number(own === i) - Number(own === j))
-  const sums = graph.node('MatMul', [decisions, signs])
-  const scale = graph.multiply(graph.add(graph.node('Abs', [sums]), graph.scalar(1)), graph.scalar(3))
+  const sums = graph.emit('MatMul', [decisions, signs])
+  const scale = graph.multiply(graph.add(graph.emit('Abs', [sums]), graph.scalar(1)), graph.scalar(3))
   return graph.add(votes, graph.divide(sums, scale))
 }
 
@@ -107,11 +107,11 @@ const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], di
   body.input('loop_round', 'i64', [])
   body.input('loop_before', 'bool', [])
   const p = body.input('loop_p', 'f64', ['batch', classes])
-  let product = graph.sum(graph.multiply(q, graph.node('Unsqueeze', [p, graph.integers([1])])), 2, false)
+  let product = graph.sum(graph.multiply(q, graph.unsqueeze(p, [1])), 2, false)
   let total = graph.sum(graph.multiply(p, product), 1)
-  const apart = graph.node('Abs', [graph.subtract(product, total)])
-  const error = graph.node('ReduceMax', [apart, graph.integers([1])], { keepdims: int(1) })
-  const goesOn = graph.node('GreaterOrEqual', [error, graph.scalar(0.005 / classes)])
+  const apart = graph.emit('Abs', [graph.subtract(product, total)])
+  const error = graph.emit('ReduceMax', [apart, graph.integers([1])], { keepdims: int(1) })
+  const goesOn = graph.emit('GreaterOrEqual', [error, graph.scalar(0.005 / classes)])
   let next = p
   for (let t = 0; t < classes; t++) {
     const own = graph.gather(product, [t])
@@ -126,11 +126,11 @@ const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], di
     )
     next = graph.divide(graph.add(next, graph.multiply(step, unit)), grown)
   }
-  const any = graph.node('ReduceMax', [graph.flat(graph.cast(goesOn, 'i64')), graph.integers([0])], {
+  const any = graph.emit('ReduceMax', [graph.flat(graph.castTo(goesOn, 'i64')), graph.integers([0])], {
     keepdims: int(0),
   })
-  body.output('loop_goes_on', graph.cast(any, 'bool'), 'bool', [])
-  body.output('loop_next', graph.node('Where', [goesOn, next, p]), 'f64', ['batch', classes])
+  body.output('loop_goes_on', graph.castTo(any, 'bool'), 'bool', [])
+  body.output('loop_next', graph.emit('Where', [goesOn, next, p]), 'f64', ['batch', classes])
   return body.build().graph
 }
 
@@ -148,24 +148,22 @@ const coupled = (graph: TableGraph, pairs: string, classes: number): string => {
       ),
       'pairs',
     )
-  const upper = graph.node('MatMul', [pairs, to((i, j, row, column) => row === i && column === j)])
+  const upper = graph.emit('MatMul', [pairs, to((i, j, row, column) => row === i && column === j)])
   const others = graph.subtract(graph.scalar(1), pairs)
-  const lower = graph.node('MatMul', [others, to((i, j, row, column) => row === j && column === i)])
+  const lower = graph.emit('MatMul', [others, to((i, j, row, column) => row === j && column === i)])
   const shape = graph.integers([-1, classes, classes])
-  const r = graph.node('Reshape', [graph.add(upper, lower), shape])
-  const transposed = graph.node('Transpose', [r], { perm: { kind: 'ints', value: [0, 2, 1] } })
+  const r = graph.emit('Reshape', [graph.add(upper, lower), shape])
+  const transposed = graph.emit('Transpose', [r], { perm: { kind: 'ints', value: [0, 2, 1] } })
   const sums = graph.sum(graph.multiply(r, r), 1)
   const identity = Array.from({ length: classes ** 2 }, (_, at) => Number(at % (classes + 1) === 0))
   const diagonal = graph.multiply(sums, graph.matrix(classes, classes, identity, 'identity'))
   const q = graph.subtract(diagonal, graph.multiply(r, transposed))
-  const rows = Array.from({ length: classes }, (_, t) =>
-    graph.node('Reshape', [graph.gather(q, [t]), graph.integers([-1, classes])]),
-  )
+  const rows = Array.from({ length: classes }, (_, t) => graph.reshape(graph.gather(q, [t]), [-1, classes]))
   const own = rows.map((row, t) => graph.gather(row, [t]))
   const start = graph.add(graph.multiply(rows[0]!, graph.scalar(0)), graph.scalar(1 / classes))
-  const rounds = graph.graph.constant('rounds', scalarOf('i64', Math.max(100, classes)))
-  const begin = graph.graph.constant('begin', tensorOf('bool', [], [1]))
-  return graph.node('Loop', [rounds, begin, start], {
+  const rounds = graph.builder.constant('rounds', scalarOf('i64', Math.max(100, classes)))
+  const begin = graph.builder.constant('begin', tensorOf('bool', [], [1]))
+  return graph.emit('Loop', [rounds, begin, start], {
     body: { kind: 'graph', value: couplingStep(classes, q, rows, own) },
   })
 }
@@ -180,7 +178,7 @@ const probabilitiesOf = (
   if (!estimator.has('_probA') || estimator.numbers('_probA').data.length !== pairs) return null
   const scaled = graph.multiply(decisions, graph.vector(estimator.vector('_probA', pairs)))
   const exponent = graph.add(scaled, graph.vector(estimator.vector('_probB', pairs)))
-  const each = graph.node('Sigmoid', [graph.node('Neg', [exponent])])
+  const each = graph.emit('Sigmoid', [graph.emit('Neg', [exponent])])
   const inside = graph.clipped(each, 1e-7, 1 - 1e-7)
   return coupled(graph, inside, classes)
 }
@@ -191,8 +189,8 @@ export const supportVectorClassifier: Converter = (estimator, x, graph) => {
   if (count > 50) estimator.refuse('more than 50 classes cannot be converted.')
   const decisions = pairDecisions(estimator, x, graph, count)
   const probabilities = probabilitiesOf(estimator, graph, decisions, count)
-  if (count === 2) return byScores(graph, classes, graph.node('Neg', [decisions]), probabilities)
-  const first = graph.indicator(graph.node('Greater', [decisions, graph.scalar(0)]))
+  if (count === 2) return byScores(graph, classes, graph.emit('Neg', [decisions]), probabilities)
+  const first = graph.indicator(graph.emit('Greater', [decisions, graph.scalar(0)]))
   const votes = votesOf(graph, first, count)
   const scores = pairScores(graph, decisions, votes, count)
   const isOvo = estimator.text('decision_function_shape', 'ovr') === 'ovo'

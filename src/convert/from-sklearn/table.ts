@@ -1,5 +1,6 @@
+import { OnnxEmitter } from '../onnx/emitter.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
-import { type Attribute, int, ints, texts } from '../onnx/model.ts'
+import { int, ints, texts } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 
 export type ColumnType = 'f32' | 'f64' | 'string'
@@ -15,44 +16,43 @@ export interface Table {
  * Builds the arithmetic of estimators. As in scikit-learn, numbers are float64 internally and become float32 where it does
  * so (trees) and for the outputs.
  */
-export class TableGraph {
-  readonly graph: GraphBuilder
+export class TableGraph extends OnnxEmitter {
   readonly #prefix: string
 
   /** Names inside a loop have a prefix, because they must differ from names outside. */
-  constructor(graph: GraphBuilder, prefix = '') {
-    this.graph = graph
+  constructor(builder: GraphBuilder, prefix = '') {
+    super(builder)
     this.#prefix = prefix
   }
 
-  node(type: string, inputs: readonly string[], attributes: Readonly<Record<string, Attribute>> = {}): string {
-    return this.graph.node(type, inputs, attributes, { output: this.#prefix + type.toLowerCase() })
+  protected override outputName(type: string): string {
+    return this.#prefix + type.toLowerCase()
+  }
+
+  protected override constantName(kind: 'value' | 'sizes'): string {
+    return this.#prefix + (kind === 'sizes' ? 'index' : kind)
   }
 
   /** A float64 constant, which broadcasts to any shape. */
   scalar(value: number): string {
-    return this.graph.constant(`${this.#prefix}value`, scalarOf('f64', value))
+    return this.builder.constant(this.constantName('value'), scalarOf('f64', value))
   }
 
   vector(values: ArrayLike<number>, name = 'vector'): string {
-    return this.graph.constant(name, tensorOf('f64', [values.length], values))
+    return this.builder.constant(name, tensorOf('f64', [values.length], values))
   }
 
   matrix(rows: number, columns: number, values: ArrayLike<number>, name = 'matrix'): string {
-    return this.graph.constant(name, tensorOf('f64', [rows, columns], values))
+    return this.builder.constant(name, tensorOf('f64', [rows, columns], values))
   }
 
-  integers(values: readonly number[]): string {
-    return this.graph.constant(`${this.#prefix}index`, tensorOf('i64', [values.length], values))
-  }
-
-  add = (a: string, b: string): string => this.node('Add', [a, b])
-  subtract = (a: string, b: string): string => this.node('Sub', [a, b])
-  multiply = (a: string, b: string): string => this.node('Mul', [a, b])
-  divide = (a: string, b: string): string => this.node('Div', [a, b])
+  add = (a: string, b: string): string => this.emit('Add', [a, b])
+  subtract = (a: string, b: string): string => this.emit('Sub', [a, b])
+  multiply = (a: string, b: string): string => this.emit('Mul', [a, b])
+  divide = (a: string, b: string): string => this.emit('Div', [a, b])
 
   clipped(x: string, low: number, high: number): string {
-    return this.node('Max', [this.node('Min', [x, this.scalar(high)]), this.scalar(low)])
+    return this.emit('Max', [this.emit('Min', [x, this.scalar(high)]), this.scalar(low)])
   }
 
   /** x times the transpose of a constant matrix given by its rows, [outputs, inputs]. */
@@ -60,49 +60,47 @@ export class TableGraph {
     const transposed = new Float64Array(outputs * inputs)
     for (let out = 0; out < outputs; out++)
       for (let from = 0; from < inputs; from++) transposed[from * outputs + out] = rows[out * inputs + from]!
-    return this.node('MatMul', [x, this.matrix(inputs, outputs, transposed, 'weights')])
+    return this.emit('MatMul', [x, this.matrix(inputs, outputs, transposed, 'weights')])
   }
 
   /** The sum along an axis, which keeps size 1 if `keep` is set. */
   sum(x: string, axis: number, keep = true): string {
-    return this.node('ReduceSum', [x, this.integers([axis])], { keepdims: int(keep ? 1 : 0) })
+    return this.emit('ReduceSum', [x, this.integers([axis])], { keepdims: int(keep ? 1 : 0) })
   }
 
   /** Reshapes [batch, 1] or [batch, 1, 1] to [batch]. */
   flat(x: string): string {
-    return this.node('Reshape', [x, this.integers([-1])])
+    return this.reshape(x, [-1])
   }
 
-  gather(x: string, indices: readonly number[], axis = 1): string {
-    return this.node('Gather', [x, this.integers(indices)], { axis: int(axis) })
+  /** The columns of these indices. */
+  gather(x: string, indices: readonly number[]): string {
+    return this.emit('Gather', [x, this.integers(indices)], { axis: int(1) })
   }
 
-  concat(parts: readonly string[], axis = 1): string {
-    return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: int(axis) })
+  /** The columns of all parts. */
+  concat(parts: readonly string[]): string {
+    return parts.length === 1 ? parts[0]! : this.emit('Concat', parts, { axis: int(1) })
   }
 
   softmax(x: string): string {
-    return this.node('Softmax', [x], { axis: int(1) })
+    return this.emit('Softmax', [x], { axis: int(1) })
   }
 
   /** The index of the largest element of each row, [batch]; the first one of ties. */
   argMax(x: string): string {
-    return this.node('ArgMax', [x], { axis: int(1), keepdims: int(0) })
-  }
-
-  cast(x: string, type: 'f32' | 'f64' | 'i64' | 'bool'): string {
-    return this.node('Cast', [x], { to: int({ f32: 1, f64: 11, i64: 7, bool: 9 }[type]) })
+    return this.emit('ArgMax', [x], { axis: int(1), keepdims: int(0) })
   }
 
   /** The position of each string in a list; -1 if it is not in the list. */
   numbered(x: string, list: readonly string[]): string {
     const attributes = { keys_strings: texts(list), values_int64s: ints(list.keys()), default_int64: int(-1) }
-    return this.graph.node('LabelEncoder', [x], attributes, { domain: 'ai.onnx.ml', output: 'category' })
+    return this.builder.node('LabelEncoder', [x], attributes, { domain: 'ai.onnx.ml', output: 'category' })
   }
 
   /** Converts a boolean to 0 or 1 of float64. */
   indicator(condition: string): string {
-    return this.cast(condition, 'f64')
+    return this.castTo(condition, 'f64')
   }
 
   /** Converts [p] to [1 - p, p]. */
@@ -118,7 +116,7 @@ export class TableGraph {
   as(table: Table, type: ColumnType): string {
     const parts = table.whole === null ? table.each : [table.whole]
     const wide = parts.map((part) =>
-      part.type === type || part.type === 'string' ? part.name : this.cast(part.name, type as 'f32'),
+      part.type === type || part.type === 'string' ? part.name : this.castTo(part.name, type),
     )
     return this.concat(wide)
   }
@@ -137,8 +135,8 @@ export class TableGraph {
     const type = this.typeOf(table)
     let whole = { name: this.as(table, type), type }
     for (const step of steps) {
-      const name = step(type === 'f32' ? this.cast(whole.name, 'f64') : whole.name)
-      whole = { name: type === 'f32' ? this.cast(name, 'f32') : name, type }
+      const name = step(type === 'f32' ? this.castTo(whole.name, 'f64') : whole.name)
+      whole = { name: type === 'f32' ? this.castTo(name, 'f32') : name, type }
     }
     return { columns: table.columns, whole, each: [] }
   }

@@ -37,15 +37,15 @@ const gramsOf = (estimator: Estimator): { words: string[]; column: number }[][] 
 const counts = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
   requirePlain(estimator)
   const grams = gramsOf(estimator)
-  const flat = graph.node('Reshape', [graph.as(x, 'string'), graph.integers([-1])])
+  const flat = graph.reshape(graph.as(x, 'string'), [-1])
   // Any other locale would have to be installed where the model runs.
   const lower = { case_change_action: text('LOWER'), is_case_sensitive: int(0), locale: text('C') }
-  const own = estimator.flag('lowercase', true) ? graph.node('StringNormalizer', [flat], lower) : flat
+  const own = estimator.flag('lowercase', true) ? graph.emit('StringNormalizer', [flat], lower) : flat
   const rule = { tokenexp: text('[\\p{L}\\p{N}_]+'), mincharnum: int(2), mark: int(0), pad_value: text('#') }
-  const words = graph.graph.node('Tokenizer', [own], rule, { domain: 'com.microsoft', output: 'words' })
+  const words = graph.builder.node('Tokenizer', [own], rule, { domain: 'com.microsoft', output: 'words' })
   const sizes = grams.map((list) => list.reduce((sum, gram) => sum + gram.words.length, 0))
   const all = grams.flat()
-  const found = graph.node('TfIdfVectorizer', [words], {
+  const found = graph.emit('TfIdfVectorizer', [words], {
     mode: text('TF'),
     min_gram_length: int(1),
     max_gram_length: int(grams.length),
@@ -54,8 +54,8 @@ const counts = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
     ngram_indexes: ints(all.map(({ column }) => column)),
     pool_strings: texts(all.flatMap((gram) => gram.words)),
   })
-  const name = graph.cast(found, 'f64')
-  const isThere = () => graph.indicator(graph.node('Greater', [name, graph.scalar(0)]))
+  const name = graph.castTo(found, 'f64')
+  const isThere = () => graph.indicator(graph.emit('Greater', [name, graph.scalar(0)]))
   return graph.table(estimator.flag('binary') ? isThere() : name, 'f64', all.length)
 }
 
@@ -68,9 +68,9 @@ export const countVectorizer: Converter = (estimator, x, graph) => ({
 export const inverseFrequencies: Converter = (estimator, x, graph) => {
   let name = graph.as(x, 'f64')
   if (estimator.flag('sublinear_tf')) {
-    const isThere = graph.node('Greater', [name, graph.scalar(0)])
-    const logarithm = graph.node('Log', [graph.node('Where', [isThere, name, graph.scalar(1)])])
-    name = graph.node('Where', [isThere, graph.add(logarithm, graph.scalar(1)), name])
+    const isThere = graph.emit('Greater', [name, graph.scalar(0)])
+    const logarithm = graph.emit('Log', [graph.emit('Where', [isThere, name, graph.scalar(1)])])
+    name = graph.emit('Where', [isThere, graph.add(logarithm, graph.scalar(1)), name])
   }
   if (estimator.flag('use_idf', true)) name = graph.multiply(name, graph.vector(estimator.vector('idf_', x.columns)))
   return tableResult(graph, normed(estimator, name, graph), x.columns)

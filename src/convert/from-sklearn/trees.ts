@@ -63,7 +63,7 @@ export const addFittedTree = (
       missingTrue: missingLeft?.[node] === 1,
     }
   }
-  ensemble.add(0, nodeOf, left.length)
+  ensemble.add(nodeOf, left.length)
 }
 
 const asIs = (values: number[]): number[] => values
@@ -75,7 +75,7 @@ const asProbabilities = (values: number[]): number[] => {
 }
 
 export const sumOf = (ensemble: TreeEnsemble, x: Table, graph: TableGraph, base: readonly number[] = []): string =>
-  graph.cast(ensemble.build(graph.graph, graph.as(x, 'f32'), base), 'f64')
+  graph.castTo(ensemble.build(graph.builder, graph.as(x, 'f32'), base), 'f64')
 
 /** The mean of the trees' leaves. */
 const meanOf = (trees: readonly Estimator[], x: Table, graph: TableGraph, width: number, leaf: typeof asIs): string => {
@@ -127,7 +127,7 @@ const boosted = (estimator: Estimator, x: Table, graph: TableGraph, outputs: num
 }
 
 export const byMargins = (graph: TableGraph, margins: string, outputs: number): string =>
-  outputs === 1 ? graph.twoClasses(graph.node('Sigmoid', [margins])) : graph.softmax(margins)
+  outputs === 1 ? graph.twoClasses(graph.emit('Sigmoid', [margins])) : graph.softmax(margins)
 
 export const gradientBoostingRegressor: Converter = (estimator, x, graph) =>
   valuesResult(boosted(estimator, x, graph, 1), 1)

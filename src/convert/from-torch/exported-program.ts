@@ -46,6 +46,8 @@ export interface TorchGraph {
 
 export interface TorchProgram {
   readonly graph: TorchGraph
+  /** False only if `run_decompositions()` may still expand its operators; PyTorch before 2.5 does not store this. */
+  readonly isDecomposed: boolean
   /** The role of each graph input. */
   readonly inputs: readonly {
     readonly kind: 'user' | 'parameter' | 'buffer' | 'constant' | 'other'

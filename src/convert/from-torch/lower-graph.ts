@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import { int } from '../onnx/model.ts'
-import type { TorchGraph, TorchNode } from './exported-program.ts'
+import type { TorchGraph, TorchNode, TorchProgram } from './exported-program.ts'
 import { namesOf, Views } from './in-place.ts'
 import { Lowering, type Operator } from './lowering.ts'
 import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
@@ -57,7 +57,7 @@ const isSupported = ({ target, inputs }: TorchNode): boolean =>
       (INLINED.test(target) &&
         inputs.some(({ value }) => value.kind === 'graph' && value.graph.nodes.every(isSupported)))
 
-export const requireSupported = (graph: TorchGraph): void => {
+export const requireSupported = ({ graph, isDecomposed }: TorchProgram): void => {
   const unknown = [...new Set(graph.nodes.filter((node) => !isSupported(node)).map(labelOf))]
   if (unknown.length === 0) return
   const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? `, and ${unknown.length - 5} more` : '')
@@ -66,7 +66,9 @@ export const requireSupported = (graph: TorchGraph): void => {
     `The program has ${unknown.length === 1 ? 'an operator' : 'operators'} without a conversion: ${shown}. ` +
       (isControlFlow
         ? 'Control flow is not converted; export one branch, or write it with torch.where.'
-        : 'Save ep.run_decompositions() in place of the program, which has simpler operators, or write the layer with others.'),
+        : isDecomposed
+          ? 'Write the layer with other operators.'
+          : 'Write the layer with other operators, or try ep.run_decompositions(), which replaces some operators with simpler ones.'),
   )
 }
 

@@ -1,6 +1,6 @@
 // Converts one node of an exported program to ONNX nodes.
 import type { DType } from '../../tensors/weight-file.ts'
-import { type Attribute, elementCount, int, ints, numberOfElementType } from '../onnx/model.ts'
+import { elementCount, int } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 import type { Size, SizeArgument } from './exported-program.ts'
 import { NodeArguments, type Shape } from './node-arguments.ts'
@@ -8,24 +8,6 @@ import { NodeArguments, type Shape } from './node-arguments.ts'
 const MAX_CONSTANT = 2 ** 24
 
 export class Lowering extends NodeArguments {
-  emit(type: string, inputs: readonly string[], attributes: Readonly<Record<string, Attribute>> = {}): string {
-    return this.scope.builder.node(type, inputs, attributes, { output: this.resultNames()[0] ?? this.operator })
-  }
-
-  emitSeveral(
-    type: string,
-    inputs: readonly string[],
-    count: number,
-    attributes: Record<string, Attribute> = {},
-  ): string[] {
-    const outputs = Array.from({ length: count }, (_, at) => `${this.resultNames()[0] ?? this.operator}_${at}`)
-    return this.scope.builder.nodes(type, inputs, outputs, attributes)
-  }
-
-  integers(values: readonly number[]): string {
-    return this.scope.builder.constant(`${this.operator}_sizes`, tensorOf('i64', [values.length], values))
-  }
-
   /** An int64 constant whose elements are computed from their positions. */
   indices(shape: readonly number[], at: (place: number) => number): string {
     const length = this.constantSize(shape)
@@ -43,11 +25,11 @@ export class Lowering extends NodeArguments {
   }
 
   scalar(type: DType, value: number): string {
-    return this.scope.builder.constant(`${this.operator}_value`, scalarOf(type, value))
+    return this.builder.constant(this.constantName('value'), scalarOf(type, value))
   }
 
   constant(type: DType, shape: readonly number[], values: ArrayLike<number>): string {
-    return this.scope.builder.constant(`${this.operator}_values`, tensorOf(type, shape, values))
+    return this.builder.constant(this.constantName('values'), tensorOf(type, shape, values))
   }
 
   /** A float32 constant with the same value everywhere. */
@@ -56,7 +38,7 @@ export class Lowering extends NodeArguments {
   }
 
   cast(value: string, from: DType, to: DType): string {
-    return from === to ? value : this.emit('Cast', [value], { to: int(numberOfElementType(to)) })
+    return from === to ? value : this.castTo(value, to)
   }
 
   /** A tensor argument cast to this type, or a number as a constant of this type. */
@@ -64,22 +46,6 @@ export class Lowering extends NodeArguments {
     return this.isTensor(name)
       ? this.cast(this.input(name), this.type(name), type)
       : this.scalar(type, this.number(name))
-  }
-
-  reshape(value: string, shape: readonly number[]): string {
-    return this.emit('Reshape', [value, this.integers(shape)])
-  }
-
-  unsqueeze(value: string, axes: readonly number[]): string {
-    return axes.length === 0 ? value : this.emit('Unsqueeze', [value, this.integers(axes)])
-  }
-
-  squeeze(value: string, axes: readonly number[]): string {
-    return axes.length === 0 ? value : this.emit('Squeeze', [value, this.integers(axes)])
-  }
-
-  transpose(value: string, order: readonly number[]): string {
-    return order.every((axis, at) => axis === at) ? value : this.emit('Transpose', [value], { perm: ints(order) })
   }
 
   /** Repeats every element on a new axis after this one. */
@@ -127,7 +93,7 @@ export class Lowering extends NodeArguments {
       const names = value.kind === 'tensor' ? [value.name] : value.kind === 'tensors' ? value.names : []
       for (const name of names) {
         const axis = name === null ? -1 : this.metaOf(name).shape.indexOf(size)
-        if (axis >= 0) return this.sizeOf(this.valueOf(name!), axis)
+        if (axis >= 0) return this.sizeOf(this.valueNamed(name!), axis)
       }
     }
     const value = this.sizeFrom(size)

@@ -1,6 +1,7 @@
 // The validated arguments and the results of one node of an exported program.
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
+import { OnnxEmitter } from '../onnx/emitter.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
 import type { Argument, Size, SizeArgument, TensorMeta, TorchNode } from './exported-program.ts'
 /** State shared by all nodes of a program. */
@@ -36,7 +37,7 @@ export const operatorOf = (target: string): string => {
   return /[^_]_$/.test(operator) ? operator.slice(0, -1) : operator
 }
 
-export class NodeArguments {
+export class NodeArguments extends OnnxEmitter {
   readonly scope: Scope
   readonly node: TorchNode
   /** `add` of `torch.ops.aten.add.Tensor` */
@@ -45,11 +46,20 @@ export class NodeArguments {
   private readonly arguments: ReadonlyMap<string, Argument>
 
   constructor(scope: Scope, node: TorchNode) {
+    super(scope.builder)
     this.scope = scope
     this.node = node
     this.operator = operatorOf(node.target)
     this.overload = node.target.split('.').at(-1)!
     this.arguments = new Map(node.inputs.map(({ name, value }) => [name, value]))
+  }
+
+  protected override outputName(): string {
+    return this.resultNames()[0] ?? this.operator
+  }
+
+  protected override constantName(kind: string): string {
+    return `${this.operator}_${kind}`
   }
 
   refuse(reason: string): Error {
@@ -69,7 +79,7 @@ export class NodeArguments {
     return argument.name
   }
 
-  protected valueOf(tensor: string): string {
+  protected valueNamed(tensor: string): string {
     const value = this.scope.values.get(tensor)
     const lost = this.scope.lost.get(tensor)
     if (value === undefined && lost !== undefined) {
@@ -107,7 +117,7 @@ export class NodeArguments {
 
   /** The tensor argument's value. */
   input(name = 'self'): string {
-    return this.valueOf(this.tensorName(name))
+    return this.valueNamed(this.tensorName(name))
   }
 
   /** Like `input`; empty if the argument is omitted. */
@@ -150,7 +160,7 @@ export class NodeArguments {
   tensors(name: string): (string | null)[] {
     const argument = this.argument(name)
     if (argument?.kind !== 'tensors') throw this.refuse(`its argument '${name}' is not a list of tensors.`)
-    return argument.names.map((tensor) => (tensor === null ? null : this.valueOf(tensor)))
+    return argument.names.map((tensor) => (tensor === null ? null : this.valueNamed(tensor)))
   }
 
   metas(name: string): (TensorMeta | null)[] {

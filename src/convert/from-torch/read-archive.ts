@@ -4,7 +4,7 @@ import { readTensorBytes } from '../../tensors/elements.ts'
 import { inflateMember } from '../../tensors/inflate.ts'
 import { requireInside, requireShape, showName } from '../../tensors/shape.ts'
 import { bytesSource, decodeText, readExactly } from '../../tensors/sources.ts'
-import { findTorchPickle, readTorchZip } from '../../tensors/torch-zip.ts'
+import { findTorchPickle, looksExported, OLD_PROGRAM, readTorchZip } from '../../tensors/torch-zip.ts'
 import { BYTES_OF, type ByteSource, type Tensor } from '../../tensors/weight-file.ts'
 import { readZip, startsLikeZip, type ZipEntry } from '../../tensors/zip.ts'
 import type { OnnxTensor } from '../onnx/model.ts'
@@ -21,7 +21,6 @@ export interface TorchArchive {
 }
 
 const MAX_PROGRAM_BYTES = 256 * 1024 * 1024
-const OLD_PROGRAM = 'serialized_exported_program.json'
 export const HOW_TO_EXPORT =
   'Export the model where it was made: torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2").'
 
@@ -145,10 +144,6 @@ const readOld = (members: Members): TorchArchive => {
 
 const modelIn = (names: readonly string[]): string | undefined =>
   names.map((name) => /^models\/([^/]+)\.json$/.exec(name)?.[1]).find((model) => model !== undefined)
-
-/** True if the members of a zip archive are those of an exported program. */
-export const looksExported = (names: readonly string[]): boolean =>
-  names.includes(OLD_PROGRAM) || names.some((name) => /^([^/]+\/)?models\/[^/]+\.json$/.test(name))
 
 /** True for TorchScript, which is refused with advice on what to export instead. */
 export const isTorchScript = (names: readonly string[]): boolean =>

@@ -186,10 +186,12 @@ const inputOf = (value: Json): TorchProgram['inputs'][number] => {
 
 /** Reads the program in `models/model.json` or `serialized_exported_program.json`. Throws bad_request. */
 export const programOf = (json: Json): TorchProgram => {
-  const graphModule = asObject(asObject(json, 'the program').graph_module, 'the graph')
+  const { graph_module, verifiers } = asObject(json, 'the program')
+  const graphModule = asObject(graph_module, 'the graph')
   const signature = asObject(graphModule.signature, 'the signature')
   return {
     graph: graphOf(graphModule.graph, 0),
+    isDecomposed: !(Array.isArray(verifiers) && verifiers.includes('TRAINING')),
     inputs: asList(signature.input_specs, 'the inputs').map(inputOf),
     outputs: asList(signature.output_specs, 'the outputs').map((output) => {
       const [kind, member] = unionOf(output, 'an output')

@@ -15,7 +15,7 @@ const sourceOf = (file: string) => bytesSource(new Uint8Array(readFileSync(join(
 const runsOf = (name: string) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as RecordedRun[]
 
 const cases = readdirSync(folder)
-  .filter((file) => file.endsWith('.pt2') && !['branch.pt2', 'bfloat16.pt2'].includes(file))
+  .filter((file) => file.endsWith('.pt2') && !/^(branch|bfloat16|unsupported)/.test(file))
   .map((file) => file.slice(0, -'.pt2'.length))
 
 describe('programs of torch.export.save', () => {
@@ -102,6 +102,9 @@ describe('programs of torch.export.save', () => {
     expect(() => torchToOnnx(sourceOf('branch.pt2'))).toThrow(
       'The program has an operator without a conversion: higher_order.cond. Control flow is not converted',
     )
+    const unsupported = 'an operator without a conversion: aten.cumprod.default. Write the layer with other operators'
+    expect(() => torchToOnnx(sourceOf('unsupported.pt2'))).toThrow(`${unsupported}, or try ep.run_decompositions()`)
+    expect(() => torchToOnnx(sourceOf('unsupported-decomposed.pt2'))).toThrow(new RegExp(`${unsupported}\\.$`))
     expect(() => torchToOnnx(sourceOf('script.pt'))).toThrow('The file is TorchScript, whose code is not run here.')
     expect(() => torchToOnnx(sourceOf('cnn-weights.pt'))).toThrow('torch.export.save(torch.export.export(model.eval()')
     expect(() => torchToOnnx(bytesSource(new Uint8Array(100)))).toThrow('not an exported PyTorch program')

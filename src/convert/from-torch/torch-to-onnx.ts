@@ -131,7 +131,7 @@ const declareOutputs = (program: TorchProgram, scope: Scope, names: ReadonlyMap<
 const convert = (source: ByteSource, options: TorchOptions): { model: OnnxModel; notes: string[] } => {
   const archive = readArchive(source)
   const { program } = archive
-  requireSupported(program.graph)
+  requireSupported(program)
   const builder: GraphBuilder = graphBuilder('torch')
   const scope: Scope = {
     builder,

@@ -59,7 +59,7 @@ const addTree = (ensemble: TreeEnsemble, tree: XgboostPart, group: number, weigh
     const own = categories.get(node) ?? new Set()
     return { ...split, codes: Math.max(0, ...own) + 1, isTrue: (code) => code === null || !own.has(code) }
   }
-  ensemble.add(0, nodeOf, left.length)
+  ensemble.add(nodeOf, left.length)
 }
 
 /** XGBClassifier and XGBRegressor ignore trees after the best iteration of early stopping; Booster does not. */

@@ -47,7 +47,7 @@ const reduced =
   (compute: (values: number[]) => number): Evaluate =>
   (context) => {
     const data = at(context, 0)
-    const given = axesOf(context, 1, data.shape.length)
+    const given = axesOf(context, data.shape.length)
     const none = given === undefined || given.length === 0
     if (none && context.int('noop_with_empty_axes') !== 0) return [data.values]
     const all = data.shape.map((_, axis) => axis)

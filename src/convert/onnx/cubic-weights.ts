@@ -18,7 +18,7 @@ const kernel = (distance: number, a: number): number => {
  * The weights of a cubic resize along an axis: [to, from], or [from, to] with `isTransposed`. onnxruntime moves transpositions
  * through Resize, and then rejects a cubic one to a smaller size.
  */
-export const cubicWeights = (from: number, to: number, options: CubicResize, isTransposed = false): Float64Array => {
+export const cubicWeights = (from: number, to: number, options: CubicResize, isTransposed: boolean): Float64Array => {
   const { coefficient, excludesOutside, positionOf } = options
   const weights = new Float64Array(to * from)
   for (let place = 0; place < to; place++) {

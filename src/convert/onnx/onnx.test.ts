@@ -66,6 +66,16 @@ it('content that is not a model is refused with the reason', () => {
   }
 })
 
+it('a size of -1 is dynamic, and others below 0 are refused', () => {
+  const model = linear()
+  const withSize = (size: number) => {
+    const inputs = [{ name: 'x', type: 'f32' as const, shape: [size, 2] }]
+    return readOnnx(writeOnnx({ ...model, graph: { ...model.graph, inputs } })).graph.inputs[0]!.shape
+  }
+  expect(withSize(-1)).toEqual(['', 2])
+  expect(() => withSize(-3)).toThrow("The value 'x' has a size of -3 in its declared shape.")
+})
+
 it('an invalid graph is refused, naming the faulty value', () => {
   const model = linear()
   const { nodes } = model.graph
@@ -79,6 +89,10 @@ it('an invalid graph is refused, naming the faulty value', () => {
   expect(() => readOnnx(withNodes([...nodes, add, { ...relu, inputs: ['a'], outputs: ['b'] }]))).toThrow(
     "the value 'a' depends on itself (Add 'a')",
   )
+  expect(() => readOnnx(withNodes([...nodes, { ...relu, inputs: ['q'], outputs: ['r'] }]))).toThrow(
+    "nothing defines the value 'q', which Relu 'r' needs",
+  )
+  expect(() => readOnnx(withNodes(nodes.slice(0, 1)))).toThrow("the value 'y', which an output of the graph needs")
   // Their order may be wrong, because onnxruntime sorts nodes.
   expect(readOnnx(withNodes([...nodes].reverse())).graph.nodes).toHaveLength(2)
 })

@@ -96,6 +96,13 @@ const readNode = (proto: NodeProto): OnnxNode => ({
   ),
 })
 
+/** Old exporters write -1 for a dynamic size. */
+const sizeOf = (size: number | undefined, name: string | undefined, value: string): number | string => {
+  if (size !== undefined && size < -1)
+    throw badRequest(`The value '${value}' has a size of ${size} in its declared shape. Export the model again.`)
+  return size === undefined || size === -1 ? (name ?? '') : size
+}
+
 const readValue = (proto: ValueInfoProto): OnnxValue => {
   const name = proto.name ?? ''
   const { tensorType, sequenceType, mapType } = proto.type ?? {}
@@ -111,7 +118,7 @@ const readValue = (proto: ValueInfoProto): OnnxValue => {
   }
   const tensor = tensorType ?? sequenceType?.elemType?.tensorType
   const type = elementType(tensor?.elemType, `The value '${name}'`)
-  const shape = tensor?.shape?.dim.map(({ dimValue, dimParam }) => dimValue ?? dimParam ?? '') ?? null
+  const shape = tensor?.shape?.dim.map(({ dimValue, dimParam }) => sizeOf(dimValue, dimParam, name)) ?? null
   return tensorType === undefined ? { name, type, shape, container: 'sequence' } : { name, type, shape }
 }
 

@@ -19,8 +19,7 @@ const nameOf = (value: string | { readonly name: string }): string => (typeof va
 const definedBy = ({ outputs }: OnnxNode): string[] => outputs.filter((name) => name !== '')
 
 /** The node that defines each value. Throws bad_request naming a value that is defined twice. */
-const makersOf = ({ nodes, inputs, initializers }: OnnxGraph): Map<string, OnnxNode> => {
-  const given = new Set([...inputs.map(nameOf), ...initializers.keys()])
+const makersOf = (nodes: readonly OnnxNode[], given: ReadonlySet<string>): Map<string, OnnxNode> => {
   const makers = new Map<string, OnnxNode>()
   for (const node of nodes) {
     for (const name of definedBy(node)) {
@@ -38,9 +37,17 @@ const makersOf = ({ nodes, inputs, initializers }: OnnxGraph): Map<string, OnnxN
   return makers
 }
 
-/** Throws bad_request naming a value of the graph that is defined twice or depends on itself. */
+/** Throws bad_request naming a value of the graph that is not defined, is defined twice, or depends on itself. */
 export const requireSound = (graph: OnnxGraph): void => {
-  const makers = makersOf(graph)
+  const given = new Set([...graph.inputs.map(nameOf), ...graph.initializers.keys()])
+  const makers = makersOf(graph.nodes, given)
+  const requireDefined = (name: string, reader: string): void => {
+    if (makers.has(name) || given.has(name)) return
+    throw badRequest(
+      `The ONNX graph is not valid: nothing defines the value '${name}', which ${reader} needs. Export it again.`,
+    )
+  }
+  for (const { name } of graph.outputs) requireDefined(name, 'an output of the graph')
   const state = new Map<OnnxNode, 'open' | 'done'>()
   for (const start of graph.nodes) {
     const stack = [{ node: start, reads: readBy(start) }]
@@ -53,6 +60,7 @@ export const requireSound = (graph: OnnxGraph): void => {
         stack.pop()
         continue
       }
+      requireDefined(name, nodeLabel(node))
       const maker = makers.get(name)
       if (maker === undefined || state.get(maker) === 'done') continue
       if (state.get(maker) === 'open') {

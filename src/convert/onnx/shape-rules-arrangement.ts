@@ -32,7 +32,7 @@ export const unsqueeze: ShapeRule = (context) => {
 
 export const squeeze: ShapeRule = (context) => {
   const { type, shape } = context.input(0)
-  const axes = axesOf(context, 1, shape.length)
+  const axes = axesOf(context, shape.length)
   return value(
     type,
     shape.filter((size, at) => (axes === undefined ? size !== 1 : !axes.includes(at))),

@@ -31,7 +31,7 @@ const compare: ShapeRule = (context) => value('bool', broadcastShapes(everyInput
 
 const reduce: ShapeRule = (context) => {
   const { type, shape } = context.input(0)
-  const given = axesOf(context, 1, shape.length)
+  const given = axesOf(context, shape.length)
   if ((given === undefined || given.length === 0) && context.int('noop_with_empty_axes') !== 0) return [{ type, shape }]
   const axes = new Set(given === undefined || given.length === 0 ? shape.map((_, at) => at) : given)
   const keep = context.int('keepdims', 1) !== 0

@@ -12,5 +12,6 @@ export const like = (context: NodeContext, shape: readonly number[]): StaticValu
 
 export const everyInput = (context: NodeContext): StaticValue[] => context.node.inputs.map((_, at) => context.input(at))
 
-export const axesOf = (context: NodeContext, at: number, rank: number): number[] | undefined =>
-  context.list(at, 'axes')?.map((axis) => axisOf(axis, rank))
+/** The axes of a node, its second input or an attribute. */
+export const axesOf = (context: NodeContext, rank: number): number[] | undefined =>
+  context.list(1, 'axes')?.map((axis) => axisOf(axis, rank))

@@ -80,13 +80,13 @@ export class TreeEnsemble {
   }
 
   /**
-   * Adds the tree below `root`. Nodes that are reached twice are stored twice; more than `maxNodes`, as in a cycle, are
+   * Adds the tree whose root is node 0. Nodes that are reached twice are stored twice; more than `maxNodes`, as in a cycle, are
    * refused. Throws bad_request, also for a feature or target that does not exist.
    */
-  add(root: number, nodeOf: (id: number) => TreeNode, maxNodes: number): void {
+  add(nodeOf: (id: number) => TreeNode, maxNodes: number): void {
     const tree = this.#trees++
     const nodes = this.#nodes
-    const ids = [root]
+    const ids = [0]
     for (let id = 0; id < ids.length; id++) {
       if (ids.length > maxNodes) throw badRequest(`Tree ${tree} is damaged: a node has several parents.`)
       if (nodes.treeids.length >= MAX_TREE_NODES)

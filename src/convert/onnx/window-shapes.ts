@@ -57,14 +57,14 @@ export const windowOf = (context: NodeContext, spatial: readonly number[], kerne
   return { kernel, strides, dilations, before, after, output }
 }
 
-const sameRank = (data: StaticValue, least: number): readonly number[] => {
-  if (data.shape.length < least) throw badRequest(`The input has ${data.shape.length} dimensions; ${least} are needed.`)
+const spatialSizes = (data: StaticValue): readonly number[] => {
+  if (data.shape.length < 3) throw badRequest(`The input has ${data.shape.length} dimensions; 3 are needed.`)
   return data.shape.slice(2)
 }
 
 export const convWindow = (context: NodeContext): Window => {
   const [data, weight] = [context.input(0), context.input(1)]
-  const spatial = sameRank(data, 3)
+  const spatial = spatialSizes(data)
   const groups = context.int('group', 1)
   if (weight.shape.length !== data.shape.length || weight.shape[1]! * groups !== data.shape[1]) {
     throw badRequest(
@@ -75,12 +75,12 @@ export const convWindow = (context: NodeContext): Window => {
 }
 
 export const poolWindow = (context: NodeContext): Window =>
-  windowOf(context, sameRank(context.input(0), 3), context.ints('kernel_shape') ?? [])
+  windowOf(context, spatialSizes(context.input(0)), context.ints('kernel_shape') ?? [])
 
 /** The padding and output of a transposed convolution: `output = stride * (input - 1) + extent - padding`, as in ONNX. */
 export const convTransposeWindow = (context: NodeContext): Window => {
   const [data, weight] = [context.input(0), context.input(1)]
-  const spatial = sameRank(data, 3)
+  const spatial = spatialSizes(data)
   const kernel = listOr(context.ints('kernel_shape') ?? weight.shape.slice(2), spatial.length, 1)
   const strides = positive(listOr(context.ints('strides'), spatial.length, 1), 'strides')
   const dilations = positive(listOr(context.ints('dilations'), spatial.length, 1), 'dilations')

@@ -44,7 +44,7 @@ export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => 
       const zero = { type: 'i8', shape, data: new Uint8Array(scales.length) } as const
       const constants = [edit.constant(`${name}_i8`, bytes), scale, edit.constant(`${name}_zero`, zero)]
       const attributes = isStack ? {} : { axis: int(axis!) }
-      return edit.add('DequantizeLinear', constants, attributes, { output: edit.name(`${name}_f32`) })
+      return edit.emit('DequantizeLinear', constants, attributes, { output: edit.name(`${name}_f32`) })
     })
   })
   return inputs.every((name, index) => name === node.inputs[index]) ? node : { ...node, inputs }
@@ -64,9 +64,9 @@ export const byteRows = (work: IntegerEdit, node: OnnxNode): boolean => {
     work.made.set(`row bytes ${name}`, edit.constant(`${name}_i8`, bytes))
     return edit.constant(`${name}_scale`, tensorOf('f32', [rows.shape[0]!, 1], scales))
   })
-  const gathered = edit.add('Gather', [work.made.get(`row bytes ${name}`)!, indices])
-  const cast = edit.add('Cast', [gathered], { to: int(1) })
-  edit.add('Mul', [cast, edit.add('Gather', [scales, indices])], {}, { output: node.outputs[0]! })
+  const gathered = edit.emit('Gather', [work.made.get(`row bytes ${name}`)!, indices])
+  const cast = edit.emit('Cast', [gathered], { to: int(1) })
+  edit.emit('Mul', [cast, edit.emit('Gather', [scales, indices])], {}, { output: node.outputs[0]! })
   return true
 }
 
@@ -88,8 +88,8 @@ export const throughBytes = (work: IntegerEdit, value: string): string => {
       edit.constant(`${value}_scale`, tensorOf('f32', [], [scale])),
       edit.constant(`${value}_zero`, tensorOf('u8', [], [zero])),
     ]
-    const bytes = edit.add('QuantizeLinear', [value, ...constants], {}, { output: edit.name(`${value}_u8`) })
-    return edit.add('DequantizeLinear', [bytes, ...constants], {}, { output: edit.name(`${value}_f32`) })
+    const bytes = edit.emit('QuantizeLinear', [value, ...constants], {}, { output: edit.name(`${value}_u8`) })
+    return edit.emit('DequantizeLinear', [bytes, ...constants], {}, { output: edit.name(`${value}_f32`) })
   })
 }
 
@@ -118,5 +118,5 @@ export const integerBias = (
     edit.constant(`${name}_scale`, tensorOf('f32', [numbers.length], products)),
     edit.constant(`${name}_zero`, tensorOf('i32', [numbers.length], new Float32Array(numbers.length))),
   ]
-  return edit.add('DequantizeLinear', constants, { axis: int(0) }, { output: edit.name(`${name}_f32`) })
+  return edit.emit('DequantizeLinear', constants, { axis: int(0) }, { output: edit.name(`${name}_f32`) })
 }

@@ -83,14 +83,14 @@ const rewrite = (edit: GraphEdit, isFloat: (name: string) => boolean, converts: 
     const constant = initializers.get(name)
     const twin =
       constant === undefined
-        ? edit.add('Cast', [name], { to: int(HALF) }, { output: edit.name(`${name}_f16`) })
+        ? edit.emit('Cast', [name], { to: int(HALF) }, { output: edit.name(`${name}_f16`) })
         : edit.constant(`${name}_f16`, halfOf(constant))
     twins.set(name, twin)
     return twin
   }
   const original = (name: string): string => {
     if (!present.has(name) && twins.has(name)) {
-      edit.add('Cast', [twins.get(name)!], { to: int(FLOAT) }, { output: name })
+      edit.emit('Cast', [twins.get(name)!], { to: int(FLOAT) }, { output: name })
       present.add(name)
     }
     return name

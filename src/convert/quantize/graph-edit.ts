@@ -11,7 +11,7 @@ export interface GraphEdit {
   name(stem: string): string
   constant(stem: string, tensor: OnnxTensor): string
   /** Appends a node with one output, under `output` or a new name. Returns the output's name. */
-  add(
+  emit(
     type: string,
     inputs: readonly string[],
     attributes?: OnnxNode['attributes'],
@@ -86,7 +86,7 @@ export const editGraph = (model: OnnxModel): GraphEdit => {
       initializers.set(constant, tensor)
       return constant
     },
-    add: (type, inputs, attributes = {}, { output, domain = '' } = {}) => {
+    emit: (type, inputs, attributes = {}, { output, domain = '' } = {}) => {
       const result = output ?? name(`${inputs[0] ?? 'value'}_${type}`)
       nodes.push({ name: name(`${result}_node`), type, domain, inputs, outputs: [result], attributes })
       return result

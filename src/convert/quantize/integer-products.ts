@@ -21,7 +21,12 @@ const finishProduct = ({ edit }: IntegerEdit, node: OnnxNode, product: (output?:
   const output = node.outputs[0]!
   const [alpha, beta] = [attributeOf(node, 'alpha', 'float', 1), attributeOf(node, 'beta', 'float', 1)]
   const scaled = (value: string, by: number, to?: string): string =>
-    edit.add('Mul', [value, edit.constant(`${output}_factor`, tensorOf('f32', [], [by]))], {}, to ? { output: to } : {})
+    edit.emit(
+      'Mul',
+      [value, edit.constant(`${output}_factor`, tensorOf('f32', [], [by]))],
+      {},
+      to ? { output: to } : {},
+    )
   const addend = node.type === 'Gemm' && beta !== 0 ? node.inputs[2] : undefined
   if (!addend) {
     if (node.type === 'MatMul' || alpha === 1) product(output)
@@ -29,7 +34,7 @@ const finishProduct = ({ edit }: IntegerEdit, node: OnnxNode, product: (output?:
     return
   }
   const whole = alpha === 1 ? product() : scaled(product(), alpha)
-  edit.add('Add', [whole, beta === 1 ? addend : scaled(addend, beta)], {}, { output })
+  edit.emit('Add', [whole, beta === 1 ? addend : scaled(addend, beta)], {}, { output })
 }
 
 /** The value as unsigned bytes, with the scale and zero point of its own range at run time. */
@@ -54,8 +59,8 @@ const dynamicBytes = (work: IntegerEdit, value: string): readonly [string, strin
 
 /** The integer product as float32: product · (scale of the value · scales of the weights). */
 const toFloat = (edit: GraphEdit, product: string, scale: string, scales: string, output?: string): string => {
-  const cast = edit.add('Cast', [product], { to: int(1) })
-  return edit.add('Mul', [cast, edit.add('Mul', [scale, scales])], {}, output ? { output } : {})
+  const cast = edit.emit('Cast', [product], { to: int(1) })
+  return edit.emit('Mul', [cast, edit.emit('Mul', [scale, scales])], {}, output ? { output } : {})
 }
 
 /** MatMul and Gemm as onnxruntime's quantize_dynamic writes them, with a scale per column. */
@@ -75,7 +80,7 @@ export const dynamicProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix
   finishProduct(work, node, (output) => {
     const [bytes, scale, zero] = dynamicBytes(work, node.inputs[0]!)
     const weightZero = once(work, 'zero i8', () => edit.constant('zero_i8', tensorOf('i8', [], [0])))
-    const product = edit.add('MatMulInteger', [bytes, weight, zero, weightZero])
+    const product = edit.emit('MatMulInteger', [bytes, weight, zero, weightZero])
     return toFloat(edit, product, scale, scales, output)
   })
 }
@@ -98,13 +103,13 @@ export const dynamicConv = (work: IntegerEdit, node: OnnxNode): boolean => {
   const [bytes, scale, zero] = dynamicBytes(work, node.inputs[0]!)
   const weightZero = once(work, 'zero u8', () => edit.constant('zero_u8', tensorOf('u8', [], [WEIGHT_ZERO])))
   const inputs = [bytes, work.made.get(`unsigned bytes ${name}`)!, zero, weightZero]
-  const product = edit.add('ConvInteger', inputs, node.attributes)
+  const product = edit.emit('ConvInteger', inputs, node.attributes)
   const bias = node.inputs[2]
   const output = node.outputs[0]!
   if (!bias) return toFloat(edit, product, scale, scales, output) === output
   const shape = edit.constant(`${name}_shape`, tensorOf('i64', [perChannel.length], perChannel))
-  const reshaped = edit.add('Reshape', [bias, shape])
-  edit.add('Add', [toFloat(edit, product, scale, scales), reshaped], {}, { output })
+  const reshaped = edit.emit('Reshape', [bias, shape])
+  edit.emit('Add', [toFloat(edit, product, scale, scales), reshaped], {}, { output })
   return true
 }
 
@@ -123,6 +128,6 @@ export const nibbleProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix)
   const inputs = [node.inputs[0]!, values, work.made.get(`${key} scales`)!, work.made.get(`${key} zeros`)!]
   const attributes = { K: int(rows), N: int(columns), bits: int(4), block_size: int(BLOCK) }
   finishProduct(work, node, (output) =>
-    edit.add('MatMulNBits', inputs, attributes, { domain: 'com.microsoft', ...(output && { output }) }),
+    edit.emit('MatMulNBits', inputs, attributes, { domain: 'com.microsoft', ...(output && { output }) }),
   )
 }

@@ -10,10 +10,10 @@ const ofInput =
   (index: number): TypeRule =>
   (_, inputs) => [inputs[index]]
 const named =
-  (attribute: string, absent: ElementType): TypeRule =>
+  (attribute: string): TypeRule =>
   (node) => {
     const number = attributeOf(node, attribute, 'int', null)
-    return [number === null ? absent : ELEMENT_TYPES[number]]
+    return [number === null ? 'f32' : ELEMENT_TYPES[number]]
   }
 const ofValue: TypeRule = (node) => {
   const { value } = node.attributes
@@ -37,8 +37,8 @@ const RULES = new Map<string, TypeRule>([
   ...rules('Where DequantizeLinear CastLike', ofInput(1)),
   ...rules('OneHot', ofInput(2)),
   ...rules('Constant ConstantOfShape', ofValue),
-  ...rules('Cast', named('to', 'f32')),
-  ...rules('RandomNormal RandomUniform', named('dtype', 'f32')),
+  ...rules('Cast', named('to')),
+  ...rules('RandomNormal RandomUniform', named('dtype')),
   ...rules(
     'If Loop Scan Unique Bernoulli Multinomial EyeLike RandomNormalLike RandomUniformLike ImageDecoder',
     unknown,

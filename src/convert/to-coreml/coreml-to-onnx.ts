@@ -23,7 +23,7 @@ const addLayer = (layer: Message, values: Map<string, string>, graph: GraphBuild
     if (value === undefined) throw badRequest(`its input '${name}' is not computed before it`)
     return value
   })
-  const ops: Layer['ops'] = (type, from, count, attributes = {}) =>
+  const emitSeveral: Layer['emitSeveral'] = (type, from, count, attributes = {}) =>
     graph.nodes(
       type,
       from,
@@ -36,10 +36,10 @@ const addLayer = (layer: Message, values: Map<string, string>, graph: GraphBuild
     inputs,
     ranks: ((layer.inputTensor ?? []) as readonly Message[]).map(({ rank }) => num(rank)),
     outputs: made!.length,
-    ops,
-    op: (type, from, attributes) => ops(type, from, 1, attributes)[0]!,
+    emitSeveral,
+    emit: (type, from, attributes) => emitSeveral(type, from, 1, attributes)[0]!,
     f32: (numbers, shape) => graph.constant('#constant', tensorOf('f32', shape, numbers)),
-    i64: (numbers) => graph.constant('#list', tensorOf('i64', [numbers.length], numbers)),
+    integers: (numbers) => graph.constant('#list', tensorOf('i64', [numbers.length], numbers)),
   })
   for (const [at, value] of [results].flat().entries()) if (made![at] !== undefined) values.set(made![at], value)
 }

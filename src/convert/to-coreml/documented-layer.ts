@@ -15,11 +15,11 @@ export interface Layer {
   readonly ranks: readonly number[]
   readonly outputs: number
   /** Adds a node with one output. */
-  op(type: string, inputs: readonly string[], attributes?: Attributes): string
+  emit(type: string, inputs: readonly string[], attributes?: Attributes): string
   /** Adds a node with several outputs. */
-  ops(type: string, inputs: readonly string[], count: number, attributes?: Attributes): string[]
+  emitSeveral(type: string, inputs: readonly string[], count: number, attributes?: Attributes): string[]
   f32(values: ArrayLike<number>, shape: readonly number[]): string
-  i64(values: readonly number[]): string
+  integers(values: readonly number[]): string
 }
 
 export type Rule = (layer: Layer) => string | readonly string[]
@@ -63,27 +63,27 @@ export const weight = (layer: Layer, value: unknown, shape: readonly number[]): 
   layer.f32(numbersOf(value, elementCount(shape)), shape)
 
 export const scalar = (layer: Layer, value: number): string => layer.f32([value], [])
-export const bool = ({ op }: Layer, value: string): string =>
-  op('Cast', [value], { to: int(numberOfElementType('bool')) })
-export const real = ({ op }: Layer, value: string): string =>
-  op('Cast', [value], { to: int(numberOfElementType('f32')) })
-export const index = ({ op }: Layer, value: string): string =>
-  op('Cast', [value], { to: int(numberOfElementType('i64')) })
+export const bool = ({ emit }: Layer, value: string): string =>
+  emit('Cast', [value], { to: int(numberOfElementType('bool')) })
+export const real = ({ emit }: Layer, value: string): string =>
+  emit('Cast', [value], { to: int(numberOfElementType('f32')) })
+export const index = ({ emit }: Layer, value: string): string =>
+  emit('Cast', [value], { to: int(numberOfElementType('i64')) })
 
 export const node =
   (type: string, attributes: (p: Message) => Attributes = () => ({})): Rule =>
-  ({ op, inputs, p }) =>
-    op(type, inputs, attributes(p))
+  ({ emit, inputs, p }) =>
+    emit(type, inputs, attributes(p))
 export const compared =
   (type: string): Rule =>
   (layer) =>
-    real(layer, layer.op(type, layer.inputs))
+    real(layer, layer.emit(type, layer.inputs))
 export const logical =
   (type: string): Rule =>
   (layer) =>
     real(
       layer,
-      layer.op(
+      layer.emit(
         type,
         layer.inputs.map((value) => bool(layer, value)),
       ),

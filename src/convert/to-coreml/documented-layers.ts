@@ -37,17 +37,17 @@ import type { Message } from './schema-fields.ts'
 
 const ACTIVATIONS: Readonly<Record<string, (layer: Layer, q: Message) => string>> = {
   linear: (layer, { alpha, beta }) =>
-    layer.op('Add', [layer.op('Mul', [layer.x, scalar(layer, num(alpha))]), scalar(layer, num(beta))]),
-  ReLU: ({ op, x }) => op('Relu', [x]),
-  leakyReLU: ({ op, x }, { alpha }) => op('LeakyRelu', [x], { alpha: float(num(alpha)) }),
-  thresholdedReLU: ({ op, x }, { alpha }) => op('ThresholdedRelu', [x], { alpha: float(num(alpha)) }),
-  tanh: ({ op, x }) => op('Tanh', [x]),
-  sigmoid: ({ op, x }) => op('Sigmoid', [x]),
-  sigmoidHard: ({ op, x }, { alpha, beta }) =>
-    op('HardSigmoid', [x], { alpha: float(num(alpha)), beta: float(num(beta)) }),
-  ELU: ({ op, x }, { alpha }) => op('Elu', [x], { alpha: float(num(alpha)) }),
-  softsign: ({ op, x }) => op('Softsign', [x]),
-  softplus: ({ op, x }) => op('Softplus', [x]),
+    layer.emit('Add', [layer.emit('Mul', [layer.x, scalar(layer, num(alpha))]), scalar(layer, num(beta))]),
+  ReLU: ({ emit, x }) => emit('Relu', [x]),
+  leakyReLU: ({ emit, x }, { alpha }) => emit('LeakyRelu', [x], { alpha: float(num(alpha)) }),
+  thresholdedReLU: ({ emit, x }, { alpha }) => emit('ThresholdedRelu', [x], { alpha: float(num(alpha)) }),
+  tanh: ({ emit, x }) => emit('Tanh', [x]),
+  sigmoid: ({ emit, x }) => emit('Sigmoid', [x]),
+  sigmoidHard: ({ emit, x }, { alpha, beta }) =>
+    emit('HardSigmoid', [x], { alpha: float(num(alpha)), beta: float(num(beta)) }),
+  ELU: ({ emit, x }, { alpha }) => emit('Elu', [x], { alpha: float(num(alpha)) }),
+  softsign: ({ emit, x }) => emit('Softsign', [x]),
+  softplus: ({ emit, x }) => emit('Softplus', [x]),
 }
 
 const activation: Rule = (layer) => {
@@ -59,21 +59,21 @@ const activation: Rule = (layer) => {
 /** UnaryFunctionLayerParams.Operation. */
 const UNARY: Readonly<Record<number, string>> = { 0: 'Sqrt', 4: 'Exp', 5: 'Log', 6: 'Abs' }
 
-const unary: Rule = ({ op, x, p }) => {
+const unary: Rule = ({ emit, x, p }) => {
   const type = UNARY[num(p.type)]
   if (type === undefined) throw badRequest(`its function has the number ${num(p.type)}, which is not computed here`)
-  return op(type, [x])
+  return emit(type, [x])
 }
 
 const reduced =
   (type: string): Rule =>
-  ({ p, x, op, i64 }) =>
-    op(type, p.reduceAll ? [x] : [x, i64(list(p.axes))], { keepdims: int(p.keepDims ? 1 : 0) })
+  ({ p, x, emit, integers }) =>
+    emit(type, p.reduceAll ? [x] : [x, integers(list(p.axes))], { keepdims: int(p.keepDims ? 1 : 0) })
 
 const argument =
   (type: string): Rule =>
   (layer) =>
-    real(layer, layer.op(type, [layer.x], { ...axisOf(layer.p), keepdims: int(layer.p.removeDim ? 0 : 1) }))
+    real(layer, layer.emit(type, [layer.x], { ...axisOf(layer.p), keepdims: int(layer.p.removeDim ? 0 : 1) }))
 
 /** By the field name of the layer. */
 export const DOCUMENTED: Readonly<Record<string, Rule>> = {
@@ -98,45 +98,47 @@ export const DOCUMENTED: Readonly<Record<string, Rule>> = {
     size: int(num(localSize)),
     bias: float(num(k)),
   })),
-  clip: (layer) => layer.op('Clip', [layer.x, scalar(layer, num(layer.p.minVal)), scalar(layer, num(layer.p.maxVal))]),
+  clip: (layer) =>
+    layer.emit('Clip', [layer.x, scalar(layer, num(layer.p.minVal)), scalar(layer, num(layer.p.maxVal))]),
   layerNormalization: (layer) => {
-    const { p, x, op } = layer
+    const { p, x, emit } = layer
     const shape = list(p.normalizedShape)
     const parameters = [weight(layer, p.gamma, shape), weight(layer, p.beta, shape)]
-    return op('LayerNormalization', [x, ...parameters], { axis: int(-shape.length), epsilon: float(num(p.eps)) })
+    return emit('LayerNormalization', [x, ...parameters], { axis: int(-shape.length), epsilon: float(num(p.eps)) })
   },
-  whereBroadcastable: (layer) => layer.op('Where', [bool(layer, layer.x), ...layer.inputs.slice(1)]),
+  whereBroadcastable: (layer) => layer.emit('Where', [bool(layer, layer.x), ...layer.inputs.slice(1)]),
   // The result has the sign of the divisor, like the operator for integers.
-  modBroadcastable: ({ op, inputs: [a, b] }) => op('Sub', [a!, op('Mul', [op('Floor', [op('Div', [a!, b!])]), b!])]),
-  gather: (layer) => layer.op('Gather', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
-  gatherAlongAxis: (layer) => layer.op('GatherElements', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
+  modBroadcastable: ({ emit, inputs: [a, b] }) =>
+    emit('Sub', [a!, emit('Mul', [emit('Floor', [emit('Div', [a!, b!])]), b!])]),
+  gather: (layer) => layer.emit('Gather', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
+  gatherAlongAxis: (layer) => layer.emit('GatherElements', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
   softmaxND: node('Softmax', axisOf),
   concatND: node('Concat', axisOf),
   transpose: node('Transpose', ({ axes }) => ({ perm: ints(list(axes)) })),
-  cumSum: ({ p, x, op, i64 }) =>
-    op('CumSum', [x, i64([num(p.axis)])], {
+  cumSum: ({ p, x, emit, integers }) =>
+    emit('CumSum', [x, integers([num(p.axis)])], {
       exclusive: int(p.excludeFinalSum ? 1 : 0),
       reverse: int(p.reverse ? 1 : 0),
     }),
-  splitND: ({ p, x, ops, i64, outputs }) => {
+  splitND: ({ p, x, emitSeveral, integers, outputs }) => {
     const sizes = list(p.splitSizes)
-    if (sizes.length > 0) return ops('Split', [x, i64(sizes)], outputs, axisOf(p))
-    return ops('Split', [x], outputs, { ...axisOf(p), num_outputs: int(outputs) })
+    if (sizes.length > 0) return emitSeveral('Split', [x, integers(sizes)], outputs, axisOf(p))
+    return emitSeveral('Split', [x], outputs, { ...axisOf(p), num_outputs: int(outputs) })
   },
   topK: (layer) => {
-    const { p, x, ops, i64 } = layer
+    const { p, x, emitSeveral, integers } = layer
     const attributes = { ...axisOf(p), largest: int(p.useBottomK ? 0 : 1) }
-    const [values, places] = ops('TopK', [x, i64([num(p.K)])], 2, attributes)
+    const [values, places] = emitSeveral('TopK', [x, integers([num(p.K)])], 2, attributes)
     return [values!, real(layer, places!)]
   },
   argMax: argument('ArgMax'),
   argMin: argument('ArgMin'),
   loadConstantND: (layer) => weight(layer, layer.p.data, list(layer.p.shape)),
-  tile: ({ p, x, op, i64 }) => op('Tile', [x, i64(list(p.reps))]),
-  broadcastToStatic: ({ p, x, op, i64 }) => op('Expand', [x, i64(list(p.targetShape))]),
-  reshapeStatic: ({ p, x, op, i64 }) => op('Reshape', [x, i64(list(p.targetShape))]),
-  expandDims: ({ p, x, op, i64 }) => op('Unsqueeze', [x, i64(list(p.axes))]),
-  squeeze: ({ p, x, op, i64 }) => op('Squeeze', p.squeezeAll ? [x] : [x, i64(list(p.axes))]),
+  tile: ({ p, x, emit, integers }) => emit('Tile', [x, integers(list(p.reps))]),
+  broadcastToStatic: ({ p, x, emit, integers }) => emit('Expand', [x, integers(list(p.targetShape))]),
+  reshapeStatic: ({ p, x, emit, integers }) => emit('Reshape', [x, integers(list(p.targetShape))]),
+  expandDims: ({ p, x, emit, integers }) => emit('Unsqueeze', [x, integers(list(p.axes))]),
+  squeeze: ({ p, x, emit, integers }) => emit('Squeeze', p.squeezeAll ? [x] : [x, integers(list(p.axes))]),
   flattenTo2D: node('Flatten', axisOf),
   logicalNot: logical('Not'),
   ...nodes('logicalOr:Or logicalXor:Xor logicalAnd:And', logical),

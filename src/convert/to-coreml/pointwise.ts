@@ -21,7 +21,7 @@ const unary =
   (step) =>
     step.emit('unary', { type }, [step.value(0)])
 
-const linear = (alpha: number, beta = 0): Message => ({ linear: { alpha, beta } })
+const linear = (alpha: number): Message => ({ linear: { alpha, beta: 0 } })
 
 /** Two inputs are broadcast; more are combined one after another. */
 const broadcast =

@@ -105,7 +105,7 @@ const reduce =
   (step) => {
     const { context, net } = step
     const shape = step.shape(0)
-    const given = axesOf(context, 1, shape.length)
+    const given = axesOf(context, shape.length)
     const isEmpty = given === undefined || given.length === 0
     if (isEmpty && context.int('noop_with_empty_axes') !== 0) return reshape(step)
     const axes = isEmpty ? shape.map((_, axis) => axis) : given

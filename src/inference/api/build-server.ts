@@ -193,14 +193,3 @@ export const prepareInferenceServer = async ({ port, ...options }: StartOptions)
   }
   return { listen, close }
 }
-
-/** @throws the error of listening, such as EADDRINUSE */
-export const startInferenceServer = async (options: StartOptions): Promise<InferenceServer> => {
-  const prepared = await prepareInferenceServer(options)
-  try {
-    return await prepared.listen()
-  } catch (error) {
-    await prepared.close()
-    throw error
-  }
-}

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage, ToolCall } from '../engines/engine.ts'
-import { assertOnly, invalid, isObject, unsupported } from './request-body.ts'
+import { assertOnly, invalid, unsupported } from './request-body.ts'
 
 export const Message = Type.Object({
   role: Type.String(),

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
+import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage, RequestedFormat, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { Message, readMessages, wellFormed } from './chat-messages.ts'
 import { assertFinite } from './finite-numbers.ts'
-import { assertOnly, bodyReader, invalid, isObject, refuseForeign, unsupported } from './request-body.ts'
+import { assertOnly, bodyReader, invalid, refuseForeign, unsupported } from './request-body.ts'
 import { readToolUse, TOOL_FIELDS } from './tools.schema.ts'
 
 /** OpenAI's API takes at most 4; 16 accommodates clients of other local servers. */

@@ -1,47 +1,25 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../../platform/http/app.ts'
+import { BODY_TOO_LARGE, requestFaultOf } from '../../platform/http/framework-errors.ts'
 import { InferenceError } from '../errors.ts'
 import { invalid } from './request-body.ts'
 
 /** The one path that takes a form. */
 export const TRANSCRIPTIONS = '/v1/audio/transcriptions'
 
-/** Rewords Fastify's errors about a request; undefined for errors that are not the client's fault. */
-const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceError | undefined => {
-  const type = request.headers['content-type']
-  const expected = request.routeOptions.url === TRANSCRIPTIONS ? 'multipart/form-data' : 'application/json'
-  switch (error.code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return invalid(
-        type === undefined
-          ? `The request has a body but no Content-Type. Send it as ${expected}.`
-          : `This endpoint does not accept Content-Type '${type.slice(0, 100)}'. Send ${expected}.`,
-      )
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new InferenceError(
-        'request_too_large',
-        `The body is larger than the limit of ${request.routeOptions.bodyLimit} bytes.`,
-      )
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return invalid('The length of the body differs from Content-Length.')
-    case 'FST_ERR_BAD_URL':
-      return invalid('The path is not valid percent-encoded UTF-8.')
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return invalid('A part of the path is too long.')
-    case 'ECONNRESET':
-      return invalid('The connection was closed before the body had arrived.')
-    default:
-      if (!error.code?.startsWith('FST_') || error.statusCode === undefined) return undefined
-      return error.statusCode >= 400 && error.statusCode < 500 ? invalid(`${error.message}.`) : undefined
-  }
+const inOurWords = (error: unknown, request: FastifyRequest): InferenceError | undefined => {
+  const type = request.routeOptions.url === TRANSCRIPTIONS ? 'multipart/form-data' : 'application/json'
+  const fault = requestFaultOf(error, request, type)
+  if (fault === undefined) return undefined
+  const isTooLarge = (error as FastifyError).code === BODY_TOO_LARGE
+  return isTooLarge ? new InferenceError('request_too_large', fault) : invalid(fault)
 }
 
 /** Returns the error for the client. Internal errors become one that refers to the log. */
 export const toClientError = (error: unknown, request: FastifyRequest): InferenceError => {
   if (error instanceof InferenceError) return error
-  const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
-    known ??
+    inOurWords(error, request) ??
     new InferenceError('engine_failed', `Internal server error. See the server's log for request id ${request.id}.`, {
       cause: error,
     })

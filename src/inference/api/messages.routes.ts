@@ -1,4 +1,6 @@
 import type { FastifyReply } from 'fastify'
+import { isObject } from '../../domain/is-object.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished } from '../engines/engine.ts'
@@ -9,7 +11,6 @@ import type { Frames } from './chat-stream.ts'
 import { presentAnthropicError } from './error-responses.ts'
 import { readCountRequest, readMessagesRequest } from './messages.schema.ts'
 import type { Reply, Tally } from './replies.ts'
-import { isObject } from './request-body.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -45,12 +46,8 @@ const messageOf = (model: string, content: readonly Json[], rest: Json): Json =>
 const toolUseId = (callId: string): string => callId.replace(/^call_/, 'toolu_')
 
 const parsed = (given: string): Json | null => {
-  try {
-    const value: unknown = JSON.parse(given)
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
+  const value = jsonOrNull(given)
+  return isObject(value) ? value : null
 }
 
 const present = (model: string, { text, calls, result }: Reply, tally: Tally): Json => {

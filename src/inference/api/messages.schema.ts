@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage, RequestedFormat, ToolCall, ToolUse } from '../engines/engine.ts'
 import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readPart, readTexts, wellFormed, withOneSystem } from './chat-messages.ts'
@@ -9,7 +10,6 @@ import {
   empty,
   invalid,
   is,
-  isObject,
   never,
   refuseForeign,
   unsupported,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { isObject } from '../../domain/is-object.ts'
 import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
 
@@ -88,9 +89,6 @@ const paramOf = (path: string): string | undefined => {
     ? undefined
     : rest.reduce((name, step) => name + (/^\d+$/.test(step) ? `[${step}]` : `.${step}`), first)
 }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** @throws InferenceError unsupported for a field of a nested object outside `known`, unless it is null or an empty array */
 export const assertOnly = (value: unknown, at: string, known: readonly string[], hint?: string): void => {

@@ -1,18 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage, RequestedFormat, Tool, ToolCall } from '../engines/engine.ts'
 import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readArguments, readTexts, withOneSystem } from './chat-messages.ts'
-import {
-  anything,
-  assertOnly,
-  bodyReader,
-  invalid,
-  is,
-  isObject,
-  never,
-  refuseForeign,
-  unsupported,
-} from './request-body.ts'
+import { anything, assertOnly, bodyReader, invalid, is, never, refuseForeign, unsupported } from './request-body.ts'
 import { HINTS, readTool, TOOL_FIELDS, toolUseOf } from './tools.schema.ts'
 
 const ResponsesBody = Type.Object({

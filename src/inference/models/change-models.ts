@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { exists } from '../../platform/transfer/missing-file.ts'
 import { InferenceError } from '../errors.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../whole-folder.ts'
 import { copyModel, partsOf } from './copy-model.ts'
@@ -25,8 +26,6 @@ export interface ModelToAdd {
 
 const reserved = (): InferenceError =>
   new InferenceError('invalid_request', `The name '${STARTER}' belongs to the bundled model. Choose another.`)
-
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 
 /** @throws InferenceError invalid_model if a file is missing without which no engine can open the copy */
 const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {

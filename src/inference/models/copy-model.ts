@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { addPathToError } from '../../platform/transfer/durable-file.ts'
+import { exists } from '../../platform/transfer/missing-file.ts'
 import { readSplitCount } from './gguf/header.ts'
 
 export interface Copied {
@@ -23,8 +24,6 @@ export const partsOf = (path: string): readonly string[] | null => {
     join(dirname(path), `${stem}-${String(index + 1).padStart(5, '0')}-of-${count}${path.slice(-'.gguf'.length)}`)
   return Array.from({ length: Number(count) }, part)
 }
-
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 
 /**
  * Lists the files of a model: those under a folder, except hidden ones such as those of git and file managers, or a file with

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isObject } from '../../domain/is-object.ts'
 import { bytesUnder } from './copy-model.ts'
 import type { ModelFile } from './model-file.ts'
 import { formatOf } from './model-format.ts'
@@ -27,7 +28,7 @@ const parseEntry = (text: string): ModelEntry => {
   } catch {
     throw new Error('model.json is not JSON')
   }
-  const fields = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>
+  const fields = isObject(value) ? value : {}
   const textOf = (key: string): string => {
     const found = fields[key]
     if (typeof found === 'string' && found !== '') return found

@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { nullIfNoPath } from '../../platform/transfer/missing-file.ts'
 import { InferenceError } from '../errors.ts'
 import { bytesUnder } from './copy-model.ts'
 import { readEntry } from './model-entry.ts'
@@ -20,12 +21,8 @@ export type ListedModel =
 
 /** Skips hidden entries, which are being added or removed. */
 const entriesIn = async (folder: string): Promise<readonly Dirent[]> => {
-  try {
-    return (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !name.startsWith('.'))
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
-    throw error
-  }
+  const entries = (await nullIfNoPath(readdir(folder, { withFileTypes: true }))) ?? []
+  return entries.filter(({ name }) => !name.startsWith('.'))
 }
 
 const look = async (folder: string, name: string): Promise<ListedModel> => {

@@ -1,5 +1,7 @@
 import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isObject } from '../../domain/is-object.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { InferenceError } from '../errors.ts'
 import type { ModelFormat } from './model-file.ts'
 
@@ -30,12 +32,8 @@ const beginsWith = async (path: string, magic: string): Promise<boolean> => {
 const isLaterPart = (name: string): boolean => /-(?!00001)\d{5}-of-\d{5}\.gguf$/i.test(name)
 
 const hasKey = async (path: string, key: string): Promise<boolean> => {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
-    return typeof value === 'object' && value !== null && key in value
-  } catch {
-    return false
-  }
+  const value = jsonOrNull(await readFile(path, 'utf8').catch(() => ''))
+  return isObject(value) && key in value
 }
 
 const formatOfFolder = async (folder: string): Promise<FoundFormat> => {

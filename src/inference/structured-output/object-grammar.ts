@@ -1,7 +1,8 @@
+import { isObject } from '../../domain/is-object.ts'
 import { MAX_REPETITIONS } from './gbnf.ts'
 import { choice, type GrammarNode, sequence, text } from './grammar.ts'
 import { anyArray, anyObject, anyString, anyValue, bracketed, list, space } from './json-nodes.ts'
-import { below, countAt, isSchema, type Schema, schemaFault } from './schema-fault.ts'
+import { below, countAt, type Schema, schemaFault } from './schema-fault.ts'
 
 /** What objects and arrays need from the schema compiler. */
 export interface Inner {
@@ -30,7 +31,7 @@ export const objectNode = (schema: Schema, place: string, inner: Inner): Grammar
     properties.set(name, schema.additionalProperties ?? true)
   }
   const members = [...properties].map(([name, value]) => {
-    const isNamed = isSchema(schema.properties) && Object.hasOwn(schema.properties, name)
+    const isNamed = isObject(schema.properties) && Object.hasOwn(schema.properties, name)
     const at = isNamed ? below(below(place, 'properties'), name) : below(place, 'additionalProperties')
     return {
       required: required.has(name),
@@ -92,7 +93,7 @@ const mapNode = (schema: Schema, place: string, { value }: Inner): GrammarNode =
 
 const propertiesOf = (schema: Schema, place: string): Map<string, unknown> => {
   if (schema.properties === undefined) return new Map()
-  if (!isSchema(schema.properties)) throw schemaFault(below(place, 'properties'), 'expected an object of schemas.')
+  if (!isObject(schema.properties)) throw schemaFault(below(place, 'properties'), 'expected an object of schemas.')
   return new Map(Object.entries(schema.properties))
 }
 

@@ -1,5 +1,6 @@
+import { isObject } from '../../domain/is-object.ts'
 import { constantsOf } from './constant-grammar.ts'
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
 import { listOf, merged, standsBeside } from './schema-merge.ts'
 import type { References } from './schema-references.ts'
@@ -31,7 +32,7 @@ export const createAlternatives = (references: References): Alternatives => {
   const exclusive = new Map<string, Schema>()
   /** Returns where to look next; adds the schema's own alternatives to `found`. */
   const step = (schema: unknown, place: string, found: Alternative[]) => {
-    if (schema !== true && !isSchema(schema))
+    if (schema !== true && !isObject(schema))
       throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
     const plain = schema === true ? {} : schema
     checkKeywords(plain, place)
@@ -104,13 +105,13 @@ const areDisjoint = (some: readonly string[], others: readonly string[]): boolea
   some.length > 0 && others.length > 0 && !some.some((value) => others.includes(value))
 
 const requiredProperties = ({ properties, required }: Schema): readonly (readonly [string, unknown])[] =>
-  Array.isArray(required) && isSchema(properties)
+  Array.isArray(required) && isObject(properties)
     ? Object.entries(properties).filter(([name]) => required.includes(name))
     : []
 
 /** Returns a schema's constants as JSON; none if it allows other values, or an object, which has many forms in JSON. */
 const constantsIn = (schema: unknown): readonly string[] => {
-  if (!isSchema(schema)) return []
+  if (!isObject(schema)) return []
   const values: readonly unknown[] =
     schema.const !== undefined ? [schema.const] : Array.isArray(schema.enum) ? schema.enum : []
   return values.some((value) => value !== null && typeof value === 'object')
@@ -126,7 +127,7 @@ export const alike = (alternatives: readonly Alternative[]): readonly (readonly 
   const arrays = alternatives.filter(({ type }) => type === 'array')
   const objects = alternatives.filter(({ type }) => type === 'object')
   const openings = objects.map(({ schema }) => {
-    const [first] = Object.entries(isSchema(schema.properties) ? schema.properties : {})
+    const [first] = Object.entries(isObject(schema.properties) ? schema.properties : {})
     const [required] = requiredProperties(schema)
     return first !== undefined && required?.[0] === first[0] ? first : null
   })

@@ -1,5 +1,6 @@
+import { isObject } from '../../domain/is-object.ts'
 import { InferenceError } from '../errors.ts'
-import { isSchema, type Schema } from './schema-fault.ts'
+import type { Schema } from './schema-fault.ts'
 
 /** The limits of OpenAI's structured outputs. */
 const MAX_PROPERTIES = 5000
@@ -25,10 +26,10 @@ export const checkBudget = (root: Schema): ReadonlySet<unknown> => {
   const waiting: { readonly schema: unknown; readonly depth: number }[] = [{ schema: root, depth: 0 }]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { schema, depth } = next
-    if (!isSchema(schema)) continue
+    if (!isObject(schema)) continue
     counted.add(schema)
     count.depth = Math.max(count.depth, depth)
-    if (isSchema(schema.properties)) count.properties += Object.keys(schema.properties).length
+    if (isObject(schema.properties)) count.properties += Object.keys(schema.properties).length
     const constants: unknown[] = Array.isArray(schema.enum) ? schema.enum : 'const' in schema ? [schema.const] : []
     count.constants += constants.length
     if (count.constants <= MAX_CONSTANTS)
@@ -36,7 +37,7 @@ export const checkBudget = (root: Schema): ReadonlySet<unknown> => {
     for (const keyword of KEYWORDS) {
       const value = schema[keyword]
       if (typeof value !== 'object') continue
-      const named = NAMED.includes(keyword) && isSchema(value)
+      const named = NAMED.includes(keyword) && isObject(value)
       if (named) for (const name of Object.keys(value)) count.characters += name.length
       const schemas = named || Array.isArray(value) ? Object.values(value) : [value]
       const inner = INNER.includes(keyword) ? depth + 1 : depth

@@ -12,9 +12,6 @@ export const schemaFault = (place: string, fault: string): InferenceError =>
 export const below = (place: string, step: string | number): string =>
   `${place}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-export const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Reads an integer of at least 0; undefined if the keyword is absent. */
 export const countAt = (schema: Schema, keyword: string, place: string): number | undefined => {
   const value = schema[keyword]

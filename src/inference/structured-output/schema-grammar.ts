@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/is-object.ts'
 import { constantsNode, constantsOf } from './constant-grammar.ts'
 import { choice, type Grammar, type GrammarNode, rule, text } from './grammar.ts'
 import { anyInteger, anyNumber, anyValue, JSON_RULES } from './json-nodes.ts'
@@ -5,7 +6,7 @@ import { type Bounds, numbersWithin, wholeNumbers } from './number-range.ts'
 import { arrayNode, objectNode } from './object-grammar.ts'
 import { type Alternative, type Alternatives, alike, checkApart, createAlternatives } from './schema-alternatives.ts'
 import { checkBudget } from './schema-budget.ts'
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { Readings } from './schema-readings.ts'
 import { type References, referencesOf } from './schema-references.ts'
@@ -126,7 +127,7 @@ class SchemaCompiler {
   readonly #value = (schema: unknown, place: string): GrammarNode => {
     const passed = new Set<string>()
     let at = { schema, place }
-    while (isSchema(at.schema) && at.schema.$ref !== undefined && constraintsOf(at.schema).length === 1) {
+    while (isObject(at.schema) && at.schema.$ref !== undefined && constraintsOf(at.schema).length === 1) {
       if (this.#values.has(at.place) || passed.has(at.place)) break
       passed.add(at.place)
       at = this.#references.follow(at.schema.$ref, at.place)

@@ -1,4 +1,5 @@
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { isObject } from '../../domain/is-object.ts'
+import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
 import type { References } from './schema-references.ts'
 
@@ -35,7 +36,7 @@ const partsOf = (root: Schema, place: string, references: References): Schema[] 
     if (seen === MAX_PARTS) throw schemaFault(place, `it combines more than ${MAX_PARTS} schemas, or refers to itself.`)
     const schema = waiting.shift()
     if (schema === true) continue
-    if (!isSchema(schema)) throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
+    if (!isObject(schema)) throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
     checkKeywords(schema, place)
     const { allOf, $ref, ...rest } = schema
     if (constraintsOf(rest).length > 0) parts.push(rest)
@@ -65,7 +66,7 @@ const both = (one: Schema, other: Schema, place: string): Schema => {
     if (its === undefined) continue
     const at = below(place, keyword)
     if (keyword === 'required') result[keyword] = [...new Set([mine, its].flat())]
-    else if (keyword === 'properties' && isSchema(mine) && isSchema(its)) {
+    else if (keyword === 'properties' && isObject(mine) && isObject(its)) {
       for (const name of Object.keys(its))
         if (Object.hasOwn(mine, name)) checkSame(mine[name], its[name], below(at, name))
       result[keyword] = { ...mine, ...its }
@@ -75,7 +76,7 @@ const both = (one: Schema, other: Schema, place: string): Schema => {
 }
 
 const covers = (mine: unknown, its: unknown): boolean =>
-  isSchema(mine) && isSchema(its) ? Object.keys(its).every((name) => Object.hasOwn(mine, name)) : mine !== undefined
+  isObject(mine) && isObject(its) ? Object.keys(its).every((name) => Object.hasOwn(mine, name)) : mine !== undefined
 
 const checkSame = (mine: unknown, its: unknown, place: string): void => {
   if (JSON.stringify(mine) !== JSON.stringify(its))

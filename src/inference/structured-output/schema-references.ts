@@ -1,4 +1,5 @@
-import { below, isSchema, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { isObject } from '../../domain/is-object.ts'
+import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 
 /** Resolves `$ref` within one schema. */
 export interface References {
@@ -17,7 +18,7 @@ export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): Refer
       if (!inside) throw schemaFault(below(place, '$ref'), `got '#${pointer}', which is not in this schema.`)
       at = (at as Record<string, unknown>)[key]
     }
-    if (isSchema(at) && !schemas.has(at))
+    if (isObject(at) && !schemas.has(at))
       throw schemaFault(below(place, '$ref'), `got '#${pointer}', where no schema is expected. Put it under '$defs'.`)
     return { schema: at, place: pointer }
   }

@@ -1,9 +1,10 @@
+import { isObject } from '../../domain/is-object.ts'
 import { InferenceError } from '../errors.ts'
 import { constantsNode } from './constant-grammar.ts'
 import { choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
 import { withinLimits } from './grammar-limits.ts'
 import { anyObject, JSON_RULES } from './json-nodes.ts'
-import { below, isSchema, type Schema, schemaFault } from './schema-fault.ts'
+import { below, type Schema, schemaFault } from './schema-fault.ts'
 import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
 import type { ToolSyntax } from './tool-syntax.ts'
 
@@ -77,7 +78,7 @@ const asObject = (schema: Schema, place: string): Schema => {
   const alternatives = (['anyOf', 'oneOf'] as const).find((keyword) => Array.isArray(schema[keyword]))
   if (alternatives !== undefined && schema.type === undefined) {
     const each = (schema[alternatives] as unknown[]).map((one, index) =>
-      isSchema(one) ? asObject(one, below(below(place, alternatives), index)) : one,
+      isObject(one) ? asObject(one, below(below(place, alternatives), index)) : one,
     )
     return { ...schema, [alternatives]: each }
   }

@@ -43,8 +43,12 @@ export interface BlobStore {
   remove(sha256: string): Promise<void>
   /** Returns an address where anyone can fetch the file for an hour, without this service; absent if unsupported. */
   presign?(sha256: string, fileName: string): Promise<string>
-  /** Deletes staging files older than `olderThan`, except those that this process is using. */
+  /** Deletes staging files of dead processes, and those older than `olderThan` that this process is not using. */
   sweep(olderThan: Date): Promise<number>
+  /** Deletes this process's copies of the files, of those given to `unstored`, that it returns: another process removed them. */
+  dropCopies(unstored: (hashes: readonly string[]) => Promise<readonly string[]>): Promise<void>
+  /** Deletes everything that only this process uses. */
+  close(): Promise<void>
 }
 
 const SHA256 = /^[0-9a-f]{64}$/

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises'
+import { mkdir, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
 import type { FetchedFile } from './fetch-file.ts'
@@ -29,8 +29,9 @@ export interface FileCache {
   /** Moves a file that is already stored into the cache. */
   adopt(sha256: string, path: string, size: number): Promise<void>
   remove(sha256: string): Promise<void>
-  /** Deletes the copies of processes that have died. */
-  sweep(olderThan: Date): Promise<void>
+  hashes(): readonly string[]
+  /** Stops evicting copies. */
+  close(): void
 }
 
 const damaged = (sha256: string, found: string): ServiceError =>
@@ -61,16 +62,15 @@ const isTight = (folder: string): Promise<boolean> =>
   )
 
 /**
- * Opens a cache in a new folder below `root` for each process: copies of an earlier process may be incomplete after a crash.
- * Pinned files are kept even if they exceed `maxBytes` or the disk is nearly full.
+ * Opens a cache in a new folder, which each process has for itself: copies of an earlier process may be incomplete after a
+ * crash. Pinned files are kept even if they exceed `maxBytes` or the disk is nearly full.
  */
 export const openFileCache = async (
-  root: string,
+  folder: string,
   maxBytes: number,
   fetchFile: (sha256: string, path: string) => Promise<FetchedFile>,
 ): Promise<FileCache> => {
-  const folder = join(root, randomUUID())
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await mkdir(folder, { mode: 0o700 })
   // Ordered by last use, oldest first.
   const entries = new Map<string, Entry>()
   const inTurn = limited(FETCHED_AT_ONCE)
@@ -96,7 +96,7 @@ export const openFileCache = async (
   /** Evicts copies in the background. Ignores errors: the next write to the disk reports them. */
   const makeRoomAside = (): void => void makeRoom().catch(() => undefined)
   // Periodically, because other files fill the disk too, and a service on a full disk is not ready.
-  setInterval(makeRoomAside, LOOK_MS).unref()
+  const looking = setInterval(makeRoomAside, LOOK_MS).unref()
 
   const bring = async (sha256: string): Promise<number> => {
     const path = join(folder, `${randomUUID()}.part`)
@@ -180,15 +180,8 @@ export const openFileCache = async (
       if (entry?.pins === 0 && entry.size !== null) await drop(sha256, entry)
     },
 
-    async sweep(olderThan) {
-      const now = new Date()
-      await utimes(folder, now, now)
-      for (const name of await readdir(root)) {
-        const path = join(root, name)
-        if (path === folder) continue
-        const found = await stat(path).catch(() => null)
-        if (found !== null && found.mtime < olderThan) await rm(path, { recursive: true, force: true })
-      }
-    },
+    hashes: () => [...entries.keys()],
+
+    close: () => clearInterval(looking),
   }
 }

@@ -1,7 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { fork } from 'node:child_process'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { watchHeldMemory } from '../../../test/held-memory.ts'
@@ -161,6 +163,55 @@ test('a sweep deletes files left by a dead process, but not recent files or file
   expect((await inStaging()).sort()).toEqual([mine.path.split(/[\\/]/).at(-1), 'young.part'].sort())
   await mine.keep()
   expect(await blobs.has(mine.sha256)).toBe(true)
+})
+
+test('the files of a killed process are deleted when another starts, not those of a running one', async () => {
+  const script = join(root, 'other.mts')
+  const module = new URL('./folder-store.ts', import.meta.url).href
+  await writeFile(
+    script,
+    `import { openFolderStore } from ${JSON.stringify(module)}
+    const blobs = await openFolderStore(${JSON.stringify(root)})
+    await blobs.stage((async function* () { yield Buffer.from('unfinished') })(), { maxBytes: 100 })
+    process.send('staged')
+    setInterval(() => {}, 1000)`,
+  )
+  const other = fork(script, { execArgv: ['--import', 'tsx'] })
+  await once(other, 'message')
+  const mine = await blobs.stage(source('mine'), roomy)
+  const third = await openFolderStore(root)
+  await third.sweep(new Date(0))
+  expect(await inStaging()).toHaveLength(2)
+
+  other.kill('SIGKILL')
+  await once(other, 'exit')
+  // A store that is only read deletes nothing.
+  const fourth = await openFolderStore(root)
+  expect(await inStaging()).toHaveLength(2)
+  await fourth.sweep(new Date(0))
+  expect(await inStaging()).toEqual([basename(mine.path)])
+  await third.close()
+  expect(await inStaging()).toEqual([basename(mine.path)])
+  await blobs.close()
+  expect(await inStaging()).toEqual([])
+})
+
+test('the process of another machine counts as running for ten minutes after it last renewed its lock', async () => {
+  const owner = randomUUID()
+  const [lock, file] = [join(root, 'processes', owner), join(root, 'staging', `${owner}-${randomUUID()}.part`)]
+  const renewed = (minutes: number) => {
+    const at = new Date(Date.now() - minutes * 60_000)
+    return utimes(lock, at, at)
+  }
+  await blobs.scratchPath()
+  await writeFile(lock, `1 another-machine ${randomUUID()}`)
+  await writeFile(file, 'x')
+  await renewed(9)
+  await (await openFolderStore(root)).sweep(new Date(0))
+  expect(await inStaging()).toEqual([basename(file)])
+  await renewed(11)
+  await (await openFolderStore(root)).sweep(new Date(0))
+  expect([await inStaging(), await readdir(join(root, 'processes'))]).toEqual([[], expect.not.arrayContaining([owner])])
 })
 
 test('64 MiB are streamed without being held in memory', async () => {

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { syncFolder } from '../transfer/durable-file.ts'
 import { type BlobStore, blobPath, gone, type PathOf, requireSha256 } from './blob-store.ts'
+import { createProcessFiles } from './process-files.ts'
 import { inOneChunk, readLocalFile } from './read-local-file.ts'
 import { createStagingArea, isMissing } from './staging-area.ts'
 
@@ -22,6 +23,8 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
 
   await mkdir(join(root, 'sha256'), { recursive: true, mode: 0o700 })
   await mkdir(staging, { recursive: true, mode: 0o700 })
+  // A program that only reads leaves no trace.
+  const files = createProcessFiles(root, [staging])
   await syncFolder(root)
 
   const pathOf = (sha256: string): string => join(root, blobPath(requireSha256(sha256)))
@@ -54,7 +57,7 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
   }
 
   return {
-    ...createStagingArea(staging, moveIn),
+    ...createStagingArea(staging, files, moveIn),
 
     async read(sha256, range, chunks): Promise<Readable> {
       const path = pathOf(sha256)
@@ -84,5 +87,11 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
       small.delete(sha256)
       await rm(pathOf(sha256), { force: true })
     },
+
+    async dropCopies(unstored) {
+      for (const sha256 of await unstored([...small.keys()])) small.delete(sha256)
+    },
+
+    close: files.close,
   }
 }

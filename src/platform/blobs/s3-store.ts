@@ -6,6 +6,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { type BlobStore, blobPath, gone, requireSha256 } from './blob-store.ts'
 import { openFileCache } from './file-cache.ts'
 import type { ObjectStore } from './object-store.ts'
+import { createProcessFiles } from './process-files.ts'
 import { readLocalFile } from './read-local-file.ts'
 import { createStagingArea } from './staging-area.ts'
 
@@ -32,23 +33,25 @@ const checked = async function* (
 
 /**
  * Stores files as objects `sha256/ab/<hash>`. They are received in `<folder>/staging`, because they are inspected before being
- * kept. Copies are in `<folder>/cache`: recently kept files, and files needed by path.
+ * kept. Copies are in `<folder>/cache`, for each process its own: recently kept files, and files needed by path.
  */
 export const openS3Store = async (
   objects: ObjectStore,
   { folder, cacheBytes }: { readonly folder: string; readonly cacheBytes: number },
 ): Promise<BlobStore> => {
   const root = resolve(folder)
-  const staging = join(root, 'staging')
-  await mkdir(staging, { recursive: true, mode: 0o700 })
+  const [staging, copies] = [join(root, 'staging'), join(root, 'cache')]
+  for (const each of [staging, copies]) await mkdir(each, { recursive: true, mode: 0o700 })
+  const files = createProcessFiles(root, [staging, copies])
+  await files.enter()
   const keyOf = (sha256: string): string => blobPath(requireSha256(sha256))
 
   const fetchFile = (sha256: string, path: string) =>
     objects.fetchFile(keyOf(sha256), path).catch((error: unknown) => {
       throw isNotFound(error) ? gone(sha256, error) : error
     })
-  const cache = await openFileCache(join(root, 'cache'), cacheBytes, fetchFile)
-  const area = createStagingArea(staging, async (path, sha256, size) => {
+  const cache = await openFileCache(join(copies, files.id), cacheBytes, fetchFile)
+  const area = createStagingArea(staging, files, async (path, sha256, size) => {
     await objects.putFile(keyOf(sha256), { path, size })
     await cache.adopt(sha256, path, size)
   })
@@ -108,9 +111,17 @@ export const openS3Store = async (
     presign: async (sha256, fileName) => objects.presign(keyOf(sha256), fileName),
 
     async sweep(olderThan) {
-      await cache.sweep(olderThan)
       await objects.abandonUploads(new Date(Math.min(olderThan.getTime(), Date.now() - 24 * 60 * 60 * 1000)))
       return area.sweep(olderThan)
+    },
+
+    async dropCopies(unstored) {
+      for (const sha256 of await unstored(cache.hashes())) await cache.remove(sha256)
+    },
+
+    async close() {
+      cache.close()
+      await files.close()
     },
   }
 }

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { finished, pipeline } from 'node:stream/promises'
 import { badRequest, type ServiceError } from '../../domain/errors.ts'
 import type { BlobStore, StagedBlob } from './blob-store.ts'
+import type { ProcessFiles } from './process-files.ts'
 
 const CHUNK = 256 * 1024
 
@@ -48,13 +49,18 @@ export const writeSynced = async (
   }
 }
 
-/** Receives files in the folder `staging`, until `store` moves them elsewhere. */
+/** Receives files in the folder `staging`, as `<id of the process>-<uuid>`, until `store` moves them elsewhere. */
 export const createStagingArea = (
   staging: string,
+  files: Pick<ProcessFiles, 'id' | 'enter'>,
   store: (path: string, sha256: string, size: number) => Promise<void>,
 ): Pick<BlobStore, 'stage' | 'scratchPath' | 'adopt' | 'sweep'> => {
   // This process's files, which `sweep` must not delete, however old they are.
   const inUse = new Set<string>()
+  const newPath = async (extension: string): Promise<string> => {
+    await files.enter()
+    return join(staging, `${files.id}-${randomUUID()}.${extension}`)
+  }
 
   const stagedPath = (path: string): string => {
     if (dirname(resolve(path)) !== staging) throw new Error(`not a file of the staging area: ${path}`)
@@ -85,7 +91,7 @@ export const createStagingArea = (
 
   return {
     async stage(source, { maxBytes }) {
-      const path = join(staging, `${randomUUID()}.part`)
+      const path = await newPath('part')
       const hash = createHash('sha256')
       let size = 0
       const measured = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -106,9 +112,7 @@ export const createStagingArea = (
       return staged(path, hash.digest('hex'), size)
     },
 
-    async scratchPath() {
-      return join(staging, `${randomUUID()}.scratch`)
-    },
+    scratchPath: () => newPath('scratch'),
 
     async adopt(scratchPath) {
       const path = stagedPath(scratchPath)
@@ -130,6 +134,7 @@ export const createStagingArea = (
     },
 
     async sweep(olderThan) {
+      await files.enter()
       let removed = 0
       for (const name of await readdir(staging)) {
         const path = join(staging, basename(name))

@@ -94,6 +94,25 @@ export const STORE_CONTRACT: readonly (readonly [name: string, check: Check])[] 
     },
   ],
   [
+    'copies of files that another process removed are dropped, and the others are not',
+    async (blobs) => {
+      const [one, other] = [await keep(blobs, 'one'), await keep(blobs, 'other')]
+      for (const hash of [one, other]) await bytesOf(await blobs.read(hash, undefined, 'reused'))
+      let copies: readonly string[] = []
+      await blobs.dropCopies(async (hashes) => {
+        copies = hashes
+        return hashes.filter((hash) => hash === one)
+      })
+      let left: readonly string[] = []
+      await blobs.dropCopies(async (hashes) => {
+        left = hashes
+        return []
+      })
+      expect(left).toEqual(copies.filter((hash) => hash !== one))
+      expect([await blobs.has(one), await blobs.has(other)]).toEqual([true, true])
+    },
+  ],
+  [
     'only 64 lower-case hex digits become a name',
     async (blobs) => {
       for (const name of ['', '../../etc/passwd', 'A'.repeat(64), 'a'.repeat(63), `${'a'.repeat(63)}/`]) {

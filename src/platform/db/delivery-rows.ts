@@ -33,6 +33,13 @@ export interface PlanReportRow {
   version_number: Generated<number | null>
 }
 
+export interface ReportedPlanRow {
+  ordinal: Generated<number>
+  plan_id: string
+  /** rollout or deployment */
+  kind: string
+}
+
 export interface RolloutRow {
   id: string
   ordinal: Generated<number>
@@ -172,6 +179,7 @@ export interface DeliveryTables {
   delivery_revision: DeliveryRevisionRow
   plan_events: PlanEventRow
   plan_reports: PlanReportRow
+  reported_plans: ReportedPlanRow
   rollouts: RolloutRow
   deployments: DeploymentRow
   deployment_targets: DeploymentTargetRow

@@ -41,9 +41,10 @@ const mayNotCreate = (error: Error): StartError =>
   )
 
 const applyNext = async (tx: Executor, migrations: readonly Migration[]): Promise<string | undefined> => {
-  // Indexing a large table, or waiting for a process that does, may take longer than a request is allowed to.
+  // Indexing a large table, waiting for a process that does, or computing new columns may take longer than a request is allowed to.
   await sql`set local statement_timeout = 0`.execute(tx)
   await sql`set local lock_timeout = 0`.execute(tx)
+  await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx)
   await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx)
   await sql`create table if not exists migrations (name text primary key, applied_at timestamptz not null)`.execute(tx)
   const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(tx)

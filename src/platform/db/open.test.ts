@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { eachDatabase, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
-import { type Database, openDatabase } from './open.ts'
+import { asDatabaseAway } from '../../domain/outages.ts'
+import { type Database, type Executor, openDatabase } from './open.ts'
 import { sqlState } from './transactions.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
@@ -244,6 +245,25 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
     // A second run may take the row that it had before the other one wakes up, and meet it again.
     expect(runs).toBeGreaterThanOrEqual(3)
     await db.close()
+  })
+
+  test('ends the transaction of a suspended process before others give up waiting for its locks', async () => {
+    const url = await freshPostgresUrl()
+    const [suspended, other] = await Promise.all([1, 2].map(() => openDatabase({ url, dataDir: '', log: silent })))
+    await other!.sql.insertInto('orgs').values(org('a')).execute()
+    const rename = (db: Executor, name: string) => db.updateTable('orgs').set({ name }).where('id', '=', 'a').execute()
+    let locked = (): void => undefined
+    // Begun outside the transaction, like that of another process.
+    const waiting = new Promise<void>((resolve) => (locked = resolve)).then(() => rename(other!.sql, 'c'))
+    const resumed = suspended!.transaction(async (tx) => {
+      await rename(tx, 'b')
+      locked()
+      await waiting
+      await rename(tx, 'b')
+    })
+    expect(asDatabaseAway(await resumed.catch((error: unknown) => error))).toBeDefined()
+    expect(await other!.sql.selectFrom('orgs').select('name').execute()).toEqual([{ name: 'c' }])
+    await Promise.all([suspended!.close(), other!.close()])
   })
 
   test('that closes a connection is reconnected to', async () => {

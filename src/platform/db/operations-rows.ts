@@ -40,6 +40,8 @@ export interface IntegrationRow {
   /** This and the next column were added by 0035-integration-topics. */
   topics: string[] | null
   audit_cursor: ColumnType<Record<string, number>, string, string> | null
+  /** Added by 0045-webhook-batches. */
+  batch: ColumnType<{ event: { tx: string; id: number } | null; audit: Record<string, number> }, string, string> | null
 }
 
 export interface IntegrationDeadLetterRow {

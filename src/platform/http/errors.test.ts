@@ -13,6 +13,7 @@ const Thing = Type.Object({ min_devices: Type.Integer({ minimum: 1 }) })
 
 const routes = (app: App): void => {
   app.post('/things', { config: PUBLIC, schema: { body: Thing } }, async (request) => request.body)
+  app.post('/jobs', { config: { access: 'any-key' }, schema: { body: Thing } }, async (request) => request.body)
   app.get('/things', { config: PUBLIC }, async () => [])
   app.get('/things/:id', { config: PUBLIC }, async (request) => request.params)
   app.delete('/things/:id', { config: PUBLIC }, async () => ({}))
@@ -137,12 +138,17 @@ test('a body without a Content-Type is 400', async () => {
 test('a body over the limit is 400, and the client can read the response', async () => {
   const { app } = await start()
   const { url } = await listen(app)
-  const body = JSON.stringify({ min_devices: 1, padding: 'x'.repeat(4 << 20) })
-  const response = await fetch(`${url}/things`, { method: 'POST', headers: JSON_TYPE, body })
-  expect([response.status, await response.json()]).toEqual([
+  const send = async (path: string, headers: Record<string, string>) => {
+    const body = JSON.stringify({ min_devices: 1, padding: 'x'.repeat(4 << 20) })
+    const response = await fetch(url + path, { method: 'POST', headers: { ...headers, ...JSON_TYPE }, body })
+    return [response.status, await response.json()]
+  }
+  expect(await send('/jobs', bearer('reader'))).toEqual([
     400,
     bad('The body is larger than the limit of 1048576 bytes.'),
   ])
+  // Public endpoints accept less.
+  expect(await send('/things', {})).toEqual([400, bad('The body is larger than the limit of 65536 bytes.')])
 })
 
 test('an optional body may be absent, or empty despite a JSON content type, but not invalid', async () => {
@@ -189,23 +195,28 @@ test('a service error is sent with its own code, and Retry-After if it has one',
   ])
 })
 
-test.each(['/database', '/database-reset', '/database-locked'])(
-  '%s, which does not respond, is 503 with a time to wait, and is logged',
-  async (url) => {
-    const { app, lines } = await start()
-    const response = await app.inject({ url })
-    expect([response.statusCode, response.headers['retry-after'], response.json()]).toEqual([
-      503,
-      '2',
-      {
-        error: 'unavailable',
-        message: 'The database of the service does not respond. Try again in a moment.',
-        status_code: 503,
-      },
-    ])
-    expect(lines().join('\n')).toContain('the database or the file storage does not respond')
-  },
-)
+const AWAY = 'The database of the service does not respond. Try again in a moment.'
+const LOCKED =
+  'Another request, or a suspended process of the service, holds a lock that this request needs. Try again in a moment.'
+
+test.each([
+  ['/database', AWAY],
+  ['/database-reset', AWAY],
+  ['/database-locked', LOCKED],
+])('%s, which does not respond, is 503 with a time to wait, and is logged', async (url, message) => {
+  const { app, lines } = await start()
+  const response = await app.inject({ url })
+  expect([response.statusCode, response.headers['retry-after'], response.json()]).toEqual([
+    503,
+    '2',
+    {
+      error: 'unavailable',
+      message,
+      status_code: 503,
+    },
+  ])
+  expect(lines().join('\n')).toContain('the database or the file storage does not respond')
+})
 
 test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, reveals nothing, and is logged', async (url) => {
   const { app, lines } = await start()

@@ -3,51 +3,28 @@ import { badRequest, type ErrorCode, ServiceError } from '../../domain/errors.ts
 import { asDatabaseAway, asDeletedMeanwhile, asDiskFull } from '../../domain/outages.ts'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
+import { requestFaultOf } from './framework-errors.ts'
 import { routeConfigOf } from './route-config.ts'
 import { InvalidRequest } from './validation.ts'
 import type { PageResponder } from './web-app.ts'
 
-const EXPECTED_BODY = { true: 'multipart/form-data or application/json', false: 'application/json' } as const
-
-/** Rewords Fastify's own errors about a request; undefined for errors that the request did not cause. */
-const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError | undefined => {
-  const type = request.headers['content-type']
-  switch (error.code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': {
-      const expected = EXPECTED_BODY[`${request.server.hasRequestDecorator('isMultipart')}`]
-      return badRequest(
-        type === undefined
-          ? `The request has a body but no Content-Type. Send it as ${expected}.`
-          : `This endpoint does not accept Content-Type '${type.slice(0, 100)}'. Send ${expected}.`,
-      )
-    }
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return badRequest(`The body is larger than the limit of ${request.routeOptions.bodyLimit} bytes.`)
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return badRequest('The length of the body differs from Content-Length.')
-    case 'FST_ERR_BAD_URL':
-      return badRequest('The path is not valid percent-encoded UTF-8.')
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return badRequest('A part of the path is too long.')
-    case 'ECONNRESET':
-      // Otherwise it was the database connection.
-      if (!request.raw.destroyed || request.raw.complete) return undefined
-      return badRequest('The connection was closed before the body had arrived.')
-    default:
-      // Static files outside their folder: reported as missing rather than forbidden.
-      if (error.name === 'ForbiddenError') return new ServiceError('not_found', 'There is no such page.')
-      if (!error.code?.startsWith('FST_') || error.statusCode === undefined) return undefined
-      return error.statusCode >= 400 && error.statusCode < 500 ? badRequest(`${error.message}.`) : undefined
-  }
+const inOurWords = (error: unknown, request: FastifyRequest): ServiceError | undefined => {
+  // Static files outside their folder: reported as missing rather than forbidden.
+  if (error instanceof Error && error.name === 'ForbiddenError')
+    return new ServiceError('not_found', 'There is no such page.')
+  const types = request.server.hasRequestDecorator('isMultipart')
+    ? 'multipart/form-data or application/json'
+    : 'application/json'
+  const fault = requestFaultOf(error, request, types)
+  return fault === undefined ? undefined : badRequest(fault)
 }
 
 const asServiceError = (error: unknown, request: FastifyRequest): ServiceError => {
   if (error instanceof ServiceError)
     return (error.code === 'internal_error' ? (asDiskFull(error) ?? asDatabaseAway(error)) : undefined) ?? error
   if (error instanceof InvalidRequest) return badRequest(error.message)
-  const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
-    known ??
+    inOurWords(error, request) ??
     asDiskFull(error) ??
     asDatabaseAway(error) ??
     asDeletedMeanwhile(error) ??
@@ -66,7 +43,7 @@ const isBeforeHandler = (error: unknown): boolean =>
 const LOGGED: Partial<Record<ErrorCode, string>> = {
   internal_error: 'unexpected error',
   insufficient_storage: 'the disk is full',
-  unavailable: 'the database or the file storage does not respond',
+  unavailable: 'the database or the file storage does not respond, or a lock is held',
 }
 
 const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import { badRequest } from '../../domain/errors.ts'
-import { isStorable } from '../../domain/text.ts'
 import type { App } from './app.ts'
 import { refuseEncodedBodies } from './malformed-request.ts'
 import { InvalidRequest } from './validation.ts'
@@ -8,28 +7,53 @@ import { InvalidRequest } from './validation.ts'
 const MAX_DEPTH = 100
 const BYTE_ORDER_MARK = 0xfeff
 
-/** A nesting of n levels takes at least 2n characters. Bad characters must be escaped; __proto__ is escaped or literal. */
-const isSuspect = (text: string): boolean =>
-  text.length > 2 * MAX_DEPTH || text.includes('\\u') || text.includes('__proto__')
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING_BRACKET = 0x5b
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
 
-/** Rejects characters that PostgreSQL cannot store, nesting that is too deep, and the key __proto__. */
-const assertStorable = (body: unknown): void => {
-  let level: unknown[] = [body]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw new InvalidRequest(`The JSON body is nested deeper than ${MAX_DEPTH} levels.`)
-    const next: unknown[] = []
-    for (const value of level) {
-      if (typeof value === 'string' && !isStorable(value)) {
-        throw new InvalidRequest('The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.')
-      }
-      if (typeof value !== 'object' || value === null) continue
-      if (Object.hasOwn(value, '__proto__'))
-        throw new InvalidRequest('The JSON body must not contain the key __proto__.')
-      if (Array.isArray(value)) for (const item of value) next.push(item)
-      else for (const [key, item] of Object.entries(value)) next.push(key, item)
-    }
-    level = next
+const isNestedTooDeep = (bytes: Buffer): boolean => {
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) quoted = !quoted
+    else if (quoted) at += byte === BACKSLASH ? 1 : 0
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      if (++depth > MAX_DEPTH) return true
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth--
   }
+  return false
+}
+
+/** The escapes in valid JSON: surrogate pairs first, then those that cannot be stored, then all others. */
+const ESCAPES = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(u0000|ud[89a-f][0-9a-f]{2})|.)/gi
+
+const hasUnstorable = (json: string): boolean => {
+  if (!json.includes('\\u')) return false
+  for (const [, unstorable] of json.matchAll(ESCAPES)) if (unstorable !== undefined) return true
+  return false
+}
+
+/** Keys in valid JSON that may be __proto__, each of whose characters may be escaped. */
+const NINE_CHARACTERS = /(?<!\\)"(?:[_prot]|\\u00[567][0-9a-f]){9}"(?=\s*:)/gi
+
+const hasProto = (json: string): boolean => {
+  for (const [key] of json.matchAll(NINE_CHARACTERS)) if (JSON.parse(key) === '__proto__') return true
+  return false
+}
+
+/**
+ * Rejects characters that PostgreSQL cannot store, nesting that is too deep, and the key __proto__. Searching valid JSON as text
+ * takes a few milliseconds; visiting each value of a large body took 0.2 s.
+ */
+const assertStorable = (bytes: Buffer, json: string): void => {
+  if (isNestedTooDeep(bytes)) throw new InvalidRequest(`The JSON body is nested deeper than ${MAX_DEPTH} levels.`)
+  if (hasUnstorable(json))
+    throw new InvalidRequest('The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.')
+  if (hasProto(json)) throw new InvalidRequest('The JSON body must not contain the key __proto__.')
 }
 
 const parse = (bytes: Buffer): unknown => {
@@ -43,7 +67,7 @@ const parse = (bytes: Buffer): unknown => {
   } catch (error) {
     throw new InvalidRequest(`The body is not valid JSON: ${(error as Error).message}.`)
   }
-  if (isSuspect(text)) assertStorable(body)
+  assertStorable(bytes, text)
   return body
 }
 

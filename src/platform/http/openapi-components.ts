@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/is-object.ts'
 import { OPTIONAL_BODY } from './validation.ts'
 import { DOCUMENTED_AS, MUST_BE, PARAMETER, REF_SIBLINGS } from './wire.schema.ts'
 
@@ -24,8 +25,6 @@ export const EXTENSION = { 'x-extension': true } as const
 const VALUES = new Set(['examples', 'default', 'enum', 'const', 'required'])
 /** Internal keywords, and those expressed elsewhere in the document. */
 const LEFT_OUT = new Set(['title', 'headers', OPTIONAL_BODY, PARAMETER, REF_SIBLINGS, MUST_BE])
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 /**
  * Collects the components of an API document: each of them once, under its name in the code. `fields` are the contract's fields

@@ -162,7 +162,7 @@ test("a form's text fields are checked too, and a refused upload leaves nothing 
 })
 
 test('a body with very many unknown names gets a short warning', async () => {
-  const body = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`q${index}`, 0]))
+  const body = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`q${index}`, 0]))
   const warning = await post(body)
   expect(warning).toBe(
     `unknown fields ${Array.from({ length: 10 }, (_, index) => `\`q${index}\``).join(', ')} and others were ignored`,

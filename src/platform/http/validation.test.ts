@@ -100,6 +100,33 @@ test('at most three errors are reported', () => {
   expect(messageOf(schema, {})).toBe('a is required: an integer; b is required: an integer; c is required: an integer.')
 })
 
+const Names = Type.Array(Type.String(), { maxItems: 2, uniqueItems: true })
+
+test.each([
+  [Names, ['a', 'a', 'a'], 'field must be an array of at most 2 items, got an array of 3 items.'],
+  [Type.Object({ inner: Names }), { inner: [1, 2, 3] }, 'field.inner must be an array of at most 2 items'],
+  [Type.Array(Names), [[], ['a', 'b', 'c']], 'field[1] must be an array of at most 2 items'],
+  [Type.Union([Names, Type.Null()]), ['a', 'a', 'a'], 'field must be an array of at most 2 items or null'],
+  [Type.Union([Type.String(), Names]), ['a', 'a', 'a'], 'field must be a string or an array of at most 2 items'],
+  [Type.Union([Type.Null(), Type.Array(Type.Integer())]), ['a', 'b', 'c'], 'field must be null or an array'],
+  [
+    Type.Record(Type.String(), Type.Integer(), { maxProperties: 1 }),
+    { a: 'x', b: 'y' },
+    'field must have at most 1 field',
+  ],
+  [Matching(/^v+$/, 'v', { maxLength: 5 }), 'x'.repeat(11), "field must be v, got 'xxxxxxxxxxx'"],
+])('only the excess of a value that is too long is reported (%#)', (schema, value, message) => {
+  expect(field(schema, value)?.slice(0, message.length)).toBe(message)
+  expect(field(schema, value)).not.toContain(';')
+})
+
+test('the items of an array that is too long are not examined for the error', () => {
+  let examined = 0
+  const Item = Type.Refine(Type.String(), () => ++examined < 0)
+  field(Type.Array(Item, { maxItems: 2 }), Array(1000).fill('x'))
+  expect(examined).toBe(1)
+})
+
 test('an unknown field of a closed object is reported along with the known ones', () => {
   const schema = Type.Object({ status: Type.Optional(Type.String()) }, { additionalProperties: false })
   expect(messageOf(schema, { staus: 'active' })).toBe('staus is not a known field (known here: status).')

@@ -57,7 +57,7 @@ const MAX_OBJECT = 65_536
  * The characters of a value as JSON, counted until there are more than `limit`. The database writes numbers without exponents:
  * 1e300 takes 301 digits.
  */
-const jsonLength = (value: unknown, limit = Number.POSITIVE_INFINITY): number => {
+const jsonLength = (value: unknown, limit: number): number => {
   if (typeof value === 'number' && Number.isFinite(value)) {
     const digits = value === 0 ? 0 : Math.abs(Math.log10(Math.abs(value)))
     return digits > 20 ? Math.floor(digits) + 1 : String(value).length
@@ -72,14 +72,20 @@ const jsonLength = (value: unknown, limit = Number.POSITIVE_INFINITY): number =>
   return Math.max(length, 2)
 }
 
+/** A request's object with any fields, whose names the validator does not visit, and which the document describes by `shown`. */
+export const UncheckedObject = (shown: object) =>
+  Type.Unsafe<Record<string, unknown>>({ type: 'object', [DOCUMENTED_AS]: shown })
+
 /** A request's object with any fields; only its size is limited, because it is stored and listed with many others. */
 export const FreeRequestObject = (description: string) =>
   Type.Refine(
-    Type.Record(Type.String(), Type.Unknown(), {
+    UncheckedObject({
+      type: 'object',
       description: `${description}. At most ${MAX_OBJECT} characters of JSON`,
+      additionalProperties: {},
     }),
     (value) => jsonLength(value, MAX_OBJECT) <= MAX_OBJECT,
-    (value) => `must be at most ${MAX_OBJECT} characters of JSON, got ${jsonLength(value)}`,
+    () => `must be at most ${MAX_OBJECT} characters of JSON`,
   )
 
 /** What a device reports about itself. */

@@ -10,6 +10,8 @@ import { nullIfMissing } from './missing-file.ts'
  * this machine may be stopped for longer, and keeps its lock.
  */
 const DEAD_AFTER_MS = 120_000
+/** Before the files of such a process are deleted: its clock may differ, and it may have been suspended. */
+const SURELY_DEAD_AFTER_MS = 600_000
 const RENEWED_EVERY_MS = 10_000
 const TAKEOVER_MS = 200
 
@@ -45,12 +47,18 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
+const isDead = ({ text, pid, host, changedAt }: Found, afterMs: number): boolean => {
   if (heldHere.has(text)) return false
-  if (host !== hostname()) return Date.now() - changedAt >= DEAD_AFTER_MS
+  if (host !== hostname()) return Date.now() - changedAt >= afterMs
   if (pid === process.pid) return true
   // After a reboot another process may have this id.
   return changedAt < Date.now() - uptime() * 1000 || !isRunning(pid)
+}
+
+/** False only if there is no lock, or its holder is surely dead. */
+export const isLockHeld = async (path: string): Promise<boolean> => {
+  const found = await find(path)
+  return found !== null && !isDead(found, SURELY_DEAD_AFTER_MS)
 }
 
 const create = async (path: string, text: string): Promise<boolean> => {
@@ -71,7 +79,7 @@ const take = async (path: string, text: string): Promise<boolean> => {
   if (await create(path, text)) return true
   const found = await find(path)
   if (found === null) return create(path, text)
-  if (!isDead(found)) return false
+  if (!isDead(found, DEAD_AFTER_MS)) return false
   await rm(path, { force: true })
   if (!(await create(path, text))) return false
   // Another process may have found the same dead lock and replaced ours: the last one wins.

@@ -1,4 +1,5 @@
 import { anySignal } from '../../domain/any-signal.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { withAbortableBody } from './abortable-body.ts'
 import { throughProxy } from './proxy.ts'
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
@@ -105,11 +106,7 @@ export const jsonOf = async (response: Response, maxBytes: number): Promise<unkn
       throw new TransferError(`The answer is longer than the ${maxBytes} bytes that are read of one.`)
     parts.push(part)
   }
-  try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'))
-  } catch {
-    return null
-  }
+  return jsonOrNull(Buffer.concat(parts).toString('utf8'))
 }
 
 /** The text between the quotes, without the prefix of a weak ETag. */

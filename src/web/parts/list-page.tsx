@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { plural } from '../text/format.ts'
-import { Aside, Button, Filters, type Loadable, Loaded, PageHeader, Panel, Quiet } from './layout.tsx'
+import { Aside, Button, Filters, type Loadable, Loaded, PageHeader, Panel, Quiet, Warnings } from './layout.tsx'
 import { Table, type TableProps } from './table.tsx'
 
 const PAGE = 100
@@ -67,7 +67,7 @@ interface ListPageProps<Data, Row> extends Omit<TablePanelProps<Row>, 'rows' | '
   readonly actions?: ReactNode
 }
 
-/** A page with one list: the number of rows, actions, filters, and the rows. */
+/** A page with one list: the number of rows, actions, filters, the service's warnings, and the rows. */
 export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Row>) => {
   const {
     title,
@@ -81,7 +81,10 @@ export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Ro
     actions,
     ...table
   } = props
-  const { total = 0 } = (query.data ?? {}) as { readonly total?: number }
+  const { total = 0, warnings = [] } = (query.data ?? {}) as {
+    readonly total?: number
+    readonly warnings?: readonly string[]
+  }
   return (
     <>
       <PageHeader title={title}>
@@ -94,6 +97,7 @@ export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Ro
         {filters}
         {page !== undefined && onPage && <Pager page={page} total={total} onPage={onPage} />}
       </Filters>
+      <Warnings texts={warnings} />
       <Loaded query={query}>{(data) => <TablePanel {...table} title={panel} label={title} rows={rows(data)} />}</Loaded>
     </>
   )

@@ -1,11 +1,14 @@
-import { readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
+import { freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { startWorld } from '../../../../test/world.ts'
+import { readConfig } from '../../../config.ts'
+import { createControlPlane } from '../../app.ts'
 
 interface Entry {
   readonly id: number
@@ -257,6 +260,27 @@ test('chain heads are exported when there are new ones, and at shutdown', async 
     { org_id: 'acme', seq: 1 },
     { org_id: 'acme', seq: 2 },
   ])
+})
+
+test('a line that a full disk has torn is not joined with the next head', async () => {
+  const { world, adminOf } = await openWorld()
+  const path = join(world.dataDir, 'audit-heads.jsonl')
+  await writeFile(path, '{"org_id":"acme","se')
+  await adminOf('acme')
+  await world.service.close()
+  const [torn, head, end] = (await readFile(path, 'utf8')).split('\n')
+  expect([torn, JSON.parse(head!), end]).toMatchObject(['{"org_id":"acme","se', { org_id: 'acme', seq: 1 }, ''])
+})
+
+test('heads that cannot be written at a stop are reported, and the database is closed', async () => {
+  const dataDir = await freshDataDir()
+  const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'silent', SERVICE_ENROLLMENT: 'token' }), dataDir, port: 0 }
+  const service = await createControlPlane(config)
+  await service.createFirstAdminKey()
+  const path = join(dataDir, 'audit-heads.jsonl')
+  await mkdir(path)
+  await expect(service.close()).rejects.toThrow(`Signed audit heads cannot be added to ${path}: `)
+  expect(existsSync(join(dataDir, 'database', 'postmaster.pid'))).toBe(false)
 })
 
 test('an organization sees only its own entries, which include refused requests but no secrets', async () => {

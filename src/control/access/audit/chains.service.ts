@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs'
-import { appendFile } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Caller } from '../../../domain/access.ts'
 import { canonicalHead } from '../../../domain/audit.ts'
 import { notFound, ServiceError } from '../../../domain/errors.ts'
 import type { Signer } from '../../../platform/secrets.ts'
+import { codeOf, faultOf } from '../../../platform/transfer/make-folder.ts'
 import type { Context } from '../../context.ts'
 import type { Audit } from './audit.service.ts'
 import { auditStore, type ChainHead } from './audit.store.ts'
@@ -34,6 +35,10 @@ export const createAuditChains = (
     return { ...head, signature: await signer.sign(canonicalHead('head', head)) }
   }
 
+  const refuse = (error: unknown): never => {
+    throw new Error(`Signed audit heads cannot be added to ${path}: ${faultOf(error)}.`, { cause: error })
+  }
+
   const readExported = async (): Promise<Map<string, number>> => {
     const found = new Map<string, number>()
     try {
@@ -42,9 +47,22 @@ export const createAuditChains = (
         if (head !== null) found.set(head.org_id, head.seq)
       }
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      if (codeOf(error) !== 'ENOENT') refuse(error)
     }
     return found
+  }
+
+  /** A full disk or a kill may have left part of a line, to which nothing must be joined. */
+  const append = async (lines: string): Promise<void> => {
+    const file = await open(path, 'a+', 0o600)
+    try {
+      const { size } = await file.stat()
+      const isTorn = size > 0 && (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString() !== '\n'
+      await file.appendFile(`${isTorn ? '\n' : ''}${lines}`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
   }
 
   return {
@@ -99,7 +117,7 @@ export const createAuditChains = (
           return `${JSON.stringify({ org_id: orgId, seq, hash, at, signature, public_key: key })}\n`
         }),
       )
-      await appendFile(path, lines.join(''), { mode: 0o600, flush: true })
+      await append(lines.join('')).catch(refuse)
       for (const { orgId, seq } of grown) known.set(orgId, seq)
     },
 

@@ -7,6 +7,7 @@ import { KEY_KINDS } from './keys.service.ts'
 const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a key may do' }), {
   description: 'Default: all scopes except admin',
   minItems: 1,
+  maxItems: SCOPES.length,
   uniqueItems: true,
 })
 

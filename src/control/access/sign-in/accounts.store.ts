@@ -1,7 +1,9 @@
 import { type Selectable, sql } from 'kysely'
+import { conflict } from '../../../domain/errors.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { PersonRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
 
 /** How a person signs in. */
 export interface Account {
@@ -65,14 +67,24 @@ export const accountsStore = {
     return (await query.limit(2).execute()).map(fromRow)
   },
 
-  /** Links the account to an identity at the provider; false if it is already linked to one. */
+  /**
+   * Links the account to an identity at the provider; false if it is linked to another one.
+   * @throws conflict if another account of the organization has just been linked to the identity
+   */
   async linkIdentity(tx: Executor, id: string, identity: string): Promise<boolean> {
     const query = tx
       .updateTable('people')
       .set({ oidc_identity: identity })
       .where('id', '=', id)
-      .where('oidc_identity', 'is', null)
-    return (await query.returning('id').executeTakeFirst()) !== undefined
+      .where((where) => where.or([where('oidc_identity', 'is', null), where('oidc_identity', '=', identity)]))
+    try {
+      return (await query.returning('id').executeTakeFirst()) !== undefined
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      throw conflict(
+        'Another account of this organization was linked to you at the identity provider at the same moment. Sign in again.',
+      )
+    }
   },
 
   async setSignedIn(tx: Executor, id: string, now: Date): Promise<void> {

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 import { type ProviderUser, startProvider } from './provider.fixture.ts'
 
@@ -204,6 +206,60 @@ it.each(['embedded', 'postgres'] as const)(
     expect((await show(byPassword, '000000')).status).toBe(401)
   },
 )
+
+it.skipIf(!hasPostgres())('of two sign-ins at the same moment, only one links an identity to an account', async () => {
+  const { world, join, begin, finish, provider } = await start({ database: 'postgres' })
+  const database = world.database!
+  const ada = await join(ADA.email)
+  await join('ada2@acme.example')
+  const browsers = [1, 2, 3].map(() => openBrowser(world))
+  const backs: URL[] = []
+  for (const browser of browsers) backs.push(await provider.visit(await begin(browser), ADA))
+  const waiting = (count: number) =>
+    expect
+      .poll(async () => {
+        const { rows } = await sql`select from pg_locks where not granted and locktype in ('transactionid', 'tuple')
+          and pid in (select pid from pg_stat_activity where datname = current_database())`.execute(database.sql)
+        return rows.length
+      })
+      .toBe(count)
+
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  let locked = (): void => undefined
+  const holds = new Promise<void>((resolve) => (locked = resolve))
+  const holder = database.transaction(async (tx) => {
+    await sql`select from people where id = ${ada} for update`.execute(tx)
+    locked()
+    await released
+  })
+  await holds
+  // Both sign-ins have found Ada's account, and wait for it.
+  const early = [0, 1].map((at) => finish(browsers[at]!, backs[at]!))
+  await waiting(2)
+  // The provider's address for Ada changes.
+  await provider.visit(await begin(openBrowser(world)), { ...ADA, email: 'ada2@acme.example' })
+  const changed = await finish(browsers[2]!, backs[2]!)
+  expect(changed.body).toMatchObject({ person: { email: 'ada2@acme.example' } })
+  release()
+  await holder
+  for (const { status, body } of await Promise.all(early)) {
+    expect([status, body.message]).toEqual([
+      409,
+      'Another account of this organization was linked to you at the identity provider at the same moment. Sign in again.',
+    ])
+  }
+})
+
+it.skipIf(!hasPostgres())('two sign-ins at the same moment may link the same account', async () => {
+  const { world, join, begin, finish, provider } = await start({ database: 'postgres' })
+  await join(ADA.email)
+  const browsers = Array.from({ length: 4 }, () => openBrowser(world))
+  const backs: URL[] = []
+  for (const browser of browsers) backs.push(await provider.visit(await begin(browser), ADA))
+  const finished = await Promise.all(browsers.map((browser, at) => finish(browser, backs[at]!)))
+  expect(finished.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+})
 
 it('an admin’s reset unlinks the identity provider', async () => {
   const { world, join, byKey, signIn } = await start()

@@ -44,10 +44,14 @@ export const createFilesService = ({ database, blobs, now }: Pick<Context, 'data
       await staged.keep()
     },
 
-    /** Removes bytes that have been unreferenced for an hour; returns the number of removed files. */
+    /**
+     * Removes bytes that have been unreferenced for an hour, and this process's copies of what others removed; returns the
+     * number of removed files.
+     */
     async collectGarbage(): Promise<number> {
       const before = new Date(now().getTime() - UNWANTED_AFTER_MS)
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
+      await blobs.dropCopies((hashes) => filesStore.unstored(database.sql, hashes))
       for (let removed = 0; ; ) {
         const gone = await database.transaction(async (tx) => {
           const unwanted = await filesStore.forgetUnreferenced(tx, [...references, ...holds], before, COLLECTED_AT_ONCE)

@@ -39,6 +39,14 @@ export const filesStore = {
     return rows.map((row) => row.sha256)
   },
 
+  /** Returns the hashes of which there is no record. */
+  async unstored(db: Executor, hashes: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ sha256: string }>`
+      select sha256 from unnest(${hashes}::text[]) as copies (sha256)
+      where not exists (select from blobs b where b.sha256 = copies.sha256)`.execute(db)
+    return rows.map(({ sha256 }) => sha256)
+  },
+
   async isReferenced(db: Executor, references: readonly FileReferences[], sha256: string): Promise<boolean> {
     const { rows } = await sql`
       select from blobs b where b.sha256 = ${sha256} and (${anyOf(references, sql<string>`b.sha256`)})`.execute(db)

@@ -62,6 +62,21 @@ eachDatabase('files', (open) => {
     expect([await folder.has(sha256('old')), await folder.has(sha256('young'))]).toEqual([false, true])
   })
 
+  it("that another process removed are dropped from this one's copies", async () => {
+    const { folder, serve, keep, pass } = await begin(await open())
+    await keep('stored')
+    let dropped: readonly string[] = []
+    const store: BlobStore = {
+      ...folder,
+      dropCopies: async (unstored) => {
+        dropped = await unstored([sha256('stored'), sha256('removed')])
+      },
+    }
+    pass(1)
+    await serve(store).collectGarbage()
+    expect(dropped).toEqual([sha256('removed')])
+  })
+
   it('are all collected in one run, no matter how many there are', async () => {
     const { files, folder, keep, pass } = await begin(await open())
     const contents = Array.from({ length: 110 }, (_, n) => `file ${n}`)

@@ -11,6 +11,8 @@ import { type DamagedFile, type FileChecks, type StoredFile, scrubsStore } from 
 const MIN_PAUSE_MS = 20
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
+const SAMPLES = 5
+const NONE_THERE = 'It is missing, like other files: SERVICE_STORAGE_URL may name another place.'
 
 export type { DamagedFile, FileChecks } from './scrubs.store.ts'
 
@@ -75,10 +77,7 @@ export const createScrubs = ({ config, database, blobs, events, log, now }: Cont
       if (await scrubsStore.markGood(tx, sha256)) await events.publish(tx, 'file.repaired', { sha256 })
     })
 
-  const check = async (file: StoredFile): Promise<void> => {
-    const { sha256 } = file
-    const damage = await damageOf(file)
-    if (damage === null) return good(sha256)
+  const markDamaged = async (sha256: string, damage: string): Promise<void> => {
     const at = now()
     const checkAt = new Date(at.getTime() - config.scrubDays * DAY_MS + HOUR_MS)
     await database.transaction(async (tx) => {
@@ -87,6 +86,13 @@ export const createScrubs = ({ config, database, blobs, events, log, now }: Cont
       log.warn({ sha256, damage }, 'a stored file is damaged')
       await events.publish(tx, 'file.damaged', { sha256, damage })
     })
+  }
+
+  const check = async (file: StoredFile): Promise<void> => {
+    const { sha256 } = file
+    const damage = await damageOf(file)
+    if (damage === null) return good(sha256)
+    await markDamaged(sha256, damage)
     if (await repair(file)) await good(sha256)
   }
 
@@ -96,13 +102,34 @@ export const createScrubs = ({ config, database, blobs, events, log, now }: Cont
       spares.push(added)
     },
 
-    /** Checks all files that are due. A damaged one is due again after an hour. */
+    /**
+     * Reports the newest files if the storage has none of them, and takes that back once it does: the setting may name another
+     * place, where this process would store new files.
+     */
+    async checkPlace(): Promise<void> {
+      const newest = await scrubsStore.newest(database.sql, SAMPLES)
+      const present = await Promise.all(newest.map(({ sha256 }) => blobs.has(sha256)))
+      for (const [at, { sha256, damage }] of newest.entries()) {
+        if (present[at] && damage === NONE_THERE) await good(sha256)
+      }
+      if (newest.length === 0 || present.some((isPresent) => isPresent)) return
+      log.error(
+        { files: newest.length },
+        'the newest stored files are not in the storage: SERVICE_STORAGE_URL (default: the folder blobs in the data folder) may name ' +
+          'another place. Correct it and restart: downloads of these files fail, and new files are stored there',
+      )
+      for (const { sha256 } of newest) await markDamaged(sha256, NONE_THERE)
+    },
+
+    /** Records the damage of a file that another reader has found; the next check repairs it if it can. */
+    markDamaged,
+
+    /** Checks all files that are due. A damaged one is due again after an hour, even if the others are never checked. */
     async run(): Promise<void> {
-      if (config.scrubDays === 0) return
       while (!stopping.signal.aborted) {
         const at = now()
         const before = new Date(at.getTime() - config.scrubDays * DAY_MS)
-        const file = await scrubsStore.claim(database.sql, { before, now: at })
+        const file = await scrubsStore.claim(database.sql, { before, now: at, onlyDamaged: config.scrubDays === 0 })
         if (file === null) return
         await check(file).catch(async (error: unknown) => {
           if (stopping.signal.aborted) return

@@ -27,13 +27,22 @@ export const scrubsStore = {
   /** Claims the file with the oldest check, if that was before `before`: no other process gets it. */
   async claim(
     db: Executor,
-    { before, now }: { readonly before: Date; readonly now: Date },
+    { before, now, onlyDamaged }: { readonly before: Date; readonly now: Date; readonly onlyDamaged: boolean },
   ): Promise<StoredFile | null> {
     const { rows } = await sql<StoredFile>`
       update blobs set checked_at = ${now} where sha256 = (
-        select sha256 from blobs where checked_at < ${before} order by checked_at limit 1 for update skip locked)
+        select sha256 from blobs where checked_at < ${before} and (damaged_at is not null or not ${onlyDamaged}) order by checked_at limit 1 for update skip locked)
       returning sha256, size`.execute(db)
     return rows[0] ?? null
+  },
+
+  async newest(db: Executor, limit: number): Promise<readonly (StoredFile & { readonly damage: string | null })[]> {
+    return db
+      .selectFrom('blobs')
+      .select(['sha256', 'size', 'damage'])
+      .orderBy('touched_at', 'desc')
+      .limit(limit)
+      .execute()
   },
 
   /** Releases a file after a check that could not be made: it is due again at the next run. */

@@ -49,7 +49,13 @@ it('changed and missing files are found, reported, and repaired from the backup 
   await world.advance(0)
   // The scheduled backup was made of the remaining files.
   const backups = (await world.request('GET', '/api/v1/backups', { key })).body as { backups: object[] }
-  expect(backups.backups).toMatchObject([{ status: 'completed', unreadable_files: expect.any(Number) }])
+  expect(backups.backups).toMatchObject([{ status: 'completed', unreadable_files: 2 }])
+  // What the backup finds is reported at once, and checked again.
+  const found = (await list()).files.map(({ sha256, damage }) => [sha256, damage])
+  expect(Object.fromEntries(found)).toEqual({
+    [changed.sha256]: 'Its bytes have changed.',
+    [missing.sha256]: 'It is missing.',
+  })
   await world.advance(31 * DAY)
   await world.service.runRetention()
   expect(await damaged()).toEqual({
@@ -58,7 +64,7 @@ it('changed and missing files are found, reported, and repaired from the backup 
         sha256: changed.sha256,
         size: 2000,
         damage: 'Its bytes have changed.',
-        damaged_at: '2026-02-01T00:00:00.000Z',
+        damaged_at: '2026-01-01T00:00:00.000Z',
         versions: [{ model_id: changed.id, version: 1 }],
       },
       expect.objectContaining({ sha256: missing.sha256, damage: 'It is missing.' }),
@@ -128,3 +134,29 @@ it.skipIf(noSwift() !== null)(
     expect(await state()).not.toEqual(away)
   },
 )
+
+it('files that are not where SERVICE_STORAGE_URL points are reported at the start, until it is corrected', async () => {
+  const world = await startWorld({ durable: true })
+  const { key } = await world.register('d')
+  const one = await upload(world, key, 'one', 1)
+  const two = await upload(world, key, 'two', 2)
+  const damaged = async () =>
+    ((await world.request('GET', '/api/v1/storage/damaged-files', { key })).body as { files: { sha256: string }[] })
+      .files
+  const doctor = async () => {
+    const env = { SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl, SERVICE_HOME: await emptyFolder() }
+    return (await runInProcess(['doctor'], { env, now: world.now })).stdout
+  }
+
+  await world.restart({ storage: { kind: 'folder', path: await emptyFolder() } })
+  expect((await damaged()).map(({ sha256 }) => sha256).sort()).toEqual([one.sha256, two.sha256].sort())
+  expect(await doctor()).toContain('2 of 2 are damaged: ')
+  expect(await doctor()).toContain('SERVICE_STORAGE_URL may name another place.')
+  await world.restart({ storage: { kind: 'folder', path: null } })
+  expect(await damaged()).toEqual([])
+
+  // One file that is missing says nothing about the place.
+  await rm(two.path)
+  await world.restart()
+  expect(await damaged()).toEqual([])
+})

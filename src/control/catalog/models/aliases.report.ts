@@ -40,8 +40,8 @@ const moverFrom = ({ moved_at, moved_by, mover_name }: MoverRow): Mover => ({
 
 /** Aliases with the labels of their versions, and the names of the people or keys that moved them. */
 export const aliasesReport = {
-  /** In alphabetical order. */
-  async list(db: Executor, modelId: string): Promise<ShownAlias[]> {
+  /** All, or the one with this name, in alphabetical order. */
+  async list(db: Executor, modelId: string, alias?: string): Promise<ShownAlias[]> {
     const { rows } = await sql<
       MoverRow & { model_id: string; alias: string; version: number; version_label: string | null }
     >`
@@ -49,7 +49,9 @@ export const aliasesReport = {
       join model_versions v on v.model_id = a.model_id and v.version = a.version
       left join keys k on k.id = a.moved_by
       left join people p on p.id = a.moved_by
-      where a.model_id = ${modelId} order by a.alias`.execute(db)
+      where a.model_id = ${modelId} ${alias === undefined ? sql`` : sql`and a.alias = ${alias}`} order by a.alias`.execute(
+      db,
+    )
     return rows.map((row) => ({
       modelId: row.model_id,
       alias: row.alias,

@@ -29,7 +29,7 @@ export const createAliasesService = (
     models,
     approvals,
   }: {
-    readonly models: Pick<ModelsService, 'find' | 'detail' | 'findVersion'>
+    readonly models: Pick<ModelsService, 'find' | 'findReadable' | 'findVersion'>
     readonly approvals: Approvals
   },
 ) => {
@@ -100,13 +100,11 @@ export const createAliasesService = (
     })
   }
 
-  const list = async (caller: Caller, modelIdOrName: string): Promise<ShownAlias[]> => {
-    const { model } = await models.detail(caller, modelIdOrName)
-    return (await aliasesReport.list(database.sql, model.id)).map(withMoverFor(caller, model))
-  }
-
   return {
-    list,
+    async list(caller: Caller, modelIdOrName: string): Promise<ShownAlias[]> {
+      const { model } = await models.findReadable(caller, modelIdOrName)
+      return (await aliasesReport.list(database.sql, model.id)).map(withMoverFor(caller, model))
+    },
 
     /**
      * Makes the alias name this version, or requests an approval and returns it. Repeating it changes nothing.
@@ -123,9 +121,9 @@ export const createAliasesService = (
       const { version } = await models.findVersion(caller, model.id, requested.version)
       const { approvalId } = await move(caller, model, { alias, to: version.version, expected })
       if (approvalId !== null) return { approval: await approvals.get(caller, approvalId) }
-      const shown = (await list(caller, model.id)).find((one) => one.alias === alias)
+      const [shown] = await aliasesReport.list(database.sql, model.id, alias)
       if (shown === undefined) throw conflict(`The alias '${alias}' was deleted in the meantime.`)
-      return { shown }
+      return { shown: withMoverFor(caller, model)(shown) }
     },
 
     async delete(caller: Caller, modelIdOrName: string, alias: string, expected: Expected): Promise<void> {
@@ -140,7 +138,7 @@ export const createAliasesService = (
       alias: string | undefined,
       page: { limit: number; offset: number },
     ) {
-      const { model } = await models.detail(caller, modelIdOrName)
+      const { model } = await models.findReadable(caller, modelIdOrName)
       const { moves, total } = await aliasesReport.history(database.sql, model.id, alias, page)
       return { moves: moves.map(withMoverFor(caller, model)), total }
     },

@@ -36,6 +36,16 @@ export interface ModelDetail extends ListedModel {
   readonly versions: readonly NamedVersion[]
 }
 
+const byVersion = <Item extends { readonly version: number }>(items: readonly Item[]): ReadonlyMap<number, Item[]> => {
+  const lists = new Map<number, Item[]>()
+  for (const item of items) {
+    const list = lists.get(item.version)
+    if (list === undefined) lists.set(item.version, [item])
+    else list.push(item)
+  }
+  return lists
+}
+
 export const createModelsService = (
   context: Context,
   parts: {
@@ -47,7 +57,7 @@ export const createModelsService = (
 ) => {
   const { database, events, now, newId } = context
   const { files, conversions, recognize } = parts
-  const { findReadable, ...lookups } = createModelLookups(context)
+  const lookups = createModelLookups(context)
 
   return {
     // Lookups for callers (`find`) and for the service itself (`originOf`) are in model-lookups.service.ts.
@@ -84,16 +94,17 @@ export const createModelsService = (
     ) => modelsStore.list(database.sql, { ...filter, orgId: caller.orgId }, page),
 
     async detail(caller: Caller, idOrName: string): Promise<ModelDetail> {
-      const found = await findReadable(caller, idOrName)
+      const found = await lookups.findReadable(caller, idOrName)
       const [listed, named, converted] = await Promise.all([
         versionsStore.ofModel(database.sql, found.model.id),
         aliasesStore.list(database.sql, found.model.id),
         conversions.ofModel(found.model.id),
       ])
+      const [aliases, conversionsOf] = [byVersion(named), byVersion(converted)]
       const detailOf = (version: StoredVersion): NamedVersion => ({
         ...version,
-        aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
-        conversions: converted.filter((one) => one.version === version.version),
+        aliases: (aliases.get(version.version) ?? []).map(({ alias }) => alias),
+        conversions: conversionsOf.get(version.version) ?? [],
       })
       return { ...found, versions: listed.map(detailOf) }
     },

@@ -206,6 +206,19 @@ describe('versions', () => {
     })
   })
 
+  it('that are exported PyTorch programs are named as such, with what to push for training', async () => {
+    const { world, key, id } = await withModel()
+    const program = readFileSync(new URL('../../../../test/fixtures/from-torch/cnn.pt2', import.meta.url))
+    expect((await upload(world, key, id, program, {}, 'cnn.pt2')).body).toMatchObject({
+      format: 'pytorch',
+      warnings: [
+        expect.stringMatching(
+          /^The file is an exported PyTorch program: .*\. Its graph takes the weights of other versions of the model: push those/,
+        ),
+      ],
+    })
+  })
+
   it.each([
     ['an unknown format', 'x', { format: 'jax' }, 'format'],
     ['a label that is not semantic', 'x', { version_label: 'v1' }, 'version_label'],

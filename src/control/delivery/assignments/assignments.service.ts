@@ -80,13 +80,11 @@ export const createAssignmentsService = (
   }
 
   /** What the plan assigns to the device, if it is this version, which may be named by its label or its number. */
-  const currentAssignment = (device: StoredDevice, planId: string, version: string): Assignment | null =>
-    plans
-      .assignmentsOf(device)
-      .find(
-        ({ planId: id, offer }) =>
-          id === planId && (offer.version === version || String(offer.versionNumber) === version),
-      ) ?? null
+  const currentAssignment = (device: StoredDevice, planId: string, version: string): Assignment | null => {
+    const assignment = plans.assignmentBy(planId, device)
+    const { offer } = assignment ?? {}
+    return offer?.version === version || String(offer?.versionNumber) === version ? assignment : null
+  }
 
   const scopeOf = ({ orgId }: { readonly orgId: string | null }) => ({
     orgId,
@@ -175,7 +173,7 @@ export const createAssignmentsService = (
       for (let after = 0; ; ) {
         const slice = await reportedDevicesReport.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
         for (const device of slice) {
-          const assigned = plans.assignmentsOf(device).some(({ planId }) => planId === plan.id)
+          const assigned = plans.assignmentBy(plan.id, device) !== null
           if (!assigned && device.report === null) continue
           if (total >= page.offset && found.length < page.limit) found.push({ ...device, assigned })
           total++

@@ -2,6 +2,7 @@ import {
   type AssignedDevice,
   type Assignment,
   type AssignmentIndex,
+  assignmentBy,
   assignmentsOf,
   indexAssignments,
   replacementOf,
@@ -19,6 +20,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import type { PlanChange } from '../../events.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import { createGroupMembers } from './group-members.report.ts'
 import { type PlansReport, plansReport } from './plans.report.ts'
 import { type PlanEvent, plansStore } from './plans.store.ts'
 
@@ -58,8 +60,10 @@ export const createDeliveryPlans = (
   },
 ) => {
   let loadedRevision: number | null = null
-  let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: [] }
+  let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: new Map() }
   let inForce: ReadonlyMap<string, Plan> = new Map()
+  let ofModel: ReadonlyMap<string, readonly Plan[]> = new Map()
+  const membersOf = createGroupMembers()
 
   const load = async (): Promise<void> => {
     // Read before the plans: a commit in between changes it, and is then loaded next time.
@@ -71,10 +75,11 @@ export const createDeliveryPlans = (
         database.sql,
         plans.flatMap(targetsOf).filter(({ modelId }) => modelId !== null),
       ),
-      plansReport.members(database.sql, [...new Set(plans.flatMap(groupsOf))]),
+      membersOf(database.sql, [...new Set(plans.flatMap(groupsOf))]),
     ])
     index = indexAssignments({ plans, offers, groups, unboundReachAll })
     inForce = new Map(plans.map((plan) => [plan.id, plan]))
+    ofModel = byModel(plans)
     loadedRevision = revision
     changed()
   }
@@ -100,10 +105,12 @@ export const createDeliveryPlans = (
     return refresh().catch(() => undefined)
   }
   database.hints.listen('plans', () => void refresh().catch(() => undefined))
-  events.inTransaction('version.added', async (tx) => void (await plansStore.bump(tx)))
+  events.inTransaction('version.added', async (tx, { modelId }) => {
+    if (await plansStore.isModelUsed(tx, modelId)) await plansStore.bump(tx)
+  })
   events.afterCommit('version.added', catchUp)
   events.inTransaction('group.changed', async (tx, { groupId }) => {
-    if (await plansStore.isUsedByPlans(tx, groupId)) await plansStore.bump(tx)
+    if (await plansStore.isGroupUsed(tx, groupId)) await plansStore.bump(tx)
   })
   events.afterCommit('group.changed', catchUp)
 
@@ -121,6 +128,12 @@ export const createDeliveryPlans = (
 
     assignmentsOf: assignmentsTo,
 
+    /** Returns what this plan assigns to the device; null if it is not in force, or another one takes precedence. */
+    assignmentBy(planId: string, device: AssignedDevice): Assignment | null {
+      const plan = inForce.get(planId)
+      return plan === undefined ? null : assignmentBy(index, plan, device)
+    },
+
     /** Returns the plan if it is in force. */
     find: (planId: string): Plan | null => inForce.get(planId) ?? null,
 
@@ -132,16 +145,14 @@ export const createDeliveryPlans = (
 
     /** Returns the plans in force that may take precedence over a rollout. */
     preceding: (rollout: Parameters<typeof plansPreceding>[1]): Plan[] =>
-      plansPreceding([...inForce.values()], rollout),
+      plansPreceding(ofModel.get(rollout.modelId) ?? [], rollout),
 
     /** Returns the completed plans that have replaced an experiment's variants of a model. */
-    replacing: (experiment: Parameters<typeof plansReplacing>[1]) => plansReplacing([...inForce.values()], experiment),
+    replacing: (experiment: Parameters<typeof plansReplacing>[1]) =>
+      plansReplacing(ofModel.get(experiment.modelId) ?? [], experiment),
 
     /** True if a running experiment gives devices versions of this model. */
-    tests: (modelId: string): boolean =>
-      [...inForce.values()].some(
-        (plan) => plan.kind === 'experiment' && plan.variants.some(({ target }) => target.modelId === modelId),
-      ),
+    tests: (modelId: string): boolean => ofModel.get(modelId)?.some(({ kind }) => kind === 'experiment') ?? false,
 
     /** True if a plan of one organization can reach a device of another. */
     reaches: (planOrgId: string | null, deviceOrgId: string | null): boolean =>
@@ -185,6 +196,19 @@ export const createDeliveryPlans = (
     /** True if the version that a target names is uploaded. */
     isUploaded: async (target: Target, db?: Executor): Promise<boolean> => (await offerOf(target, db)) !== null,
   }
+}
+
+const byModel = (plans: readonly Plan[]): ReadonlyMap<string, readonly Plan[]> => {
+  const found = new Map<string, Plan[]>()
+  for (const plan of plans) {
+    for (const modelId of new Set(targetsOf(plan).map((target) => target.modelId))) {
+      if (modelId === null) continue
+      const ofModel = found.get(modelId)
+      if (ofModel === undefined) found.set(modelId, [plan])
+      else ofModel.push(plan)
+    }
+  }
+  return found
 }
 
 const groupsOf = (plan: Plan): readonly string[] => {

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
+import { createModel, uploadVersion } from '../../../../test/fleet-of-models.ts'
+import { startWorld } from '../../../../test/world.ts'
 import { type Plan, targetKey } from '../../../domain/delivery-plan.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { createEventBus } from '../../../platform/events/event-bus.ts'
+import { groupMembersStore } from '../../fleet/groups/members.store.ts'
 import { createDeliveryPlans } from './delivery-plans.service.ts'
-import { deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
+import { createGroupMembers } from './group-members.report.ts'
+import { AT, deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
 import { plansReport } from './plans.report.ts'
 import { plansStore } from './plans.store.ts'
 
@@ -43,6 +47,31 @@ eachDatabase('the store of plans', (open) => {
     expect(await found('1.0.0', 1)).toEqual([1, '1.0.0'])
     expect(await found('1.0.0', 4)).toEqual([4, '1.0.0'])
     expect(await found('1.0.0', 5)).toBeUndefined()
+  })
+
+  it('reads the members of a group again only after they have changed', async () => {
+    const db = await open()
+    await seed(db, [null])
+    const other = 'b0000000-0000-4000-8000-000000000002'
+    const group = { org_id: 'acme', description: '', group_type: 'static', tags: [], created_at: AT }
+    await db.sql
+      .insertInto('device_groups')
+      .values({ id: other, name: 'o', ...group })
+      .execute()
+    const [here, there] = [createGroupMembers(), createGroupMembers()]
+    const first = await here(db.sql, [GROUP, other])
+    expect(await there(db.sql, [GROUP])).toEqual(new Map([[GROUP, new Set([deviceId(1), deviceId(2)])]]))
+    const by = { label: null, at: AT, seesUnbound: true }
+    await db.transaction((tx) => groupMembersStore.add(tx, GROUP, ['d3'], by))
+    await db.transaction((tx) => groupMembersStore.remove(tx, GROUP, ['d1']))
+    for (const read of [here, there]) {
+      const second = await read(db.sql, [GROUP, other])
+      expect(second.get(GROUP)).toEqual(new Set([deviceId(2), deviceId(3)]))
+    }
+    const third = await here(db.sql, [GROUP, other])
+    expect(third.get(other)).toBe(first.get(other))
+    await db.sql.deleteFrom('device_groups').where('id', '=', GROUP).execute()
+    expect([...(await here(db.sql, [GROUP, other])).keys()]).toEqual([other])
   })
 
   it('numbers revisions from 1, each higher than all that were committed before', async () => {
@@ -112,5 +141,24 @@ describe('delivery plans', () => {
       expect(await plansStore.revision(db.sql)).toBe(0)
       await expect(plans.refresh()).rejects.toThrow('looked')
     })
+  })
+})
+
+it('plans are not reloaded after the upload of a version of a model that none of them delivers', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('d0')
+  const revision = () => plansStore.revision(world.database!.sql)
+  await createModel(world, key, 'm', ['1.0.0'])
+  await world.request('POST', '/api/v1/models/m/rollouts', {
+    key,
+    body: { version: '2.0.0', rollout_percentage: 100 },
+  })
+  const before = await revision()
+  await createModel(world, key, 'other', ['1.0.0'])
+  expect(await revision()).toBe(before)
+  await uploadVersion(world, key, 'm', '2.0.0')
+  expect(await revision()).toBeGreaterThan(before)
+  expect((await world.request('GET', '/api/v1/devices/d0/assignments', { key })).body).toMatchObject({
+    assignments: [{ version: '2.0.0' }],
   })
 })

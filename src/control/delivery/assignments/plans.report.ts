@@ -21,7 +21,7 @@ const lastToAll = sql`(
     order by org_id, model_id, started_revision desc
   ) as r where ${isUploadedAs(sql`r.model_id`, sql`r.version`)})`
 
-/** What plans need from other modules: the versions that they offer, and the members of groups. */
+/** What plans need from the catalog: the versions that they offer. */
 export const plansReport = {
   /** True if an upload of the model with this id has the version that this text names. */
   isUploadedAs,
@@ -75,14 +75,6 @@ export const plansReport = {
         },
       ]),
     )
-  },
-
-  /** Returns the internal ids of the devices in each of these groups. */
-  async members(db: Executor, groupIds: readonly string[]): Promise<Map<string, ReadonlySet<string>>> {
-    const { rows } = await sql<{ group_id: string; devices: string[] }>`
-      select group_id, array_agg(device_id::text) as devices from device_group_members
-      where group_id = any(${[...groupIds]}::uuid[]) group by group_id`.execute(db)
-    return new Map(rows.map((row) => [row.group_id, new Set(row.devices)]))
   },
 }
 

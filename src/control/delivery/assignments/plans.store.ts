@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** One entry of a plan's history. */
@@ -13,23 +13,36 @@ export interface PlanEvent {
   readonly actor: string | null
 }
 
+/**
+ * Waits for changes of plans that are being committed; later ones wait for this transaction, and then see what it has changed.
+ */
+const isUsed = async (tx: Executor, condition: RawBuilder<unknown>): Promise<boolean> => {
+  const revision = await tx.selectFrom('delivery_revision').select('revision').forUpdate().executeTakeFirst()
+  // Without the row there is nothing to wait for: the first plan may be about to be committed.
+  if (revision === undefined) return true
+  const { rows } = await sql<{ used: boolean }>`select ${condition} as used`.execute(tx)
+  return rows[0]!.used
+}
+
 /** What all kinds of plans share: the revision and history. */
 export const plansStore = {
-  /**
-   * True if a plan's reach depends on the group. Waits for changes of plans that are being committed; later ones wait for
-   * this transaction, and then see its members.
-   */
-  async isUsedByPlans(tx: Executor, groupId: string): Promise<boolean> {
-    const revision = await tx.selectFrom('delivery_revision').select('revision').forUpdate().executeTakeFirst()
-    // Without the row there is nothing to wait for: the first plan may be about to be committed.
-    if (revision === undefined) return true
-    const { rows } = await sql<{ used: boolean }>`
-      select exists (select from rollouts where group_id = ${groupId} and status <> 'rolled_back')
-        or exists (select from experiments where ${groupId}::uuid = any(target_groups) and ended_at is null) as used`.execute(
+  /** True if a plan's reach depends on the group. */
+  isGroupUsed: (tx: Executor, groupId: string): Promise<boolean> =>
+    isUsed(
       tx,
-    )
-    return rows[0]!.used
-  },
+      sql`(exists (select from rollouts where group_id = ${groupId} and status <> 'rolled_back')
+        or exists (select from experiments where ${groupId}::uuid = any(target_groups) and ended_at is null))`,
+    ),
+
+  /** True if a plan that is or may be in force delivers versions of the model. */
+  isModelUsed: (tx: Executor, modelId: string): Promise<boolean> =>
+    isUsed(
+      tx,
+      sql`(exists (select from rollouts where model_id = ${modelId} and status <> 'rolled_back')
+        or exists (select from deployments where model_id = ${modelId} and status in ('started', 'completed'))
+        or exists (select from experiment_variants v join experiments e on e.id = v.experiment_id
+          where v.model_id = ${modelId} and e.ended_at is null))`,
+    ),
 
   async revision(db: Executor): Promise<number> {
     const row = await db.selectFrom('delivery_revision').select('revision').executeTakeFirst()

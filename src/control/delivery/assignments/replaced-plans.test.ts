@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
-import { assignmentsOf, indexAssignments } from '../../../domain/assignment.ts'
+import { assignmentBy, assignmentsOf, indexAssignments } from '../../../domain/assignment.ts'
 import type { Plan } from '../../../domain/delivery-plan.ts'
 import { createRandom } from '../../../domain/random-numbers.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { createDeploymentsInForce } from '../deployments/deployments-in-force.store.ts'
 import { rolloutsStore } from '../rollouts/rollouts.store.ts'
+import { createGroupMembers } from './group-members.report.ts'
 import { AT, deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
 import { plansReport } from './plans.report.ts'
 
@@ -145,11 +146,16 @@ eachDatabase('plans that newer ones have replaced', (open) => {
         plan.kind === 'experiment' || plan.target.modelId === null ? [] : [plan.target],
       )
       const offers = await report.offers(db.sql, targets)
-      const groups = await report.members(db.sql, [GROUP])
+      const groups = await createGroupMembers()(db.sql, [GROUP])
       for (const unboundReachAll of [true, false]) {
         const given = (plans: readonly Plan[]) => {
           const index = indexAssignments({ plans, offers, groups, unboundReachAll })
-          return DEVICES.map((device) => assignmentsOf(index, device).map((one) => [one.planId, one.tag]))
+          return DEVICES.map((device) => {
+            const assignments = assignmentsOf(index, device)
+            const byPlans = plans.map((plan) => assignmentBy(index, plan, device)).filter((one) => one !== null)
+            expect(new Set(byPlans)).toEqual(new Set(assignments))
+            return assignments.map((one) => [one.planId, one.tag])
+          })
         }
         expect(given(read)).toEqual(given(all))
       }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { ReportState } from '../../../domain/delivery-plan.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
@@ -27,15 +27,30 @@ export type ReportCounts = Readonly<Record<ReportState, number>>
 const isSameVersion = sql`(plan_reports.version in (excluded.version, excluded.version_number::text)
   or plan_reports.version_number::text = excluded.version)`
 
+/** A running plan with reports that it has not been checked for yet. A plan may have several, each with its own ordinal. */
+export interface ReportedPlan {
+  readonly ordinal: number
+  readonly planId: string
+  readonly kind: 'rollout' | 'deployment'
+}
+
+/** Marks those of these plans that are running. Rows are only added, so that no report waits for a plan's lock. */
+const mark = (planIds: RawBuilder<unknown>) => sql`
+  insert into reported_plans (plan_id, kind)
+  select id, 'rollout' from rollouts where status = 'active' and id in (${planIds})
+  union all select id, 'deployment' from deployments where status = 'started' and id in (${planIds})`
+
 /** What devices reported about the plans that reached them. */
 export const reportsStore = {
   /**
-   * Writes reports, one for each plan and device, sorted so that two processes lock in one order. A report that is not
-   * current counts only if it follows an earlier one of the same version: a version that a plan never gave to a device must
-   * not influence it. A report without metrics keeps those that the device measured of the same version, and their time.
+   * Writes reports, one for each plan and device, sorted so that two processes lock in one order, and marks their plans. A
+   * report that is not current counts only if it follows an earlier one of the same version: a version that a plan never gave
+   * to a device must not influence it. A report without metrics keeps those that the device measured of the same version, and
+   * their time.
    */
   async save(db: Executor, reports: readonly ReportToStore[]): Promise<void> {
     await sql`
+      with saved as (
       insert into plan_reports
         (plan_id, device_id, state, version, reason, metrics, reported_at, measured_at, version_number)
       select plan_id, device_id, state, version, reason, metrics, reported_at,
@@ -60,7 +75,27 @@ export const reportsStore = {
         metrics = case when excluded.metrics is null and ${isSameVersion} then plan_reports.metrics else excluded.metrics end,
         measured_at = case when excluded.metrics is null and ${isSameVersion} and plan_reports.metrics is not null
           then coalesce(plan_reports.measured_at, plan_reports.reported_at) else excluded.measured_at end,
-        reported_at = excluded.reported_at`.execute(db)
+        reported_at = excluded.reported_at
+      returning plan_id, state)
+      ${mark(sql`select plan_id from saved where state not in ('downloading', 'verifying')`)}`.execute(db)
+  },
+
+  /** Marks those of these plans that are running as if devices had reported on them. */
+  async markReported(tx: Executor, planIds: readonly string[]): Promise<void> {
+    await mark(sql`select unnest(${[...planIds]}::uuid[])`).execute(tx)
+  },
+
+  /** Returns the marks of these plans, or of all. */
+  async reported(db: Executor, planIds: ReadonlySet<string> | null): Promise<ReportedPlan[]> {
+    const { rows } = await sql<{ ordinal: number; plan_id: string; kind: ReportedPlan['kind'] }>`
+      select ordinal, plan_id, kind from reported_plans
+      where ${planIds === null ? sql`true` : sql`plan_id = any(${[...planIds]}::uuid[])`} order by ordinal`.execute(db)
+    return rows.map(({ ordinal, plan_id: planId, kind }) => ({ ordinal, planId, kind }))
+  },
+
+  /** Removes these marks, and none that were added since they were read. */
+  async unmark(db: Executor, ordinals: readonly number[]): Promise<void> {
+    await sql`delete from reported_plans where ordinal = any(${[...ordinals]}::bigint[])`.execute(db)
   },
 
   /** Counts the devices in each state, of those that reported at `since` or later. */

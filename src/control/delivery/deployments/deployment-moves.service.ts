@@ -153,13 +153,8 @@ export const createDeploymentMoves = ({ database, now }: Context, { plans, appro
       await forEach(await deploymentsStore.due(database.sql, now()), attend)
     },
 
-    /** Attends to those of these plans that are deployments under way, because devices have just reported on them. */
-    async reported(planIds: ReadonlySet<string>): Promise<void> {
-      for (const id of planIds) {
-        const plan = plans.find(id)
-        if (plan?.kind === 'deployment' && !plan.settled) await attend(id)
-      }
-    },
+    /** Called after reports of devices. */
+    reported: attend,
 
     /**
      * Activates more of its targets.

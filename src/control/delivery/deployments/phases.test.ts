@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
@@ -50,6 +51,26 @@ const callsOf = (world: World, key: string) => {
     },
   }
 }
+
+it('switches at the next tick if that failed when the last device became ready, and does not hold up others', async () => {
+  const { world, fleet, execute, get, report } = await startFleet([{}, {}])
+  const prepare = (n: number) => execute({ strategy: 'blue_green', devices: [`d${n}`] })
+  const [{ deployment_id: stuck }, { deployment_id: other }] = [await prepare(0), await prepare(1)]
+  const { sql: db } = world.database!
+  await sql`alter table deployments add constraint stuck check (id <> ${sql.lit(stuck)} or switched_at is null)`.execute(
+    db,
+  )
+  await Promise.all([report(fleet.slice(0, 1), stuck, 'ready'), report(fleet.slice(1), other, 'ready')])
+  expect(await get(stuck)).toMatchObject({ status: 'started', switched_at: null })
+  expect(await get(other)).toMatchObject({ switched_at: atMinute(0) })
+  await sql`alter table deployments drop constraint stuck`.execute(db)
+  await world.advance(60)
+  expect(await get(stuck)).toMatchObject({ status: 'started', switched_at: atMinute(1) })
+  await report(fleet, stuck, 'active')
+  expect(await get(stuck)).toMatchObject({ status: 'completed' })
+  await world.advance(1)
+  expect(await db.selectFrom('reported_plans').selectAll().execute()).toEqual([])
+})
 
 describe('the deadline of a deployment', () => {
   it('restarts with each promotion, so that one that fails on the added devices is withdrawn', async () => {

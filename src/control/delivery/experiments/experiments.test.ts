@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
+import { plansStore } from '../assignments/plans.store.ts'
 import { type ExperimentBody, nowhere, startExperimentService, uuid } from './experiments.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -364,7 +365,11 @@ describe('the devices of an experiment', () => {
       reason: null,
     }
     expect(draft).toEqual({ ...place, status: 'draft', assigned: false, reason: 'The experiment is draft.' })
-    await ask('POST', `/${id}/start`)
+    // As another process starts it, whose notification is still on its way.
+    await world.database!.transaction(async (tx) => {
+      const started_revision = await plansStore.bump(tx)
+      await tx.updateTable('experiments').set({ status: 'running', started_revision }).where('id', '=', id).execute()
+    })
     expect(await placed('d0')).toEqual(place)
     const own = await world.request('GET', `/api/v1/experiments/${id}/assignment`, { key: mine!.key })
     expect(own).toMatchObject({ status: 200, body: place })

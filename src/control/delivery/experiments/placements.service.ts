@@ -13,7 +13,7 @@ type Place = { readonly index: number; readonly variant: StoredVariant } | { rea
 
 export interface PlacementParts {
   readonly experiments: Pick<ExperimentsService, 'get' | 'replacementsOf'>
-  readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'reaches'>
+  readonly plans: Pick<DeliveryPlans, 'assignmentsOf' | 'reaches' | 'refresh'>
   readonly devices: Pick<DevicesService, 'owner'>
 }
 
@@ -71,6 +71,8 @@ export const createPlacements = ({ database }: Context, { experiments, plans, de
       }
       const place = placeOf(experiment, device)
       if ('outside' in place) return { experiment, device, variant: null, reason: place.outside }
+      // Another process may have changed plans just now.
+      await plans.refresh()
       const { variant } = place
       return { experiment, device, variant, reason: unassigned(experiment, variant, device) }
     },

@@ -61,6 +61,10 @@ export const createPoliciesService = (context: Context, parts: PolicyParts) => {
     async set(caller: Caller, modelIdOrName: string, wanted: WantedPolicy): Promise<StoredPolicy> {
       const { model } = await models.find(caller, modelIdOrName)
       const { enabled, canaryGroup, ...settings } = wanted
+      if (settings.canaryPercentage === 100 && canaryGroup === undefined)
+        throw badRequest(
+          'canary_percentage: a canary of the whole fleet leaves no devices to compare it with. Choose less than 100, or name a canary_group.',
+        )
       for (const name of Object.keys(settings.metricMargins ?? {})) requireFurtherMetric(name)
       const group = canaryGroup === undefined ? null : await groups.locate(model, canaryGroup)
       if (canaryGroup !== undefined && group === null) {

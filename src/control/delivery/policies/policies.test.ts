@@ -199,6 +199,9 @@ describe('a policy', () => {
     expect(decision).toMatchObject({ status: 'rolled_back' })
     expect(decision!.reason).toMatch(/failed .*Most often: cannot be loaded$/)
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+    for (const { deviceId } of fleet.slice(1))
+      await world.request('POST', `/api/v1/devices/${deviceId}/erase`, { key, body: { confirm: deviceId } })
+    expect((await decisions(world, key))[0]!.reason).toMatch(/failed .*Most often: \(erased\)$/)
   })
 
   it.each([
@@ -271,6 +274,7 @@ describe('a policy', () => {
     const { world, key } = await start({})
     for (const [body, field] of [
       [{ canary_percentage: 0 }, 'canary_percentage'],
+      [{ canary_percentage: 100 }, 'canary_percentage: a canary of the whole fleet'],
       [{ canary_group: 'nobody' }, 'canary_group'],
       [{ observe_minutes: 0 }, 'observe_minutes'],
       [{ min_reports: 1 }, 'min_reports'],

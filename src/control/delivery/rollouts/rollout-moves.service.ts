@@ -1,3 +1,4 @@
+import { withoutDevicesWords } from '../../../domain/failure-reasons.ts'
 import {
   dueEvent,
   hasReached,
@@ -120,14 +121,12 @@ export const createRolloutMoves = (
     attend,
     tick,
 
-    /** Attends to those of these plans that are running rollouts, because devices have just reported on them. */
-    async reported(planIds: ReadonlySet<string>): Promise<void> {
-      for (const id of planIds) {
-        const plan = plans.find(id)
-        if (plan?.kind !== 'rollout' || plan.settled) continue
-        const mayEnd = plan.percentage === 100
-        if (mayEnd || (await assignments.healthOf(database.sql, id, null)).failed > 0) await attend(id)
-      }
+    /** Attends to the rollout if devices' reports may end it. */
+    async reported(id: string): Promise<void> {
+      const rollout = await rolloutsStore.find(database.sql, id)
+      if (rollout?.status !== 'active') return
+      const mayEnd = rollout.percentage === 100
+      if (mayEnd || (await assignments.healthOf(database.sql, id, null)).failed > 0) await attend(id)
     },
   }
 }
@@ -148,7 +147,7 @@ export const auditedOf = ({
   percentage,
   targetPercentage,
   groupId,
-  reason,
+  reason: reason && withoutDevicesWords(reason),
 })
 
 export type RolloutMoves = ReturnType<typeof createRolloutMoves>

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { createModel, uploadVersion } from '../../../../test/fleet-of-models.ts'
 import {
@@ -229,6 +230,20 @@ describe('a rollout that runs', () => {
       ['rollback', 'rolled_back'],
     ])
     expect(await Promise.all(fleet.map((device) => runs(world, device)))).toEqual(fleet.map(() => ['1.0.0']))
+  })
+
+  it('is rolled back by the next tick if that failed when the devices reported', async () => {
+    const { world, key, fleet } = await startFleet(3)
+    const bad = await created(world, key, { rollout_percentage: 100, auto_rollback: true })
+    const { sql: db } = world.database!
+    const isKept = sql`id <> ${sql.lit(bad.rollout_id)} or status = 'active'`
+    await sql`alter table rollouts add constraint kept check (${isKept})`.execute(db)
+    for (const device of fleet) expect(await report(world, device, bad, 'failed')).toMatchObject({ status: 200 })
+    expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
+    await sql`alter table rollouts drop constraint kept`.execute(db)
+    await world.advance(1)
+    expect(await runs(world, fleet[0]!)).toEqual([])
+    expect(await get(world, key, bad)).toMatchObject({ status: 'rolled_back' })
   })
 
   it('is completed by the report of the last device that was heard from within a step interval', async () => {

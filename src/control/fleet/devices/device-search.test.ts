@@ -163,18 +163,18 @@ it.each(['embedded', 'postgres'] as const)(
   async (database) => {
     const world = await startWorld({ database })
     const { key } = await world.register('a', { capabilities: { ram: 8 } })
-    const limit = (field: string, length: number) => ({
+    const limit = (field: string) => ({
       status: 400,
-      body: { message: `${field} must be at most 65536 characters of JSON, got ${length}.` },
+      body: { message: `${field} must be at most 65536 characters of JSON.` },
     })
     const register = (capabilities: object) =>
       world.request('POST', '/api/v1/devices/register', { body: { device_id: 'b', capabilities } })
-    expect(await register({ note: 'x'.repeat(65_526) })).toMatchObject(limit('capabilities', 65_537))
-    expect(await register({ note: Array(1000).fill(1e100) })).toMatchObject(limit('capabilities', 102_010))
+    expect(await register({ note: 'x'.repeat(65_526) })).toMatchObject(limit('capabilities'))
+    expect(await register({ note: Array(1000).fill(1e100) })).toMatchObject(limit('capabilities'))
     expect((await register({ note: 'x'.repeat(65_525) })).status).toBe(201)
     const beat = (metrics: object) =>
       world.request('PUT', '/api/v1/devices/a/heartbeat', { key, body: { status: 'active', metrics } })
-    expect(await beat({ note: 'x'.repeat(70_000) })).toMatchObject(limit('metrics', 70_011))
+    expect(await beat({ note: 'x'.repeat(70_000) })).toMatchObject(limit('metrics'))
     expect((await beat({ battery: 0.5 })).status).toBe(200)
 
     // Earlier versions accepted any size.

@@ -23,6 +23,8 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
   app.post(
     '/api/v1/devices/register',
     {
+      // For capabilities, whose characters may have three bytes.
+      bodyLimit: 256 * 1024,
       schema: {
         operationId: 'registerDevice',
         summary: 'Register a device',

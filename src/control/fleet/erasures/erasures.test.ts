@@ -1,4 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto'
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
@@ -124,6 +125,63 @@ it('the reason why a round failed no longer names an erased device', async () =>
   expect((await erase('phone')).status).toBe(200)
   expect(await reason()).toBe(before.replaceAll("device 'phone'", `device '${devices[0]!.id}'`))
   expect(await reason()).toContain("device 'phone 2'")
+})
+
+it('no record contains what an erased device wrote about its failures', async () => {
+  const { world, must, register, erase } = await setUp('embedded')
+  const text = 'ZEBRA of Jane Doe'
+  const devices = [await register('phone'), await register('second'), await register('third')]
+  const report = (name: string, key: string, plan: unknown) =>
+    must('POST', `/devices/${name}/assignments/${plan}/report`, { state: 'failed', version: '1', reason: text }, key)
+  await must('POST', '/models', { name: 'm', framework: 'pytorch', org_id: 'default' })
+  await must('POST', '/models/m/versions/upload', formOf(weights, { version: '1' }))
+  const body = { version: '1', rollout_percentage: 100, start_immediately: true }
+  const { rollout_id } = await must('POST', '/models/m/rollouts', body)
+  for (const [at, name] of ['phone', 'second', 'third'].entries()) await report(name, devices[at]!.api_key, rollout_id)
+  const rollout = `/models/m/rollouts/${rollout_id}`
+  expect((await must('GET', rollout)).reason).toMatch(`Most often: ${text}`)
+  await must('POST', `${rollout}/resume`)
+  const aim = { model_name: 'm', model_version: '1', devices: ['phone'], rollout_percentage: 100 }
+  const { deployment_id } = await must('POST', '/deploy/execute', aim)
+  await report('phone', devices[0]!.api_key, deployment_id)
+  const start = { target_devices: 1, min_devices: 1, org_id: 'default' }
+  for (const name of ['second', 'third'])
+    await must('PUT', `/devices/${name}/heartbeat`, { status: 'inactive' }, devices[name === 'second' ? 1 : 2]!.api_key)
+  await must('PUT', '/devices/phone/heartbeat', {}, devices[0]!.api_key)
+  const round = await must('POST', '/training/rounds/start', start)
+  await must('GET', `/training/rounds/${round.id}/plan`, undefined, devices[0]!.api_key)
+  await must('POST', `/training/rounds/${round.id}/failures`, { reason: text }, devices[0]!.api_key)
+  await world.advance(3600)
+  const status = () => must('GET', `/training/rounds/${round.id}/status`)
+  expect((await status()).failure_reason).toMatch(`1 of 1 device failed: ${text} (1)`)
+  const { id: job } = await must('POST', '/training/jobs', { model: 'm', rounds: 3, min_devices: 1, target_devices: 1 })
+  for (let failed = 0; failed < 3; failed++) {
+    await must('PUT', '/devices/phone/heartbeat', {}, devices[0]!.api_key)
+    await world.service.runDueTasks()
+    const { pending_round_id: id } = await must('PUT', '/devices/phone/heartbeat', {}, devices[0]!.api_key)
+    await must('POST', `/training/rounds/${id}/failures`, { reason: text }, devices[0]!.api_key)
+    await world.advance(60)
+  }
+  expect(await must('GET', `/training/jobs/${job}`)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining(`The last: 1 of 1 device failed: ${text} (1)`),
+  })
+
+  for (const name of ['phone', 'second', 'third']) expect((await erase(name)).status).toBe(200)
+  const { rows: tables } = await sql<{ name: string }>`
+    select relname as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace`.execute(
+    world.database!.sql,
+  )
+  const found = []
+  for (const { name } of tables) {
+    const rows = sql`select to_jsonb(t) as row from ${sql.table(name)} t where to_jsonb(t)::text like '%ZEBRA%'`
+    found.push(...(await rows.execute(world.database!.sql)).rows.map((row) => [name, row]))
+  }
+  expect(found).toEqual([])
+  expect((await status()).failure_reason).toMatch('1 of 1 device failed: (erased)')
+  expect(await must('GET', `/deployments/${deployment_id}`)).toMatchObject({
+    reason: '1 of 1 reporting devices failed (at most 5% may). Most often: (erased)',
+  })
 })
 
 it("the reason why a federation's round failed still names another organization's device of the same name", async () => {

@@ -155,3 +155,32 @@ eachDatabase('a draw from a fleet that is much larger than the round', (open) =>
     expect(await selectionStore.countActive(db.sql, usual.scope, NOW)).toBe(20)
   })
 })
+
+eachDatabase('a device that is erased during a draw', (open) => {
+  it('is left out, because the draw waits for the erasure', async () => {
+    const db = await open()
+    await addFleet(db, () => ({ orgId: null, active: true }))
+    let locked = (): void => {}
+    const isLocked = new Promise<void>((resolve) => {
+      locked = resolve
+    })
+    let isDrawn = false
+    const erasure = db.transaction(async (tx) => {
+      await sql`select from devices where id = ${idOf(1)} for update`.execute(tx)
+      locked()
+      const waiting = sql`
+        select from pg_locks w where not granted and pid in (select pid from pg_locks
+          where database = (select oid from pg_database where datname = current_database()))`
+      while (db.kind === 'postgres' && !isDrawn && (await waiting.execute(tx)).rows.length === 0);
+      await sql`delete from devices where id = ${idOf(1)}`.execute(tx)
+    })
+    await isLocked
+    const draw = db.transaction((tx) => drawActive(tx, { ...usual, count: FLEET, random: seeded() }))
+    const drawn = await draw.finally(() => {
+      isDrawn = true
+    })
+    await erasure
+    expect(drawn).toHaveLength(FLEET - 1)
+    expect(drawn).not.toContain(idOf(1))
+  })
+})

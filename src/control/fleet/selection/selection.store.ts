@@ -27,6 +27,9 @@ export interface Draw {
 /** If a smaller share of the numbers belongs to devices that may be drawn, reading the organization's devices costs less. */
 const WORTH_DRAWING = 1 / 16
 
+/** Waits for devices that are being erased and leaves them out; nobody erases the others before the transaction ends. */
+const BUT_ERASED = sql`for key share of d`
+
 /** Selects devices for rounds. */
 export const selectionStore = {
   /**
@@ -55,7 +58,7 @@ export const selectionStore = {
           const ordinals = drawOrdinals(max, Math.ceil((1.25 * missing) / share) + 8, draw.random)
           const { rows } = await sql<{ id: string }>`
             select id from devices d where ordinal = any(${ordinals}::bigint[]) and org_id is not distinct from ${orgId}
-              and ${eligible} and ${live}`.execute(db)
+              and ${eligible} and ${live} ${BUT_ERASED}`.execute(db)
           for (const id of sample(rows, rows.length, draw.random)) if (drawn.size < draw.count) drawn.add(id.id)
           share = rows.length / ordinals.length
         }
@@ -64,7 +67,7 @@ export const selectionStore = {
     }
     const { rows } = await sql<{ id: string }>`
       select id from devices d where ${within(scope)} and ${eligible} order by ${live} desc, random()
-      limit ${draw.count}`.execute(db)
+      limit ${draw.count} ${BUT_ERASED}`.execute(db)
     return rows.map((row) => row.id)
   },
 
@@ -183,7 +186,7 @@ export const privateDrawStore = {
         : sql<boolean>`substring(sha256(decode(${Buffer.from(seed).toString('hex')}, 'hex') || uuid_send(d.id)) for 8)
             < decode(${bound}, 'hex')`
     const { rows } = await sql<{ id: string }>`
-      select id from devices d where ${eligible(scope, activeSince)} and ${isDrawn}`.execute(db)
+      select id from devices d where ${eligible(scope, activeSince)} and ${isDrawn} ${BUT_ERASED}`.execute(db)
     return rows.map(({ id }) => id)
   },
 }

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { isUuid } from '../../../domain/model.ts'
 import { ownerAdvice } from '../../../platform/db/embedded/folder-owner.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { Scrubs } from '../../catalog/files/scrubs.service.ts'
 import type { Context } from '../../context.ts'
 import { createBackupSource } from './backup-source.service.ts'
 import { type BackupTarget, openBackupTargetOutside, STAGING } from './backup-target.ts'
 import { type Backup, backupsStore } from './backups.store.ts'
 import { pruneBackups, readManifest } from './manifest.ts'
 import { verifyBackup } from './read-backup.ts'
-import { storedFilesReport } from './stored-files.report.ts'
 import { writeBackup } from './write-backup.ts'
 
 const SHOWN_FAULTS = 5
@@ -20,13 +20,14 @@ interface Work {
   readonly signal: AbortSignal
 }
 
+export interface BackupParts {
+  readonly files: Pick<FilesService, 'isReferenced'>
+  readonly scrubs: Pick<Scrubs, 'markDamaged'>
+}
+
 /** Makes one backup, from the copy of the database to the deletion of old backups. */
-export const createBackupRuns = (
-  context: Context,
-  { files }: { readonly files: Pick<FilesService, 'isReferenced'> },
-) => {
+export const createBackupRuns = (context: Context, { files, scrubs }: BackupParts) => {
   const { config, database, log, now } = context
-  const _report = storedFilesReport
 
   const stagingOf = (id: string): string => join(config.dataDir, `${STAGING}${id}`)
 
@@ -80,7 +81,7 @@ export const createBackupRuns = (
       const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
       await rm(staging, { recursive: true, force: true })
       if (isVerified) await verify(target, backup.name, staging, signal)
-      for (const { sha256, reason } of done.unreadable) log.warn({ sha256, reason }, 'a file is not in the backup')
+      for (const { sha256, reason } of done.unreadable) await scrubs.markDamaged(sha256, reason)
       const verifiedAt = isVerified ? now() : null
       await backupsStore.complete(
         database.sql,

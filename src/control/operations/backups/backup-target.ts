@@ -18,7 +18,7 @@ const CHUNK = 256 * 1024
 /** The beginning of the names of folders in the data folder that a backup uses, and deletes. */
 export const STAGING = '.backup-'
 /** What the service creates in a folder of stored files. */
-const BLOB_SUBFOLDERS = ['sha256', 'staging', 'partial', 'cache']
+const BLOB_SUBFOLDERS = ['sha256', 'staging', 'partial', 'processes', 'cache']
 
 /** The result of reading a folder without such a file. @throws bad_request if `root` is a file, or cannot be read */
 const orMissing =

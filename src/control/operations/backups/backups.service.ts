@@ -4,9 +4,8 @@ import { anySignal } from '../../../domain/any-signal.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { isLoopback } from '../../../domain/loopback.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { Context } from '../../context.ts'
-import { createBackupRuns } from './backup-runs.service.ts'
+import { type BackupParts, createBackupRuns } from './backup-runs.service.ts'
 import {
   type BackupTarget,
   lostTogetherWith,
@@ -31,12 +30,8 @@ const assertUnbound = (caller: Caller): void => {
   throw forbidden('A backup contains the data of all organizations: this needs an admin key that belongs to none.')
 }
 
-interface Parts {
-  readonly files: Pick<FilesService, 'isReferenced'>
-}
-
 /** Makes backups, on request and on schedule; one at a time, in one of the processes that share a database. */
-export const createBackups = (context: Context, parts: Parts) => {
+export const createBackups = (context: Context, parts: BackupParts) => {
   const { config, database, log, now, newId } = context
   const { write, sweepStaging } = createBackupRuns(context, parts)
   const stopping = new AbortController()

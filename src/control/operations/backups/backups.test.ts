@@ -4,12 +4,13 @@ import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { expect, it, onTestFinished } from 'vitest'
-import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../../test/e2e/built-svc.ts'
 import { noSwift, SWIFT_KEYS, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { runInProcess } from '../../../cli/in-process.fixture.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
 import { openBackupTarget } from './backup-target.ts'
@@ -281,10 +282,30 @@ it('a file that is still arriving does not count as missing from the backup; the
   const sha256 = (uploaded.body as { model_hash: string }).model_hash.replace('sha256:', '')
   await rm(join(world.dataDir, 'blobs', 'sha256', sha256.slice(0, 2), sha256))
   await world.advance(1)
-  expect(await backUp(world, key, { target })).toMatchObject({ status: 'completed', unreadable_files: 1 })
-  await world.advance(1)
-  const { reason } = await backUp(world, key, { target, verify: true })
-  expect(reason).toMatch(new RegExp(`^The stored file ${sha256} could not be read .*[^.]\\.$`))
+  expect(await backUp(world, key, { target, verify: true })).toMatchObject({
+    status: 'completed',
+    unreadable_files: 1,
+    verified_at: expect.any(String),
+  })
+  const damaged = await world.request('GET', '/api/v1/storage/damaged-files', { key })
+  expect(damaged.body).toMatchObject({ files: [{ sha256, damage: 'It is missing.' }] })
+})
+
+it('an offline backup says that it was verified, and that a damaged file is not in it', async () => {
+  const world = await startWorld({ durable: true })
+  const { key } = await world.register('d')
+  const target = join(await emptyFolder(), 'backups')
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const form = formOf(new Uint8Array(1024))
+  expect((await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: form })).status).toBe(201)
+  await world.service.close()
+  await rm(join(world.dataDir, 'blobs', 'sha256'), { recursive: true })
+  const offline = await svc('backup', target, '--data-dir', world.dataDir, '--verify')
+  expect([offline.exitCode, offline.stdout, offline.stderr]).toEqual([
+    0,
+    expect.stringMatching(/ is complete: .* It was restored to a scratch folder and compared\.\n$/),
+    expect.stringContaining('1 stored file is damaged and not included: svc doctor\n'),
+  ])
 })
 
 const mountFull = async (): Promise<string | null> => {
@@ -323,4 +344,23 @@ it.skipIf(!hasPostgres())('a backup of a PostgreSQL server has the dump if pg_du
   const hasDump = spawnSync('pg_dump', ['--version']).status === 0
   const made = await backUp(world, key, { target, verify: true })
   expect(made).toMatchObject({ status: 'completed', database: hasDump ? 'dump' : 'none' })
+  vi.stubEnv('PATH', '')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await world.advance(1)
+  expect(await backUp(world, key, { target })).toMatchObject({ status: 'completed', database: 'none' })
+  const env = { SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl, SERVICE_HOME: await emptyFolder() }
+  expect((await runInProcess(['doctor'], { env, now: world.now })).stdout).toMatch(
+    / warn {2}Backup .*, without the database\n +To include the database, install pg_dump /,
+  )
+})
+
+it.skipIf(!hasPostgres())('an offline backup of a PostgreSQL server without pg_dump says so', async () => {
+  const [dataDir, target] = [await emptyFolder(), join(await emptyFolder(), 'backups')]
+  const env = { SERVICE_DATABASE_URL: await freshPostgresUrl(), PATH: '' }
+  const { exitCode, stdout } = await runBuilt(['backup', target, '--data-dir', dataDir, '--verify'], env)
+  expect([exitCode, stdout]).toEqual([
+    0,
+    expect.stringMatching(/ All its files were hashed\. The database is not in it: install pg_dump .*\n$/),
+  ])
+  expect((await svc('backup', 'list', target)).stdout).toMatch(/, without the database\n$/)
 })

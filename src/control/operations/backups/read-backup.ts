@@ -131,8 +131,5 @@ export const verifyBackup = async (
       for await (const _chunk of bytesOf(target, file)) signal?.throwIfAborted()
     }),
   )
-  for (const { sha256, reason } of manifest.unreadable) {
-    faults.push(`The stored file ${sha256} could not be read when the backup was made: ${reason.replace(/\.$/, '')}.`)
-  }
   return faults
 }

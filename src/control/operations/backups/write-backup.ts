@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { Readable } from 'node:stream'
-import { ServiceError } from '../../../domain/errors.ts'
+import { isNotFound, ServiceError } from '../../../domain/errors.ts'
 import { VERSION } from '../../../version.ts'
 import { type BackupTarget, prepareTarget, reasonOf } from './backup-target.ts'
 import { inParallel } from './in-parallel.ts'
@@ -77,7 +77,7 @@ async function* checked(source: AsyncIterable<Uint8Array>, sha256: string, signa
     hash.update(chunk)
     yield chunk
   }
-  if (hash.digest('hex') !== sha256) throw new WrongBytes('its bytes have another hash')
+  if (hash.digest('hex') !== sha256) throw new WrongBytes('Its bytes have changed.')
 }
 
 const createCopier = async (target: BackupTarget, signal: AbortSignal) => {
@@ -157,17 +157,19 @@ const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
 
 class Unreadable extends Error {}
 
+const unreadableWords = (error: unknown): string => `It cannot be read: ${reasonOf(error).replace(/\.$/, '')}.`
+
 /** Returns the file's bytes; distinguishes errors in reading from errors in writing. */
 const readable = async (source: BackupSource, sha256: string): Promise<AsyncIterable<Uint8Array>> => {
   const stream = await source.readFile(sha256).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === 'unavailable') throw error
-    throw new Unreadable(reasonOf(error))
+    throw new Unreadable(isNotFound(error) ? 'It is missing.' : unreadableWords(error))
   })
   return (async function* () {
     try {
       yield* stream as AsyncIterable<Uint8Array>
     } catch (error) {
-      throw new Unreadable(reasonOf(error))
+      throw new Unreadable(unreadableWords(error))
     }
   })()
 }

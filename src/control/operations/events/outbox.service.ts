@@ -1,3 +1,4 @@
+import { withoutDevicesWords } from '../../../domain/failure-reasons.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { beforeCommit, onCommit } from '../../../platform/db/transactions.ts'
 import type { Context } from '../../context.ts'
@@ -134,7 +135,7 @@ export const createOutbox = ({ database, events, now }: Context) => {
     ofRound('round.completed', round, { model_id: round.modelId }),
     ofModel(round.modelId, round, 1),
   ])
-  record('round.failed', (round) => [ofRound('round.failed', round, { reason: round.reason })])
+  record('round.failed', (round) => [ofRound('round.failed', round, { reason: withoutDevicesWords(round.reason) })])
   record('job.changed', ({ id, orgId, federationId, status }) => [
     { orgId, federationId, type: 'job.changed', subject: { kind: 'job', id }, payload: { status } },
   ])

@@ -3,6 +3,7 @@ import { retryAfterMs } from '../../../domain/integration.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
+import { deadLettersStore } from './dead-letters.store.ts'
 import { deliveriesStore, type LeasedIntegration, type PlacedEvent } from './deliveries.store.ts'
 import { integrationWork } from './integration-work.report.ts'
 import type { StoredIntegration } from './integrations.store.ts'
@@ -47,18 +48,18 @@ const createReplay =
     let delivered = 0
     let after = 0
     for (let sent = 0; sent < LETTERS_AT_ONCE; sent++) {
-      const letter = await deliveriesStore.claimDeadLetter(database.sql, integration.id, after)
+      const letter = await deadLettersStore.claimDeadLetter(database.sql, integration.id, after)
       if (letter === null) break
       after = letter.id
       const outcome = await (integration.kind === 'training'
         ? runs.deliver(receiver, letter.event.subject.id!, sender())
         : sendAll(receiver, logMessages(receiver, [letter.event], now())))
       if (!outcome.ok) {
-        await deliveriesStore.releaseDeadLetter(database.sql, letter)
+        await deadLettersStore.releaseDeadLetter(database.sql, letter)
         return { delivered, outcome }
       }
       const isOurs = await database.transaction(async (tx) => {
-        if (!(await deliveriesStore.deleteDeadLetter(tx, letter))) return false
+        if (!(await deadLettersStore.deleteDeadLetter(tx, letter))) return false
         // Only the first delivered one is recorded with the request, which means that there may be more.
         const { id, name, orgId } = integration
         auditNote({ kind: 'integration', id, name, orgId, before: { deadLetter: letter.id } })
@@ -135,7 +136,14 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
       const places = placed.map(({ place }) => place)
       return deliveriesStore.delivered(database.sql, integration, places, now(), now())
     }
-    const sendEvents = (placed: readonly PlacedEvent[]): Promise<Outcome> => {
+    const sendEvents = async (placed: readonly PlacedEvent[]): Promise<Outcome> => {
+      // Other receivers identify single events.
+      if (receiver.type === 'webhook')
+        await deliveriesStore.sending(
+          database.sql,
+          integration,
+          placed.map(({ place }) => place),
+        )
       const sent = placed.map(({ event }) => event)
       return sendAll(receiver, logMessages(receiver, sent, now()))
     }

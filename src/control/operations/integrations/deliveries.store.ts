@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Position } from '../events/outbox.service.ts'
-import { fromRow, type IntegrationRecord, type StoredIntegration } from './integrations.store.ts'
+import { type Batch, fromRow, type IntegrationRecord, type StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
 
 /** One that this process has leased, by the database's clock; `lease` differs from any earlier or later one. */
@@ -34,26 +34,23 @@ export interface StoredRun {
   readonly sent: string | null
 }
 
-export interface DeadLetter {
-  readonly id: number
-  readonly event: LogEvent
-  readonly reason: string
-  readonly at: Date
-}
-
-/** One that a replay is sending; `lease` differs from any earlier or later one. */
-export type LeasedLetter = DeadLetter & { readonly lease: string }
+const batchOf = (places: readonly Place[]): Batch => ({
+  event: places.findLast((place) => place.from === 'events')?.position ?? null,
+  audit: Object.fromEntries(
+    places.flatMap((place) => (place.from === 'audit' ? [[place.orgId, place.seq] as const] : [])),
+  ),
+})
 
 /** Sets the cursors to the last of these delivered places. */
 const movedTo = (places: readonly Place[]) => {
-  const event = places.findLast((place) => place.from === 'events')
-  const entries = Object.fromEntries(
-    places.flatMap((place) => (place.from === 'audit' ? [[place.orgId, place.seq] as const] : [])),
-  )
-  return sql`cursor_tx = coalesce(${event?.position.tx ?? null}::xid8, cursor_tx),
-    cursor_id = coalesce(${event?.position.id ?? null}, cursor_id),
-    audit_cursor = audit_cursor || ${JSON.stringify(entries)}::jsonb`
+  const { event, audit } = batchOf(places)
+  return sql`cursor_tx = coalesce(${event?.tx ?? null}::xid8, cursor_tx),
+    cursor_id = coalesce(${event?.id ?? null}, cursor_id),
+    audit_cursor = audit_cursor || ${JSON.stringify(audit)}::jsonb, batch = null`
 }
+
+/** Released just now: no process waits for it, and its time says when it was last held, by the database's clock. */
+const RELEASED = sql`now()`
 
 /** Events after its cursor that it may see. */
 const WAITING_EVENTS = sql`(i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
@@ -75,7 +72,8 @@ export const deliveriesStore = {
 
   /**
    * Leases integrations that are due and have something to send: metrics, events, or work (`withWork`). Those due later than
-   * any delivery schedules, with a margin for the clocks of other processes, are due now: the clock was set back.
+   * any delivery schedules are due now, because the clock was set back, unless another process, whose clock may be ahead, has
+   * held them in the last two minutes.
    */
   async claim(
     db: Executor,
@@ -85,7 +83,8 @@ export const deliveriesStore = {
       update integrations set lease_until = now() + interval '30 seconds' where id in (
         select i.id from integrations i
         where not i.paused and (i.next_at <= ${now}
-            or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '2 minutes' else interval '2 hours' end)
+            or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '2 minutes' else interval '2 hours' end
+              and (i.lease_until is null or i.lease_until <= now() - interval '2 minutes'))
           and (i.lease_until is null or i.lease_until <= now())
           and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
             or i.kind = 'logs' and exists (select 1 from events_outbox e where ${DELIVERABLE_EVENTS}))
@@ -114,6 +113,13 @@ export const deliveriesStore = {
     }))
   },
 
+  /** Before a request: if it must be repeated, it will be with the same events. */
+  async sending(db: Executor, { id, lease }: LeasedIntegration, places: readonly Place[]): Promise<void> {
+    await sql`
+      update integrations set batch = ${JSON.stringify(batchOf(places))}::jsonb
+      where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
+  },
+
   /** After a delivery: moves the cursors and releases the lease; does nothing if the lease is over. */
   async delivered(
     db: Executor,
@@ -124,12 +130,12 @@ export const deliveriesStore = {
   ): Promise<void> {
     await sql`
       update integrations set ${movedTo(places)}, delivered_at = ${now}, next_at = ${nextAt},
-        lease_until = null, failures = 0 where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
+        lease_until = ${RELEASED}, failures = 0 where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
   },
 
   /** Releases the lease without a result: the next to claim it tries again. */
   async release(db: Executor, { id, lease }: LeasedIntegration): Promise<void> {
-    await sql`update integrations set lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
+    await sql`update integrations set lease_until = ${RELEASED} where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
       db,
     )
   },
@@ -141,7 +147,7 @@ export const deliveriesStore = {
   ): Promise<void> {
     await sql`
       update integrations set failures = failures + 1, last_error = ${why.error}, last_error_at = ${why.now},
-        next_at = ${why.nextAt}, lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
+        next_at = ${why.nextAt}, lease_until = ${RELEASED} where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
       db,
     )
   },
@@ -157,7 +163,7 @@ export const deliveriesStore = {
   ): Promise<boolean> {
     const { rows } = await sql`
       update integrations set ${movedTo(letter.place === null ? [] : [letter.place])},
-        last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = null
+        last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = ${RELEASED}
       where id = ${id} and lease_until = ${lease}::timestamptz returning id`.execute(tx)
     if (rows.length === 0) return false
     // A run that is refused repeatedly is one letter.
@@ -174,15 +180,6 @@ export const deliveriesStore = {
       tx,
     )
     return true
-  },
-
-  /** Oldest first. */
-  async deadLetters(db: Executor, id: string, limit: number): Promise<DeadLetter[]> {
-    const { rows } = await sql<{ id: number; event: LogEvent; reason: string; at: Date }>`
-      select id, event, reason, at from integration_dead_letters where integration_id = ${id} order by id limit ${limit}`.execute(
-      db,
-    )
-    return rows
   },
 
   async run(db: Executor, id: string, subjectId: string): Promise<StoredRun> {
@@ -203,34 +200,6 @@ export const deliveriesStore = {
       .values({ integration_id: id, subject_id: subjectId, run_id: null, sent: null, ...row })
       .onConflict((conflict) => conflict.columns(['integration_id', 'subject_id']).doUpdateSet(row))
       .execute()
-  },
-
-  /** Leases the next letter after this one that no other replay holds; null if there is none. */
-  async claimDeadLetter(db: Executor, id: string, after: number): Promise<LeasedLetter | null> {
-    const { rows } = await sql<LeasedLetter>`
-      update integration_dead_letters set lease_until = clock_timestamp() + interval '30 seconds' where id = (
-        select id from integration_dead_letters
-        where integration_id = ${id} and id > ${after} and (lease_until is null or lease_until <= now())
-        order by id limit 1 for update skip locked)
-      returning id, event, reason, at, lease_until::text as lease`.execute(db)
-    return rows[0] ?? null
-  },
-
-  /** After a failed attempt: the next replay may try again at once. */
-  async releaseDeadLetter(db: Executor, { id, lease }: LeasedLetter): Promise<void> {
-    await sql`
-      update integration_dead_letters set lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
-      db,
-    )
-  },
-
-  /** False if another replay holds it by now, or it is gone. */
-  async deleteDeadLetter(db: Executor, { id, lease }: LeasedLetter): Promise<boolean> {
-    const { rows } = await sql`
-      delete from integration_dead_letters where id = ${id} and lease_until = ${lease}::timestamptz returning id`.execute(
-      db,
-    )
-    return rows.length > 0
   },
 }
 

@@ -16,6 +16,7 @@ import { isUuid } from '../../../domain/model.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { Position } from '../events/outbox.service.ts'
+import { deadLettersStore } from './dead-letters.store.ts'
 import type { Deliveries } from './deliveries.service.ts'
 import { type Backlog, deliveriesStore } from './deliveries.store.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
@@ -24,7 +25,7 @@ import { integrationsStore, type StoredIntegration } from './integrations.store.
 import { isBulkAddress } from './log-messages.ts'
 import { reasonOf } from './send.ts'
 
-export type { DeadLetter } from './deliveries.store.ts'
+export type { DeadLetter } from './dead-letters.store.ts'
 
 const MAX_INTEGRATIONS = 50
 const MAX_SHOWN_LETTERS = 1000
@@ -142,6 +143,7 @@ export const createIntegrations = (
         // Earlier events are not sent.
         cursor: kind === 'logs' ? await lastEvent() : null,
         auditCursor: topics?.includes('audit') ? await auditEnds(orgId) : null,
+        batch: null,
         failures: 0,
         lastError: null,
         lastErrorAt: null,
@@ -186,7 +188,7 @@ export const createIntegrations = (
     },
 
     async deadLetters(caller: Caller, id: string) {
-      return deliveriesStore.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
+      return deadLettersStore.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
     },
 
     async replay(caller: Caller, id: string) {

@@ -4,6 +4,12 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { IntegrationRow } from '../../../platform/db/operations-rows.ts'
 import type { Position } from '../events/outbox.service.ts'
 
+/** The last event and the last audit entries of what was sent in one request. */
+export interface Batch {
+  readonly event: Position | null
+  readonly audit: Readonly<Record<string, number>>
+}
+
 export interface StoredIntegration {
   readonly id: string
   readonly orgId: string | null
@@ -21,6 +27,8 @@ export interface StoredIntegration {
   readonly cursor: Position | null
   /** The last delivered entry of each organization's audit log; null if they are not sent. */
   readonly auditCursor: Readonly<Record<string, number>> | null
+  /** Of a webhook: the batch that it was sent and has not acknowledged. */
+  readonly batch: Batch | null
   /** The number of consecutive failed deliveries. */
   readonly failures: number
   readonly lastError: string | null
@@ -97,6 +105,7 @@ export const fromRow = (row: IntegrationRecord): StoredIntegration => ({
   topics: row.topics as readonly IntegrationTopic[] | null,
   cursor: row.cursor_id === null || row.cursor_tx === null ? null : { tx: row.cursor_tx, id: row.cursor_id },
   auditCursor: row.audit_cursor,
+  batch: row.batch,
   failures: row.failures,
   lastError: row.last_error,
   lastErrorAt: row.last_error_at,

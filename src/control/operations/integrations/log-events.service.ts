@@ -1,7 +1,7 @@
 import type { Audit, StoredEntry } from '../../access/audit/audit.service.ts'
 import type { Context } from '../../context.ts'
 import { deliveriesStore, type Place, type PlacedEvent } from './deliveries.store.ts'
-import type { StoredIntegration } from './integrations.store.ts'
+import type { Batch, StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
 
 const AT_ONCE = 100
@@ -28,20 +28,38 @@ export const createLogEvents = (
     time: entry.at.toISOString(),
   })
 
+  /** The next ones, of a batch only those in it: events, then entries of each chain in order. */
+  const upTo = async ({ id, orgId, auditCursor }: StoredIntegration, batch: Batch | null): Promise<PlacedEvent[]> => {
+    const events = await deliveriesStore.pendingEvents(database.sql, id, AT_ONCE)
+    const found = events.filter(({ place }) => batch === null || isIn(batch, place))
+    if (auditCursor === null) return found
+    for (const [org, end] of Object.entries(await audit.ends(orgId))) {
+      const reached = auditCursor[org] ?? 0
+      if (end <= reached || found.length >= AT_ONCE) continue
+      const entries = (await audit.after(org, reached, AT_ONCE - found.length))
+        .map((entry): PlacedEvent => ({ event: auditEvent(entry), place: placeOf(entry) }))
+        .filter(({ place }) => batch === null || isIn(batch, place))
+      found.push(...entries)
+    }
+    return found
+  }
+
   return {
-    /** Returns the next ones: events, then entries of each chain in order. */
-    async pending({ id, orgId, auditCursor }: StoredIntegration): Promise<readonly PlacedEvent[]> {
-      const found = await deliveriesStore.pendingEvents(database.sql, id, AT_ONCE)
-      if (auditCursor === null) return found
-      for (const [org, end] of Object.entries(await audit.ends(orgId))) {
-        const reached = auditCursor[org] ?? 0
-        if (end <= reached || found.length >= AT_ONCE) continue
-        const entries = await audit.after(org, reached, AT_ONCE - found.length)
-        found.push(...entries.map((entry): PlacedEvent => ({ event: auditEvent(entry), place: placeOf(entry) })))
-      }
-      return found
+    /** Returns the batch to repeat, or the next events and entries; empty if there are none. */
+    async pending(integration: StoredIntegration): Promise<readonly PlacedEvent[]> {
+      const repeated = integration.batch === null ? [] : await upTo(integration, integration.batch)
+      // Retention may have deleted it.
+      return repeated.length > 0 ? repeated : upTo(integration, null)
     },
   }
+}
+
+/** Transaction numbers exceed what a number holds exactly. */
+const isIn = ({ event, audit }: Batch, place: Place): boolean => {
+  if (place.from === 'audit') return place.seq <= (audit[place.orgId] ?? 0)
+  if (event === null) return false
+  const [tx, last] = [BigInt(place.position.tx), BigInt(event.tx)]
+  return tx < last || (tx === last && place.position.id <= event.id)
 }
 
 const placeOf = ({ orgId, seq }: StoredEntry): Place => ({ from: 'audit', orgId, seq })

@@ -177,7 +177,7 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
       refusalIn: refusalInBulk(refusesBody),
     }))
   }
-  // The same events have the same id, no matter how often they are sent.
+  // A batch that is sent again has the same events, so that receivers may ignore an id that they know.
   const id = `${receiver.id}-${events.at(-1)?.id ?? 'test'}`
   return post(endpoint, { ...signIn(config), ...webhookHeaders(textOf(config, 'secret'), id, text, now) })
 }

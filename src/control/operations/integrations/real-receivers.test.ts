@@ -160,6 +160,6 @@ it.each(Object.keys(STORES) as (keyof typeof STORES)[])(
       () => query('max by (state) (sum by (state) (tributary_devices))'),
       (seen) => seen.data.result.length > 0,
     )
-    expect(devices.result).toHaveLength(1)
+    expect(devices.result).toHaveLength(2)
   },
 )

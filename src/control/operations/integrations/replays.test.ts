@@ -14,7 +14,12 @@ const start = async (database: 'embedded' | 'postgres') => {
   const receiver = await startReceiver()
   const ask = async (method: string, path: string, body?: object) =>
     (await world.request(method, path, { key, ...(body && { body }) })).body as Record<string, unknown>
-  const { id } = (await ask('POST', AT, { kind: 'logs', type: 'webhook', endpoint: receiver.url })) as { id: string }
+  const { id } = (await ask('POST', AT, {
+    kind: 'logs',
+    type: 'webhook',
+    endpoint: receiver.url,
+    topics: ['round'],
+  })) as { id: string }
   await world
     .database!.sql.insertInto('integration_dead_letters')
     .values(

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
+import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
+import { DEPLOYMENT_STATUSES } from '../../../domain/deployment.ts'
 import { activeSince } from '../../../domain/device.ts'
+import { NEXT as ROLLOUT_NEXT } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import { isOf, MAX_SERIES, type Row, type StateMetric } from './state-metric.report.ts'
+import { eachOf, isOf, MAX_SERIES, type Row, type StateMetric } from './state-metric.report.ts'
 import { TRAINING_METRICS } from './training-metrics.report.ts'
 
 export type { StateMetric } from './state-metric.report.ts'
@@ -12,14 +15,18 @@ export const STATE_METRICS: readonly StateMetric[] = [
     help: 'Registered devices; active ones registered or sent a heartbeat in the last five minutes',
     labels: ['platform', 'state'],
     rows: (now, orgId) => sql<Row>`
-      select platform, case when status = 'active' and last_heartbeat >= ${activeSince(now)} then 'active'
-        else 'inactive' end as state, count(*) as value from devices where ${isOf('org_id', orgId)} group by 1, 2`,
+      select platform, state, value from (
+        select platform, count(*) as total, count(*) filter (
+          where status = 'active' and last_heartbeat >= ${activeSince(now)}) as active
+        from devices where ${isOf('org_id', orgId)} group by 1) as counts
+      cross join lateral (values ('active', active), ('inactive', total - active)) as states (state, value)`,
   },
   ...TRAINING_METRICS,
   {
     name: 'tributary_rollouts',
     help: 'Rollouts by status',
     labels: ['status'],
+    always: eachOf('status', Object.keys(ROLLOUT_NEXT)),
     rows: (_now, orgId) => sql<Row>`select status, count(*) as value from rollouts
       where ${isOf('org_id', orgId)} group by 1`,
   },
@@ -35,6 +42,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
     name: 'tributary_rollout_reports',
     help: 'Devices in unfinished rollouts by their last report',
     labels: ['state'],
+    always: eachOf('state', REPORT_STATES),
     rows: (_now, orgId) => sql<Row>`
       select p.state, count(*) as value from plan_reports p
       join rollouts on rollouts.id = p.plan_id and rollouts.status in ('active', 'paused')
@@ -44,6 +52,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
     name: 'tributary_deployments',
     help: 'Deployments by status',
     labels: ['status'],
+    always: eachOf('status', DEPLOYMENT_STATUSES),
     rows: (_now, orgId) => sql<Row>`select status, count(*) as value from deployments
       where ${isOf('org_id', orgId)} group by 1`,
   },
@@ -104,6 +113,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
     name: 'tributary_models',
     help: 'Models of the catalog; round models are those that a round made',
     labels: ['kind'],
+    always: eachOf('kind', ['model', 'round_model']),
     rows: (_now, orgId) => sql<Row>`
       select case when round_id is null then 'model' else 'round_model' end as kind, count(*) as value
       from models where ${isOf('org_id', orgId)} group by 1`,
@@ -142,10 +152,16 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
 ]
 
-/** Returns the metric's current rows, at most `MAX_SERIES`. */
+/** Returns the metric's current rows, at most `MAX_SERIES`, and zeros for the labels that it always has. */
 export const readStateMetric = async (
   db: Executor,
   metric: StateMetric,
   now: Date,
   orgId: string | null = null,
-): Promise<readonly Row[]> => (await metric.rows(now, orgId).execute(db)).rows.slice(0, MAX_SERIES)
+): Promise<readonly Row[]> => {
+  const rows = (await metric.rows(now, orgId).execute(db)).rows.slice(0, MAX_SERIES)
+  const absent = (metric.always ?? []).filter(
+    (series) => !rows.some((row) => metric.labels.every((label) => row[label] === series[label])),
+  )
+  return [...rows, ...absent.map((series) => ({ ...series, value: 0 }))]
+}

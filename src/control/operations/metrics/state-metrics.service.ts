@@ -1,5 +1,11 @@
+import { setMaxListeners } from 'node:events'
 import type { Context } from '../../context.ts'
-import { readStateMetric, STATE_METRICS } from './metrics.report.ts'
+import type { PrivacyService } from '../../federations/privacy.service.ts'
+import { readStateMetric, STATE_METRICS, type StateMetric } from './metrics.report.ts'
+import type { Row } from './state-metric.report.ts'
+
+/** What is not computed by then is absent until the next reading, for which the accounting keeps what it has computed. */
+const MAX_ACCOUNTING_MS = 5000
 
 /** Scrapes within this time read the database only once. */
 const FRESH_MS = 15_000
@@ -13,7 +19,31 @@ const UP = `# HELP tributary_database_up Whether the database responded when the
 `
 
 /** Metrics of the database about rounds, devices, rollouts, and so on, for `GET /metrics`. */
-export const createStateMetrics = ({ database, now }: Context) => {
+export const createStateMetrics = (
+  { database, now, log }: Context,
+  { privacy }: { readonly privacy: Pick<PrivacyService, 'committed'> },
+) => {
+  /** Epsilons as in `GET /federations/{id}/privacy`; a federation whose accounting fails has no value. */
+  const accounted = async (federations: readonly Row[]): Promise<Row[]> => {
+    const signal = AbortSignal.timeout(MAX_ACCOUNTING_MS)
+    // Each computation listens; Node takes more than ten for a leak.
+    setMaxListeners(0, signal)
+    const rows: Row[] = []
+    for (const row of federations) {
+      try {
+        rows.push({ ...row, value: await privacy.committed({ orgId: null, signal }, String(row.federation_id)) })
+      } catch (error) {
+        log.warn({ err: error, federation_id: row.federation_id }, 'a metric of a privacy budget could not be computed')
+      }
+    }
+    return rows
+  }
+
+  const rowsOf = async (metric: StateMetric, orgId: string | null, at: Date): Promise<readonly Row[]> => {
+    const rows = await readStateMetric(database.sql, metric, at, orgId)
+    return metric.isAccounted ? accounted(rows) : rows
+  }
+
   let readAt = Number.NEGATIVE_INFINITY
   let latest: Promise<string> = Promise.resolve('')
 
@@ -23,7 +53,7 @@ export const createStateMetrics = ({ database, now }: Context) => {
     const lines: string[] = []
     for (const metric of STATE_METRICS) {
       lines.push(`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} gauge`)
-      for (const row of await readStateMetric(database.sql, metric, at)) {
+      for (const row of await rowsOf(metric, null, at)) {
         const labels = metric.labels.map((label) => `${label}="${escaped(row[label])}"`).join(',')
         lines.push(`${metric.name}${labels === '' ? '' : `{${labels}}`} ${row.value}`)
       }
@@ -43,7 +73,7 @@ export const createStateMetrics = ({ database, now }: Context) => {
       const samples = []
       for (const metric of metrics) {
         const { name, help, labels } = metric
-        for (const row of await readStateMetric(database.sql, metric, now(), orgId)) {
+        for (const row of await rowsOf(metric, orgId, now())) {
           const named = Object.fromEntries(labels.map((label) => [label, String(row[label])]))
           samples.push({ name, help, labels: named, value: row.value })
         }

@@ -66,6 +66,16 @@ it.each(databases)(
     ]) {
       expect(lines).toContain(line)
     }
+    // An alert cannot compare a series that does not exist.
+    for (const series of [
+      'rounds{status="failed",reason="timed_out"}',
+      'round_participants{state="absent"}',
+      'jobs{status="failed",ended_by="no_devices"}',
+      'rollouts{status="rolled_back"}',
+      'rollout_reports{state="failed"}',
+      'deployments{status="failed"}',
+    ])
+      expect(lines).toContain(`tributary_${series} 0`)
     expect(lines.filter((line) => /^tributary_devices\{platform="\w+",state="active"\} 2$/.test(line))).toHaveLength(1)
     const ofIntegration = (name: string) =>
       Number(
@@ -89,3 +99,15 @@ it.each(databases)(
     }
   },
 )
+
+it('GET /metrics shows that no device is active', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('a')
+  await world.advance(360)
+  const lines = String((await world.request('GET', '/metrics', { key })).body).split('\n')
+  const devices = lines.filter((line) => line.startsWith('tributary_devices{'))
+  expect(devices.map((line) => line.replace(/platform="\w+",/, ''))).toEqual([
+    'tributary_devices{state="active"} 0',
+    'tributary_devices{state="inactive"} 1',
+  ])
+})

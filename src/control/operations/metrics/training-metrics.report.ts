@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { ALL_REPORTED, TIMED_OUT } from '../../../domain/round.ts'
-import { isOf, MAX_SERIES, type Row, type StateMetric } from './state-metric.report.ts'
+import type { EndedBy } from '../../../domain/job-endings.ts'
+import { ALL_REPORTED, ROUND_STATUSES, TIMED_OUT } from '../../../domain/round.ts'
+import type { JobStatus } from '../../../domain/training-job.ts'
+import { eachOf, isOf, MAX_SERIES, type Row, type StateMetric } from './state-metric.report.ts'
 
 /** The number of latest rounds that durations and failures are taken from. */
 const LATEST = 200
@@ -10,6 +12,20 @@ const failureKind = sql`case
   when failure_reason like ${sql.lit(`${TIMED_OUT}%`)} then 'timed_out'
   when failure_reason like ${sql.lit(`${ALL_REPORTED}%`)} or failure_reason like '% failed: %' then 'devices'
   when failure_reason is null then '' else 'other' end`
+
+const JOB_ENDINGS = {
+  pending: [''],
+  running: [''],
+  completed: ['rounds_done', 'converged', 'budget_spent'],
+  failed: ['rounds_failed', 'no_devices', 'cannot_start'],
+  stopped: ['stopped'],
+} satisfies Record<JobStatus, readonly (EndedBy | '')[]>
+
+/** The latest charges come first. */
+const federationsWithBudget = (orgId: string | null) => sql`privacy_budgets b
+  join federations f on f.id = b.federation_id and ${isOf('f.org_id', orgId)}
+  order by (select max(ordinal) from privacy_ledger where federation_id = f.id) desc nulls last, f.id
+  limit ${sql.lit(MAX_SERIES)}`
 
 const ofOwnRounds = (orgId: string | null): RawBuilder<boolean> =>
   orgId === null ? sql<boolean>`true` : sql<boolean>`round_id in (select id from rounds where org_id = ${orgId})`
@@ -23,6 +39,9 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
     name: 'tributary_rounds',
     help: 'Rounds by status; failed ones by the kind of reason (timed_out, devices, other)',
     labels: ['status', 'reason'],
+    always: ROUND_STATUSES.flatMap((status) =>
+      (status === 'failed' ? ['timed_out', 'devices', 'other'] : ['']).map((reason) => ({ status, reason })),
+    ),
     rows: (_now, orgId) => sql<Row>`select status, ${failureKind} as reason, count(*) as value from rounds
       where ${isOf('org_id', orgId)} group by 1, 2`,
   },
@@ -64,6 +83,7 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
     name: 'tributary_round_participants',
     help: `Devices selected in the latest ${LATEST} rounds, by state`,
     labels: ['state'],
+    always: eachOf('state', ['selected', 'delivered', 'failed', 'absent']),
     rows: (_now, orgId) => sql<Row>`
       select p.state, count(*) as value from ${latestRounds(orgId)} join round_participants p on p.round_id = r.id group by 1`,
   },
@@ -85,6 +105,9 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
     name: 'tributary_jobs',
     help: 'Training jobs by status; ended ones by what ended them',
     labels: ['status', 'ended_by'],
+    always: Object.entries(JOB_ENDINGS).flatMap(([status, endings]) =>
+      endings.map((ended_by) => ({ status, ended_by })),
+    ),
     rows: (_now, orgId) => sql<Row>`
       select status, coalesce(ended_by, '') as ended_by, count(*) as value from training_jobs
       where ${isOf('org_id', orgId)} group by 1, 2`,
@@ -94,18 +117,15 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
     help: `Epsilon that a federation has spent or reserved; the ${MAX_SERIES} federations with the latest charges`,
     labels: ['federation_id', 'federation'],
     rows: (_now, orgId) => sql<Row>`
-      select f.id as federation_id, f.name as federation, coalesce(max(l.epsilon_after), 0)::float8 as value
-      from federations f join privacy_ledger l on l.federation_id = f.id and l.status <> 'released'
-      where ${isOf('f.org_id', orgId)}
-      group by 1, 2 order by max(l.ordinal) desc limit ${sql.lit(MAX_SERIES)}`,
+      select f.id as federation_id, f.name as federation, 0 as value from ${federationsWithBudget(orgId)}`,
+    isAccounted: true,
   },
   {
     name: 'tributary_privacy_epsilon_budget',
-    help: `Epsilon that a federation may spend in total; at most ${MAX_SERIES} federations`,
+    help: `Epsilon that a federation may spend in total; the ${MAX_SERIES} federations with the latest charges`,
     labels: ['federation_id', 'federation'],
     rows: (_now, orgId) => sql<Row>`
       select f.id as federation_id, f.name as federation, b.total_epsilon as value
-      from privacy_budgets b join federations f on f.id = b.federation_id and ${isOf('f.org_id', orgId)}
-      order by b.updated_at desc limit ${sql.lit(MAX_SERIES)}`,
+      from ${federationsWithBudget(orgId)}`,
   },
 ]

@@ -79,10 +79,15 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
   ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
   /** The reason, plus a note if no round reported the job's metric. */
-  const reasonOf = async (tx: Executor, { id, settings: { metric }, roundsCompleted }: StoredJob, reason: string) => {
+  const reasonOf = async (tx: Executor, job: StoredJob, reason: string) => {
+    const { id, federationId, roundsCompleted } = job
+    const { metric } = job.settings
     if (metric === undefined || roundsCompleted === 0) return reason
     const isKnown = (await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null)
-    return isKnown ? reason : `${reason} ${neverReported(metric, await roundsReport.metricsOf(tx, id))}`
+    if (isKnown) return reason
+    // All members read the reason, and devices choose the names of their metrics.
+    const reported = federationId === null ? await roundsReport.metricsOf(tx, id) : null
+    return `${reason} ${neverReported(metric, reported)}`
   }
 
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {

@@ -3,6 +3,7 @@ import { type FleetDevice, jobOf, startFleet, startJob, uploadModel } from '../.
 import { startWorld, type World } from '../../../../test/world.ts'
 import { takeEvaluation, takePart } from '../../../sdk/take-part.ts'
 import { localEvaluator } from '../../../sdk/trainers/local-trainer.ts'
+import { readEvaluation } from './updates.schema.ts'
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
@@ -192,4 +193,11 @@ it("the evaluation is not replaced by later rounds' evaluations of the model", a
     const round = await world.request('GET', `/api/v1/training/rounds/${roundId}/status`, { key })
     expect(round.body).toMatchObject(evaluated)
   }
+})
+
+it('at most 100 unknown fields of an evaluation are examined', () => {
+  const unknown = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`x${i}`, 1]))
+  const warnings: string[] = []
+  readEvaluation({ num_samples: 1, metrics: { loss: 1 }, ...unknown }, warnings)
+  expect(warnings).toHaveLength(100)
 })

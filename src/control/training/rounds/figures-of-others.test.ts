@@ -9,27 +9,33 @@ type Body = Record<string, unknown>
 
 const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
 
-/** A federation of acme and beta, each with this many devices, and a model of acme. */
-const league = async (counts: { readonly acme: number; readonly beta: number }) => {
+/** A federation of acme, beta, and perhaps gamma, each with this many devices, and a model of acme. */
+const league = async (counts: { readonly acme: number; readonly beta: number; readonly gamma?: number }) => {
   const { world, admin, send, keyOf, found } = await openFederation()
-  const federation = await found(['beta'])
-  const keys = { acme: await keyOf('acme'), beta: await keyOf('beta') }
-  const devices: { readonly org: 'acme' | 'beta'; readonly key: string }[] = []
-  for (const org of ['acme', 'beta'] as const) {
-    for (let index = 0; index < counts[org]; index++) {
-      const { body } = await send(keys[org], 'POST', '/devices/register', { device_id: `${org}-${index}` })
+  const orgs = ['acme', 'beta', 'gamma'].filter((org) => org in counts) as (keyof typeof counts)[]
+  const federation = await found(orgs.slice(1))
+  const keys = {
+    acme: await keyOf('acme'),
+    beta: await keyOf('beta'),
+    ...(counts.gamma && { gamma: await keyOf('gamma') }),
+  }
+  const devices: { readonly org: string; readonly key: string }[] = []
+  for (const org of orgs) {
+    for (let index = 0; index < (counts[org] ?? 0); index++) {
+      const { body } = await send(keys[org]!, 'POST', '/devices/register', { device_id: `${org}-${index}` })
       devices.push({ org, key: body.api_key as string })
     }
   }
   const model = (await send(keys.acme, 'POST', '/models', { name: 'scanner' })).body.id as string
   await send(keys.acme, 'POST', `/models/${model}/versions/upload`, formOf(weights, {}, 'model.safetensors'))
-  const submit = (key: string, round: string, index: number) => {
+  const submit = (key: string, round: string, index: number, metrics: object) => {
     const found = { num_samples: 3, metrics: { accuracy: index / 100 }, ...{ final_model: true } }
     const fields = {
       num_samples: 10,
       local_loss: index,
       local_accuracy: index / 100,
-      metrics: JSON.stringify({ f1: index }),
+      training_time_seconds: 7,
+      metrics: JSON.stringify({ f1: index, ...metrics }),
       evaluation: JSON.stringify(found),
     }
     return send(key, 'POST', `/training/rounds/${round}/updates`, formOf(weights, fields, 'model.safetensors'))
@@ -40,19 +46,24 @@ const league = async (counts: { readonly acme: number; readonly beta: number }) 
 type Federation = Awaited<ReturnType<typeof league>>
 
 /** A job of one round in which every device delivers and evaluates the result. */
-const playJob = async ({ world, send, federation, keys, devices, submit }: Federation): Promise<[string, string]> => {
+const playJob = async (
+  { world, send, federation, keys, devices, submit }: Federation,
+  metricsOf: (org: string, index: number) => object = () => ({}),
+  settings: object = {},
+): Promise<[string, string]> => {
   const started = await send(keys.acme, 'POST', '/training/jobs', {
     model: 'scanner',
     federation,
     rounds: 1,
     min_devices: devices.length,
+    ...settings,
   })
   expect(started).toMatchObject({ status: 201 })
   await world.service.runDueTasks()
   const jobId = started.body.id as string
   const roundId = ((await send(keys.acme, 'GET', '/training/rounds/current')).body as Body).id as string
-  for (const [index, { key }] of devices.entries()) {
-    expect(await submit(key, roundId, index)).toMatchObject({ status: 201 })
+  for (const [index, { key, org }] of devices.entries()) {
+    expect(await submit(key, roundId, index, metricsOf(org, index))).toMatchObject({ status: 201 })
   }
   await world.service.runDueTasks()
   for (const [index, { key }] of devices.entries()) {
@@ -116,6 +127,61 @@ it('a member sees means over at least five devices of others, and nothing that i
   expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
 })
 
+it('a round shows nothing to a member if one of the others has a single device in it, whose figures the averages would reveal', async () => {
+  const all = await league({ acme: 5, beta: 6, gamma: 1 })
+  const ids = await playJob(all)
+  const nothing = { loss: null, accuracy: null }
+  expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
+  expect(await figuresFor(all, all.keys.beta, ids)).toEqual(nothing)
+  // Each of the others has at least five devices.
+  expect(await figuresFor(all, all.keys.gamma!, ids)).toMatchObject({
+    loss: 5.5,
+    metrics: { f1: { devices: 12 } },
+    evaluation: { devices: 12 },
+    global_evaluation: { devices: 12 },
+  })
+  const { body: round } = await all.send(all.keys.acme, 'GET', `/training/rounds/${ids[1]}/status`)
+  const made = await all.send(all.keys.acme, 'GET', `/models/${round.aggregated_model_id}`)
+  expect(made.body).toMatchObject({ loss: null, accuracy: null })
+  const { body: updates } = await all.send(all.keys.acme, 'GET', `/training/rounds/${ids[1]}/updates`)
+  const figures = (updates.updates as Body[]).map(({ device_identifier, training_time_seconds, norm, non_finite }) => [
+    device_identifier,
+    training_time_seconds,
+    norm,
+    non_finite,
+  ])
+  const own = [0, 1, 2, 3, 4].map((n) => [`acme-${n}`, 7, 0, 0])
+  const others = [...[0, 1, 2, 3, 4, 5].map((n) => `beta-${n}`), 'gamma-0'].map((name) => [name, null, null, null])
+  expect(figures).toEqual([...own, ...others])
+})
+
+it('evaluations of asynchronous rounds are not shown, because later rounds add a few devices to them', async () => {
+  const all = await league({ acme: 1, beta: 5 })
+  const [, roundId] = await playJob(all, undefined, { strategy: 'fedbuff', strategy_options: { buffer: 6 } })
+  const { body: seen } = await all.send(all.keys.acme, 'GET', `/training/rounds/${roundId}/status`)
+  expect(seen).toMatchObject({ loss: 2.5, metrics: { f1: { devices: 6 } } })
+  for (const name of ['evaluation', 'global_evaluation']) {
+    expect(seen).not.toHaveProperty(name)
+    const { body: stored } = await all.send(all.admin, 'GET', `/training/rounds/${roundId}/status`)
+    expect(stored[name]).toMatchObject({ devices: 6 })
+  }
+})
+
+it('a metric that only some devices report is shown if each other organization has five or none that do', async () => {
+  const all = await league({ acme: 5, beta: 6, gamma: 1 })
+  // The devices of beta, and all but one of acme's, report `g1`; `h1` comes from the devices of gamma and beta.
+  const [, roundId] = await playJob(all, (org, index) => ({
+    ...(org === 'beta' && { g1: 1, h1: 1 }),
+    ...(org === 'acme' && index > 0 && { g1: 1 }),
+    ...(org === 'gamma' && { h1: 1 }),
+  }))
+  const seenBy = async (key: string) =>
+    Object.keys(((await all.send(key, 'GET', `/training/rounds/${roundId}/status`)).body.metrics ?? {}) as Body)
+  expect(await seenBy(all.keys.acme)).toEqual(['g1'])
+  expect(await seenBy(all.keys.beta)).toEqual([])
+  expect(await seenBy(all.keys.gamma!)).toEqual(expect.arrayContaining(['accuracy', 'f1', 'h1', 'loss']))
+})
+
 it("another member's means come only from rounds in which at least five of its devices took part", async () => {
   const all = await league({ acme: 1, beta: 5 })
   await playJob(all)
@@ -143,6 +209,11 @@ it('erasing own devices and removing a member reveal nothing', async () => {
   const ids = await playJob(all)
   const nothing = { loss: null, accuracy: null }
   expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
+  const averages = async () => {
+    const { body } = await all.send(all.keys.beta, 'GET', `/federations/${all.federation}/members`)
+    return (body.members as Body[]).map(({ avg_loss }) => avg_loss)
+  }
+  expect(await averages()).toEqual([2, 5])
   for (let index = 0; index < 4; index++) {
     const id = `acme-${index}`
     expect(await all.send(all.admin, 'POST', `/devices/${id}/erase`, { confirm: id })).toMatchObject({
@@ -150,6 +221,16 @@ it('erasing own devices and removing a member reveal nothing', async () => {
     })
   }
   expect(await figuresFor(all, all.keys.acme, ids)).toEqual(nothing)
+  expect(await figuresFor(all, all.keys.beta, ids)).toEqual(nothing)
+  expect(await averages()).toEqual([null, 5])
+})
+
+it("the reason of a federation's job names no metrics that devices report", async () => {
+  const all = await league({ acme: 1, beta: 0 })
+  const settings = { rounds: 1, metric: 'f2', publish: 'best' }
+  const [jobId] = await playJob(all, () => ({ secret_name: 1 }), settings)
+  const { body } = await all.send(all.keys.beta, 'GET', `/training/jobs/${jobId}`)
+  expect(body.reason).toBe("The requested round is completed. No round reported the metric 'f2'.")
 })
 
 it("a member's minimum group size still counts after it was removed", async () => {

@@ -57,7 +57,8 @@ export const SelectionQuery = Type.Object({
 
 /** Explains when figures that compare an update with others are missing. */
 const UNSCREENED =
-  'null before the round is completed, in private and secure rounds, and in rounds without a readable model'
+  'null before the round is completed, in private and secure rounds, in rounds without a readable model, and for devices of other ' +
+  'organizations of a federation'
 
 /** Explains when figures that a device reported about its data are missing. */
 const UNSHOWN = 'null in private and secure rounds, and for devices of other organizations of a federation'
@@ -70,6 +71,12 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
       device_identifier: Type.String({ description: "The device's user-chosen id" }),
       local_loss: Figure,
       local_accuracy: Figure,
+      training_time_seconds: Nullable(
+        Type.Integer({
+          minimum: 0,
+          description: 'null in private rounds, and for devices of other organizations of a federation',
+        }),
+      ),
       metrics: Nullable(Type.Record(Type.String(), Type.Number(), { description: UNSHOWN })),
       evaluation: Nullable(RefWith(EvaluationReport, { description: UNSHOWN })),
       norm: Nullable(Type.Number({ description: `L2 norm of the update's change; ${UNSCREENED}` })),

@@ -10,6 +10,15 @@ import type { RoundsService } from './rounds.service.ts'
 import { roundsStore, type StoredRound } from './rounds.store.ts'
 import { updatesReport } from './updates.report.ts'
 
+/** Figures of a single device. */
+const HIDDEN = {
+  localLoss: null,
+  localAccuracy: null,
+  metrics: null,
+  evaluation: null,
+  trainingTimeSeconds: null,
+} as const
+
 /** Shows a round's devices and updates, and proves that the same updates give the same bytes. */
 export const createRoundRecords = (
   { database }: Context,
@@ -39,8 +48,8 @@ export const createRoundRecords = (
     },
 
     /**
-     * The updates delivered to the round; once it is completed, with their weights and screening. What a device reported about
-     * its data is hidden in private rounds, and shown only to its own organization in a federation's.
+     * The updates delivered to the round; once it is completed, with their weights and screening. What a device reported, and what
+     * follows from its weights, is hidden in private rounds, and shown only to its own organization in a federation's.
      */
     async updates(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
@@ -51,15 +60,15 @@ export const createRoundRecords = (
       const found = await updatesReport.page(database.sql, id, page)
       return {
         total: found.total,
-        updates: found.updates.map(({ update, deviceName, orgId }) => ({
-          update:
-            round.privacy === null && sees(caller, orgId)
-              ? update
-              : { ...update, localLoss: null, localAccuracy: null, metrics: null, evaluation: null },
-          deviceName,
-          screened: screened.get(update.id) ?? null,
-          weight: weights.get(update.id) ?? null,
-        })),
+        updates: found.updates.map(({ update, deviceName, orgId }) => {
+          const isShown = round.privacy === null && sees(caller, orgId)
+          return {
+            update: isShown ? update : { ...update, ...HIDDEN },
+            deviceName,
+            screened: (isShown && screened.get(update.id)) || null,
+            weight: weights.get(update.id) ?? null,
+          }
+        }),
       }
     },
 

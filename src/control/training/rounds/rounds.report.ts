@@ -37,6 +37,15 @@ export const roundsReport = {
     return row === undefined ? null : fromRow(row)
   },
 
+  /** The organization's newest model that a round of this federation made. */
+  async latestModelIn(db: Executor, federationId: string, orgId: string | null): Promise<string | null> {
+    const { rows } = await sql<{ id: string }>`
+      select m.id from models m join rounds r on r.id = m.round_id
+      where r.federation_id = ${federationId} and m.org_id = ${orgId} and m.version_count > 0
+      order by m.created_at desc, m.ordinal desc limit 1`.execute(db)
+    return rows[0]?.id ?? null
+  },
+
   /** Rounds visible to the organization, newest first; with `status`, only those with this status. */
   async list(
     db: Executor,
@@ -160,13 +169,15 @@ const weighted = (column: string, condition: RawBuilder<unknown> = sql`true`) =>
 
 /**
  * What each organization's devices contributed to the federation's completed rounds. Excludes private rounds. What is shown to
- * other members comes from rounds in which at least the minimum number of its devices reported it (docs/decisions/0164).
+ * other members comes from rounds in which at least the minimum number of its devices reported it (docs/decisions/0164) and
+ * none was erased since: the averages before and after would differ by one device.
  */
 export const contributionsTo = async (db: Executor, federationId: string): Promise<Map<string, MemberContribution>> => {
   const { rows } = await sql<ContributionRow>`
     with delivered as (
       select d.org_id, u.round_id, u.num_samples, u.local_accuracy, u.local_loss, u.created_at,
         count(u.local_accuracy) over same as accuracies, count(u.local_loss) over same as losses,
+        count(*) over (partition by u.round_id) = r.completed_devices as is_whole,
         greatest(${MIN_GROUP_SIZE}, coalesce(s.min_group_size, 0)) as fewest
       from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
       left join org_settings s on s.org_id = d.org_id
@@ -177,8 +188,8 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
     )
     select org_id, count(distinct round_id) as rounds, least(sum(num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
       ${weighted('local_accuracy')} as accuracy, ${weighted('local_loss')} as loss,
-      ${weighted('local_accuracy', sql`accuracies >= fewest`)} as shown_accuracy,
-      ${weighted('local_loss', sql`losses >= fewest`)} as shown_loss, max(created_at) as last_at
+      ${weighted('local_accuracy', sql`accuracies >= fewest and is_whole`)} as shown_accuracy,
+      ${weighted('local_loss', sql`losses >= fewest and is_whole`)} as shown_loss, max(created_at) as last_at
     from delivered group by org_id`.execute(db)
   return new Map(
     rows.map((row) => [

@@ -1,4 +1,5 @@
 import type { Caller } from '../../../domain/access.ts'
+import type { Evaluation } from '../../../domain/metrics.ts'
 import {
   MIN_GROUP_SIZE,
   mayShow,
@@ -60,19 +61,13 @@ export const createShownRounds = (
   const shown = async (caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<ShownRound[]> => {
     const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
     if (mixed.length === 0) return [...rounds]
-    const sources = await figureSourcesReport.of(
-      database.sql,
-      mixed.map(({ id }) => id),
-    )
+    const sources = await sourcesOf(database.sql, mixed)
     const fewest = await fewestBy(database.sql, mixed, sources)
-    return rounds.map((round) => {
-      if (round.federationId === null) return round
-      const of = sourcesIn(
-        sources.filter(({ roundId }) => roundId === round.id),
-        caller.orgId,
-      )
-      return withhold(round, (kind) => ({ ...of(kind), fewest: fewest.get(round.id)! }))
-    })
+    return rounds.map((round) =>
+      round.federationId === null
+        ? round
+        : withhold(round, sources, { isOwn: (orgId) => orgId === caller.orgId, fewest: fewest.get(round.id)! }),
+    )
   }
 
   return {
@@ -90,53 +85,63 @@ export const createShownRounds = (
     },
 
     /**
-     * The round with the figures that become part of the catalog, where any member of the federation may see them. Omits those
-     * that a member must not see.
+     * The round with the figures that become part of the catalog, where any member of the federation may see them, and which are
+     * therefore shown as to a member without a device in the round.
      */
     async catalogued(db: Executor, round: StoredRound): Promise<ShownRound> {
       if (round.federationId === null) return round
-      const sources = await figureSourcesReport.of(db, [round.id])
+      const sources = await sourcesOf(db, [round])
       const fewest = (await fewestBy(db, [round], sources)).get(round.id)!
-      return withhold(round, (kind) => {
-        const ofKind = sources.filter((source) => source.kind === kind)
-        // The member that sees the fewest others owns the most devices; if all devices are one member's, the others own none.
-        const own = ofKind.length > 1 ? Math.max(...ofKind.map(({ devices }) => devices)) : 0
-        return { counted: total(ofKind), own, fewest }
-      })
+      return withhold(round, sources, { isOwn: () => false, fewest })
     },
   }
 }
 
-const total = (sources: readonly FigureSource[]): number => sources.reduce((sum, { devices }) => sum + devices, 0)
+const sourcesOf = (db: Executor, rounds: readonly StoredRound[]): Promise<FigureSource[]> => {
+  const idsOf = (some: readonly StoredRound[]) => some.map(({ id }) => id)
+  return figureSourcesReport.of(db, idsOf(rounds), idsOf(rounds.filter(isIncomplete)))
+}
 
-const sourcesIn =
-  (sources: readonly FigureSource[], orgId: string | null) =>
-  (kind: FigureKind): Omit<Sources, 'all' | 'fewest'> => {
-    const ofKind = sources.filter((source) => source.kind === kind)
-    return { counted: total(ofKind), own: total(ofKind.filter((source) => source.orgId === orgId)) }
-  }
+/** True if some of the round's devices omitted a metric that others reported. */
+const isIncomplete = ({ metrics, evaluation, globalEvaluation, completedDevices }: StoredRound): boolean =>
+  [{ metrics, devices: completedDevices }, ...[evaluation, globalEvaluation].flatMap((one) => one ?? [])].some((one) =>
+    Object.values(one.metrics ?? {}).some(({ devices }) => devices !== one.devices),
+  )
 
-const withhold = (round: StoredRound, sourcesOf: (kind: FigureKind) => Omit<Sources, 'all'>): ShownRound => {
+const withhold = (
+  round: StoredRound,
+  sources: readonly FigureSource[],
+  { isOwn, fewest }: { readonly isOwn: (orgId: string | null) => boolean; readonly fewest: number },
+): ShownRound => {
   const { metrics, evaluation, globalEvaluation, completedDevices } = round
-  const trained = reportedBy(sourcesOf('trained'), completedDevices)
+  /** `all` devices reported figures of this kind, `devices` of them this metric. */
+  const sourcesFor = (kind: FigureKind, all: number, metric: string, devices = all): Sources => {
+    const counts = sources.filter(
+      (one) => one.roundId === round.id && one.kind === kind && one.metric === (devices === all ? null : metric),
+    )
+    const [own, others] = [counts.filter((one) => isOwn(one.orgId)), counts.filter((one) => !isOwn(one.orgId))]
+    // In an asynchronous job, later rounds add a few devices to an evaluation, whose figures follow from the difference.
+    const isFinal = kind === 'trained' || !round.plan.asynchronous
+    return {
+      own: own.reduce((sum, { devices }) => sum + devices, 0),
+      others: others.map(({ devices }) => devices),
+      fewest: isFinal ? fewest : Number.POSITIVE_INFINITY,
+    }
+  }
+  const trained = (name: string) => sourcesFor('trained', completedDevices, name, metrics?.[name]?.devices)
   const mean = (name: 'loss' | 'accuracy') =>
-    mayShow(trained, metrics?.[name]?.devices ?? completedDevices) ? round[name] : null
+    mayShow(trained(name), metrics?.[name]?.devices ?? completedDevices) ? round[name] : null
+  const evaluated = (one: Evaluation | null, kind: FigureKind) =>
+    one && shownEvaluation(one, (name) => sourcesFor(kind, one.devices, name, one.metrics[name]?.devices))
   return {
     ...round,
     loss: mean('loss'),
     accuracy: mean('accuracy'),
     metrics: metrics && nothingAsNull(shownSummaries(metrics, trained)),
-    evaluation: evaluation && shownEvaluation(evaluation, reportedBy(sourcesOf('made'), evaluation.devices)),
-    globalEvaluation:
-      globalEvaluation &&
-      shownEvaluation(globalEvaluation, reportedBy(sourcesOf('received'), globalEvaluation.devices)),
+    evaluation: evaluated(evaluation, 'made'),
+    globalEvaluation: evaluated(globalEvaluation, 'received'),
   }
 }
-
-const reportedBy = (sources: Omit<Sources, 'all'>, devices: number): Sources => ({
-  ...sources,
-  all: Math.max(sources.counted, devices),
-})
 
 const nothingAsNull = (summaries: ShownSummaries): ShownSummaries | null =>
   Object.keys(summaries).length === 0 ? null : summaries

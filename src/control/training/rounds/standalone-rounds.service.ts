@@ -18,9 +18,10 @@ import { requireNoNoise, type SecureSettingsRequest, type SecureSteps } from '..
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
 import type { RoundRequest } from './opening-round.service.ts'
-import type { ParticipantScopes } from './participant-scope.service.ts'
+import type { ParticipantScope, ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundPrices } from './round-prices.service.ts'
 import type { RoundStarts } from './round-starts.service.ts'
+import { roundsReport } from './rounds.report.ts'
 import { alreadyInProgress, type PrivacySettings, roundsStore, type StoredRound } from './rounds.store.ts'
 
 export interface StartRound {
@@ -53,7 +54,7 @@ export const createStandaloneRounds = (
     secure,
     due,
   }: {
-    readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
+    readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion' | 'versionFor'>
     readonly layouts: Pick<ModelLayouts, 'contentOf'>
     readonly scopes: Pick<ParticipantScopes, 'resolve'>
     readonly prices: Pick<RoundPrices, 'priced'>
@@ -67,6 +68,13 @@ export const createStandaloneRounds = (
     if (globalModel === undefined) return null
     const advice = 'Use a model of the catalog that has an uploaded version.'
     return inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)
+  }
+
+  /** The version that a round distributes if its request names no model. In a federation, only what its rounds have made. */
+  const defaultModel = async ({ orgId, federationId }: ParticipantScope) => {
+    if (federationId === null) return models.latestAggregated(orgId)
+    const id = await roundsReport.latestModelIn(database.sql, federationId, orgId)
+    return id === null ? null : models.versionFor(id)
   }
 
   return {
@@ -83,7 +91,7 @@ export const createStandaloneRounds = (
       await catchUp(due.tick)
       if ((await roundsStore.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const named = await namedModel(caller, requested)
-      const version = named === null ? await models.latestAggregated(within.orgId) : named.version
+      const version = named === null ? await defaultModel(within) : named.version
       const isPlain = requested.privacy === null && requested.secureAggregation === null
       const strategy = requested.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
       requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: requested.privacy !== null })

@@ -116,6 +116,8 @@ const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null =
   return Object.keys(metrics).length === 0 ? null : metrics
 }
 
+/** The maximum number that is checked for misspellings. */
+const MAX_UNKNOWN = 100
 const EVALUATION_FIELDS = ['num_samples', 'metrics', 'final_model']
 
 /**
@@ -126,8 +128,8 @@ export const readEvaluation = (value: unknown, warnings: string[]): MetricReport
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badRequest('evaluation must be an object such as {"num_samples": 40, "metrics": {"accuracy": 0.8}}.')
   }
-  for (const name of Object.keys(value)) {
-    if (EVALUATION_FIELDS.includes(name)) continue
+  const unknown = Object.keys(value).filter((name) => !EVALUATION_FIELDS.includes(name))
+  for (const name of unknown.slice(0, MAX_UNKNOWN)) {
     const meant = meantBy(name, EVALUATION_FIELDS)
     if (meant !== null) throw badRequest(`unknown field \`evaluation.${name}\`; did you mean \`${meant}\`?`)
     warnings.push(`unknown field \`evaluation.${name.slice(0, 100)}\` was ignored`)

@@ -1,6 +1,6 @@
 // Elementwise operators and reductions of keras.ops.
 import type { DType } from '../../../tensors/weight-file.ts'
-import { type Attribute, int } from '../../onnx/model.ts'
+import { int } from '../../onnx/model.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
 
 type Emit = (call: LayerCall, names: readonly string[], type: DType) => string
@@ -46,9 +46,9 @@ const elementwise =
   }
 
 const node =
-  (type: string, attributes: Record<string, Attribute> = {}): Emit =>
+  (type: string): Emit =>
   (call, names) =>
-    call.emit(type, names, attributes)
+    call.emit(type, names)
 
 /** A chain of nodes, each applied to the previous result. */
 const chain =
@@ -71,13 +71,13 @@ const modulo: Emit = (call, [x, y], type) =>
 const truth: Emit = (call, names) =>
   call.emit(
     'And',
-    names.map((name) => call.emit('Cast', [name], { to: int(9) })),
+    names.map((name) => call.castTo(name, 'bool')),
   )
 
 const any: Emit = (call, names) =>
   call.emit(
     'Or',
-    names.map((name) => call.emit('Cast', [name], { to: int(9) })),
+    names.map((name) => call.castTo(name, 'bool')),
   )
 
 const real = { asFloat: true }
@@ -103,7 +103,7 @@ export const ELEMENTWISE: Readonly<Record<string, Layer>> = {
   NotEqual: elementwise(chain(node('Equal'), node('Not')), yes),
   LogicalAnd: elementwise(truth, yes),
   LogicalOr: elementwise(any, yes),
-  LogicalNot: elementwise((call, [x]) => call.emit('Not', [call.emit('Cast', [x!], { to: int(9) })]), yes),
+  LogicalNot: elementwise((call, [x]) => call.emit('Not', [call.castTo(x!, 'bool')]), yes),
   Isnan: elementwise(node('IsNaN'), { ...yes, ...real }),
   FloorDivide: elementwise((call, names, type) =>
     isFloat(type) ? floorDivide(call, names, type) : call.emit('Div', names),
@@ -117,12 +117,9 @@ export const ELEMENTWISE: Readonly<Record<string, Layer>> = {
   Log10: elementwise(chain(node('Log'), withNumber('Mul', Math.LOG10E)), real),
   OnesLike: elementwise(chain(withNumber('Mul', 0), withNumber('Add', 1))),
   ZerosLike: elementwise(withNumber('Mul', 0)),
-  Where: elementwise(
-    (call, [condition, x, y]) => call.emit('Where', [call.emit('Cast', [condition!], { to: int(9) }), x!, y!]),
-    {
-      ignored: 1,
-    },
-  ),
+  Where: elementwise((call, [condition, x, y]) => call.emit('Where', [call.castTo(condition!, 'bool'), x!, y!]), {
+    ignored: 1,
+  }),
   Clip: elementwise((call, [x], type) =>
     call.emit('Min', [
       call.emit('Max', [x!, call.scalar(call.number('x_min'), type)]),
@@ -175,10 +172,7 @@ const reduction =
 const reduced = (type: string, result?: 'f32') => reduction((_, reduce, x) => reduce(type, x), result)
 
 const bits = (type: string) =>
-  reduction(
-    (call, reduce, x) => reduce(type, call.emit('Cast', [call.emit('Cast', [x], { to: int(9) })], { to: int(6) })),
-    'bool',
-  )
+  reduction((call, reduce, x) => reduce(type, call.castTo(call.castTo(x, 'bool'), 'i32')), 'bool')
 
 const variance = reduction((call, reduce, x, keep) => {
   const off = call.emit('Sub', [x, keep('ReduceMean', x)])

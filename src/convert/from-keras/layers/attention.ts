@@ -57,8 +57,7 @@ const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly nu
 
 /** The softmax over the valid scores. */
 const softmaxOf = (call: LayerCall, scores: string, shown: string | null): string => {
-  const hide = (mask: string) =>
-    call.emit('Mul', [call.emit('Cast', [call.emit('Not', [mask])], { to: int(1) }), call.scalar(HIDDEN)])
+  const hide = (mask: string) => call.emit('Mul', [call.castTo(call.emit('Not', [mask]), 'f32'), call.scalar(HIDDEN)])
   return call.emit('Softmax', [shown === null ? scores : call.emit('Add', [scores, hide(shown)])], { axis: int(-1) })
 }
 
@@ -138,8 +137,7 @@ const attention: Layer = (call) => {
       : call.emit('ReduceSum', [sums(), call.integers([-1])], { keepdims: int(0) })
   const weights = softmaxOf(call, scores, shownOf(call, query, value, []))
   const mixed = call.emit('MatMul', [weights, call.last(value)])
-  const kept = (mask: string) =>
-    call.emit('Mul', [mixed, call.unsqueeze(call.emit('Cast', [mask], { to: int(1) }), [2])])
+  const kept = (mask: string) => call.emit('Mul', [mixed, call.unsqueeze(call.castTo(mask, 'f32'), [2])])
   const shape = [...query.shape.slice(0, 2), value.shape[2]!]
   const result = call.result(query.mask === null ? mixed : kept(query.mask), shape, { mask: query.mask })
   return call.asks('return_attention_scores')

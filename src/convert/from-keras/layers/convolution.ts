@@ -5,8 +5,8 @@ import type { Layer, LayerCall, Value } from '../layer-call.ts'
 import { activated } from './activations.ts'
 import { placed, spatialResult, type Window } from './windows.ts'
 
-const windowOf = (call: LayerCall, axes: number, kernel = call.sizes('kernel_size', axes)): Window => ({
-  kernel,
+const windowOf = (call: LayerCall, axes: number): Window => ({
+  kernel: call.sizes('kernel_size', axes),
   strides: call.sizes('strides', axes, 1),
   dilations: call.sizes('dilation_rate', axes, 1),
 })

@@ -47,7 +47,7 @@ export const einsum = (call: LayerCall, equation: string, values: readonly Value
 export const oneHot = (call: LayerCall, value: Value, classes: number): Value => {
   const numbers = call.constant('classes', tensorOf('i64', [classes], [...Array(classes).keys()]))
   const wide = call.unsqueeze(call.cast({ ...value, name: call.last(value) }, 'i64').name, [-1])
-  const name = call.emit('Cast', [call.emit('Equal', [wide, numbers])], { to: int(1) })
+  const name = call.castTo(call.emit('Equal', [wide, numbers]), 'f32')
   return call.result(name, [...value.shape, classes])
 }
 
@@ -81,7 +81,7 @@ const discretization: Layer = (call) => {
   const bounds = numbersIn(call.config.bin_boundaries)
   if (bounds.length === 0) throw call.refuse('it has no bin_boundaries; adapt it before saving.')
   const reached = call.emit('GreaterOrEqual', [call.unsqueeze(call.last(value), [-1]), call.vector('bounds', bounds)])
-  const counts = call.emit('ReduceSum', [call.emit('Cast', [reached], { to: int(6) }), call.integers([-1])], {
+  const counts = call.emit('ReduceSum', [call.castTo(reached, 'i32'), call.integers([-1])], {
     keepdims: int(0),
   })
   const bins = call.result(counts, value.shape, { type: 'i32' })
@@ -135,7 +135,7 @@ const permute: Layer = (call) => {
 const repeatVector: Layer = (call) => {
   const value = call.inputOfRank(2)
   const count = call.number('n')
-  const wide = call.emit('Unsqueeze', [value.name, call.integers([1])])
+  const wide = call.unsqueeze(value.name, [1])
   const name = call.emit('Tile', [wide, call.integers([1, count, 1])])
   return call.result(name, [value.shape[0]!, count, value.shape[1]!])
 }
@@ -176,8 +176,8 @@ export const DENSE_LAYERS: Readonly<Record<string, Layer>> = {
   Masking: (call) => {
     const value = call.input()
     const kept = call.emit('Not', [call.emit('Equal', [value.name, call.scalar(call.number('mask_value', 0))])])
-    const any = call.emit('ReduceMax', [call.emit('Cast', [kept], { to: int(1) }), call.integers([-1])])
-    const mask = call.emit('Cast', [call.emit('Squeeze', [any, call.integers([-1])])], { to: int(9) })
+    const any = call.emit('ReduceMax', [call.castTo(kept, 'f32'), call.integers([-1])])
+    const mask = call.castTo(call.squeeze(any, [-1]), 'bool')
     return call.like(value, call.emit('Mul', [value.name, any]), { mask })
   },
 }

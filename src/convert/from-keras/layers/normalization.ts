@@ -107,7 +107,7 @@ const groupNorm: Layer = (call) => {
   const groups = requested === -1 ? channels : requested
   if (groups < 1 || channels % groups !== 0) throw call.refuse(`${channels} channels are not ${groups} groups.`)
   const x = call.first(value)
-  const grouped = call.emit('Reshape', [x, call.integers([0, groups, -1])])
+  const grouped = call.reshape(x, [0, groups, -1])
   const unit = [call.vector('one', new Float32Array(groups).fill(1)), call.vector('zero', new Float32Array(groups))]
   const epsilon = float(call.number('epsilon', 1e-3))
   const even = call.emit('InstanceNormalization', [grouped, ...unit], { epsilon })

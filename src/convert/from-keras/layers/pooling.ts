@@ -36,7 +36,7 @@ export const adaptivePool =
 
 /** The mean of the steps that are not padding. */
 const maskedMean = (call: LayerCall, value: Value, mask: string): Value => {
-  const weights = call.emit('Unsqueeze', [call.emit('Cast', [mask], { to: int(1) }), call.integers([-1])])
+  const weights = call.unsqueeze(call.castTo(mask, 'f32'), [-1])
   const keep = call.flag('keepdims')
   const sum = (name: string) => call.emit('ReduceSum', [name, call.integers([1])], { keepdims: int(Number(keep)) })
   const name = call.emit('Div', [sum(call.emit('Mul', [call.last(value), weights])), sum(weights)])

@@ -3,9 +3,6 @@ import { int } from '../../onnx/model.ts'
 import { scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import type { LayerCall, Value } from '../layer-call.ts'
 
-// ONNX's numbers of element types.
-const [FLOAT, INT32, INT64] = [1, 6, 7]
-
 interface Steps {
   /** The steps that are not padding, in order, followed by the padding. */
   readonly compact: string
@@ -18,17 +15,17 @@ interface Steps {
 /** Moves padding to the end, the only position where ONNX can skip it. */
 export const compactSteps = (call: LayerCall, value: Value, mask: string): Steps => {
   const one = call.integers([1])
-  const numbers = call.emit('Cast', [mask], { to: int(INT32) })
+  const numbers = call.castTo(mask, 'i32')
   const axis = call.scope.builder.constant('axis', scalarOf('i64', 1))
   const through = call.emit('CumSum', [numbers, axis])
   // Earlier steps have larger keys; the key of padding is 0.
   const [steps] = call.fixed([value.shape[1]!], 'the number of its steps')
   const late = Array.from({ length: steps! }, (_, at) => steps! - at)
   const places = call.constant('late', tensorOf('f32', [steps!], late))
-  const keys = call.emit('Mul', [call.emit('Cast', [mask], { to: int(FLOAT) }), places])
+  const keys = call.emit('Mul', [call.castTo(mask, 'f32'), places])
   const [, order] = call.emitSeveral('TopK', [keys, call.integers([steps!])], 2, { axis: int(1) })
   const pick = (data: string, index: string): string =>
-    call.emit('GatherND', [data, call.emit('Unsqueeze', [index, call.integers([2])])], { batch_dims: int(1) })
+    call.emit('GatherND', [data, call.unsqueeze(index, [2])], { batch_dims: int(1) })
   const lengths = call.emit('ReduceSum', [numbers, one], { keepdims: int(0) })
   return {
     compact: pick(call.last(value), order!),
@@ -40,9 +37,9 @@ export const compactSteps = (call: LayerCall, value: Value, mask: string): Steps
       const inside = isBackward ? call.emit('Less', [at, ends]) : call.emit('Greater', [through, int32(call, 0)])
       const last = call.emit('Sub', [ends, int32(call, 1)])
       const near = call.emit('Max', [call.emit('Min', [at, last]), int32(call, 0)])
-      const held = pick(sequence, call.emit('Cast', [near], { to: int(INT64) }))
+      const held = pick(sequence, call.castTo(near, 'i64'))
       const shown = call.flag('zero_output_for_mask') ? call.emit('And', [inside, mask]) : inside
-      const factor = call.emit('Unsqueeze', [call.emit('Cast', [shown], { to: int(FLOAT) }), call.integers([2])])
+      const factor = call.unsqueeze(call.castTo(shown, 'f32'), [2])
       return call.emit('Mul', [held, factor])
     },
   }

@@ -1,6 +1,6 @@
 // LSTM, GRU, and SimpleRNN, in one or both directions.
 import { transposeTensor } from '../../onnx/constants.ts'
-import { type Attribute, floats, int, ints, text, texts } from '../../onnx/model.ts'
+import { type Attribute, floats, int, text, texts } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import type { Json, JsonObject } from '../keras-config.ts'
 import { innerOf, snakeCase } from '../keras-weights.ts'
@@ -103,9 +103,9 @@ const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[
       `${call.layer.className} '${call.layer.name}' is stateful; the converted model starts every call from the initial state.`,
     )
   const units = call.number('units')
-  const states = initial.map((state) => call.emit('Unsqueeze', [state.name, call.integers([0])]))
+  const states = initial.map((state) => call.unsqueeze(state.name, [0]))
   const steps = value.mask === null ? null : compactSteps(call, value, value.mask)
-  const time = call.emit('Transpose', [steps?.compact ?? call.last(value)], { perm: ints([1, 0, 2]) })
+  const time = call.transpose(steps?.compact ?? call.last(value), [1, 0, 2])
   const inputs = [
     time,
     gateWeights(call, 'kernel', kind, units),
@@ -123,11 +123,11 @@ const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[
       : {}),
   })
   // [steps, 1, batch, units]
-  const flat = call.emit('Squeeze', [outputs[0]!, call.integers([1])])
-  const sequence = call.emit('Transpose', [flat], { perm: ints([1, 0, 2]) })
+  const flat = call.squeeze(outputs[0]!, [1])
+  const sequence = call.transpose(flat, [1, 0, 2])
   return {
     sequence: steps === null ? sequence : steps.expand(sequence),
-    states: outputs.slice(1).map((state) => call.emit('Squeeze', [state, call.integers([0])])),
+    states: outputs.slice(1).map((state) => call.squeeze(state, [0])),
   }
 }
 

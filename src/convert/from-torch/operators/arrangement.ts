@@ -93,10 +93,10 @@ const repeatInterleave: Operator = (node) => {
   return node.reshapeTo(node.repeated(value, rank, axis, node.number('repeats')), [], node.result().shape)
 }
 
-const joined = (node: Lowering, name: string): string[] => {
+const joined = (node: Lowering): string[] => {
   const to = node.result().type
-  return node.tensors(name).flatMap((value, at) => {
-    const meta = node.metas(name)[at]!
+  return node.tensors('tensors').flatMap((value, at) => {
+    const meta = node.metas('tensors')[at]!
     // Empty vectors may be combined with tensors of any shape.
     const isEmpty = meta.shape.length === 1 && meta.shape[0] === 0
     return value === null || isEmpty ? [] : [node.cast(value, meta.type, to)]
@@ -104,14 +104,14 @@ const joined = (node: Lowering, name: string): string[] => {
 }
 
 const cat: Operator = (node) =>
-  node.emit('Concat', joined(node, 'tensors'), { axis: int(node.axis('dim', node.result().shape.length, 0)) })
+  node.emit('Concat', joined(node), { axis: int(node.axis('dim', node.result().shape.length, 0)) })
 
 /** hstack and vstack join along this axis if tensors have two or more axes. */
 const joinedAlong =
   (axis: number): Operator =>
   (node) => {
     const isFlat = node.metas('tensors').every((meta) => meta?.shape.length === 1)
-    const parts = joined(node, 'tensors').map((value) => (isFlat && axis === 0 ? node.unsqueeze(value, [0]) : value))
+    const parts = joined(node).map((value) => (isFlat && axis === 0 ? node.unsqueeze(value, [0]) : value))
     return node.emit('Concat', parts, { axis: int(isFlat ? 0 : axis) })
   }
 
@@ -119,7 +119,7 @@ const stack: Operator = (node) => {
   const axis = node.axis('dim', node.result().shape.length, 0)
   return node.emit(
     'Concat',
-    joined(node, 'tensors').map((value) => node.unsqueeze(value, [axis])),
+    joined(node).map((value) => node.unsqueeze(value, [axis])),
     { axis: int(axis) },
   )
 }

@@ -7,16 +7,17 @@ import { binary, constant, input, isFloat, unary } from './operands.ts'
 const ORDER = 'f64 f32 bf16 f16 u64 i64 u32 i32 u16 i16 i8 u8 bool'.split(' ')
 const wider = (a: DType, b: DType): DType => (ORDER.indexOf(a) < ORDER.indexOf(b) ? a : b)
 
-const comparedType = (node: Lowering, first = 'self', second = 'other'): DType => {
-  const type = node.type(first)
-  if (node.isTensor(second)) {
-    const other = node.type(second)
+const comparedType = (node: Lowering): DType => {
+  const type = node.type('self')
+  if (node.isTensor('other')) {
+    const other = node.type('other')
     // A tensor without axes affects the type only if it is a different kind of number.
-    if (isFloat(type) === isFloat(other) && node.shape(second).length === 0 && node.shape(first).length > 0) return type
+    if (isFloat(type) === isFloat(other) && node.shape('other').length === 0 && node.shape('self').length > 0)
+      return type
     return wider(type, other)
   }
   if (isFloat(type)) return type
-  return Number.isInteger(node.number(second)) && type !== 'bool' ? type : 'f32'
+  return Number.isInteger(node.number('other')) && type !== 'bool' ? type : 'f32'
 }
 
 const compare =

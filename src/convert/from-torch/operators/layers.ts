@@ -7,7 +7,7 @@ const linear: Operator = (node) => {
   if (node.shape('input').length === 2) {
     return node.emit('Gemm', node.has('bias') ? [...inputs, node.input('bias')] : inputs, { transB: int(1) })
   }
-  const weight = node.emit('Transpose', [inputs[1]!], { perm: ints([1, 0]) })
+  const weight = node.transpose(inputs[1]!, [1, 0])
   const product = node.emit('MatMul', [inputs[0]!, weight])
   return node.has('bias') ? node.emit('Add', [product, node.input('bias')]) : product
 }
@@ -157,7 +157,14 @@ const attention: Operator = (node) => {
         ? onlyWhere(mask)
         : node.emit('Add', [scores, node.cast(mask, node.type('attn_mask'), type)])
   }
-  return node.emit('MatMul', [node.emit('Softmax', [scores], { axis: int(-1) }), perHead('value')])
+  let weights = node.emit('Softmax', [scores], { axis: int(-1) })
+  if (node.has('attn_mask')) {
+    // PyTorch gives 0 if a row is entirely masked, where the softmax is NaN.
+    const most = node.emit('ReduceMax', [scores, node.integers([-1])])
+    const masked = node.emit('Equal', [most, node.scalar(type, -Infinity)])
+    weights = node.emit('Where', [masked, node.scalar(type, 0), weights])
+  }
+  return node.emit('MatMul', [weights, perHead('value')])
 }
 
 const einsum: Operator = (node) => {

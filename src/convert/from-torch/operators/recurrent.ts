@@ -53,7 +53,7 @@ const runLayer = (node: Lowering, { kind, input, weights, states, hidden }: Laye
     ...(kind.activation === undefined ? {} : { activations: texts(weights.map(() => kind.activation!)) }),
   })
   // [steps, directions, batch, hidden]
-  const swapped = node.emit('Transpose', [results[0]!], { perm: ints([0, 2, 1, 3]) })
+  const swapped = node.transpose(results[0]!, [0, 2, 1, 3])
   return [node.reshape(swapped, [0, 0, -1]), ...results.slice(1)]
 }
 

@@ -1,7 +1,7 @@
 // Resizes images and samples them at positions.
 
 import { cubicWeights } from '../../onnx/cubic-weights.ts'
-import { elementCount, float, int, ints, text } from '../../onnx/model.ts'
+import { elementCount, float, int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
 /** A bicubic resize by products with the weights of rows and columns. */
@@ -84,7 +84,7 @@ const affineGrid: Operator = (node) => {
     return [at(point % columns!, columns!), at(Math.floor(point / columns!), rows!), 1][place % 3]!
   })
   const base = node.constant('f32', [rows! * columns!, 3], points)
-  const maps = node.emit('Transpose', [node.input('theta')], { perm: ints([0, 2, 1]) })
+  const maps = node.transpose(node.input('theta'), [0, 2, 1])
   return node.reshapeTo(node.emit('MatMul', [base, maps]), node.shape('theta').slice(0, 1), node.result().shape)
 }
 

@@ -52,7 +52,7 @@ export const WINDOWS: Readonly<Record<string, Operator>> = {
     const deep = node.emit('SpaceToDepth', [node.input()], { blocksize: int(factor) })
     const [channels] = node.fixed(node.shape().slice(1, 2), 'the number of channels')
     const apart = node.reshape(deep, [0, factor * factor, channels ?? 1, -1])
-    return node.reshapeTo(node.emit('Transpose', [apart], { perm: ints([0, 2, 1, 3]) }), [], node.result().shape)
+    return node.reshapeTo(node.transpose(apart, [0, 2, 1, 3]), [], node.result().shape)
   },
   pixel_shuffle: (node) =>
     node.emit('DepthToSpace', [node.input()], { blocksize: int(node.number('upscale_factor')), mode: text('CRD') }),

@@ -6,16 +6,16 @@ import type { Tensor } from '../tflite-graph.ts'
 import { castTo } from './arithmetic.ts'
 import { slice } from './slices.ts'
 
-/** Nonnegative indices: adds the axis size to negative ones; the last dimension ranges over several axes. */
-const fromFront = (node: Lowering, at: number, sizes: readonly number[]): Tensor => {
-  const constant = node.constant(at)
+/** The second input as nonnegative indices: adds the axis size to negative ones; the last dimension ranges over several axes. */
+const fromFront = (node: Lowering, sizes: readonly number[]): Tensor => {
+  const constant = node.constant(1)
   if (constant !== undefined) {
     const values = Float64Array.from(constant.values, (place, index) =>
       place < 0 ? place + sizes[index % sizes.length]! : place,
     )
     return node.graph.constant('i32', constant.shape, values)
   }
-  const index = castTo(node.graph, node.value(at), 'i32')
+  const index = castTo(node.graph, node.value(1), 'i32')
   const { graph } = node
   const zero = graph.constant('i32', [], [0])
   const length = graph.constant('i32', sizes.length === 1 ? [] : [sizes.length], sizes)
@@ -30,7 +30,7 @@ const isTextList = (node: Lowering): boolean => node.input(0).type === 'string' 
 const gather: Lower = (node) => {
   const { shape } = node.result()
   const axis = node.axis('axis', 0)
-  const indices = fromFront(node, 1, [node.input(0).shape[axis]!])
+  const indices = fromFront(node, [node.input(0).shape[axis]!])
   if (isTextList(node)) return node.define(castTo(node.graph, indices, 'i64'))
   const x = node.value(0)
   const options = { table: 'GatherOptions', value: { axis, batchDims: 0 } }
@@ -51,7 +51,7 @@ const gatherElements: Lower = (node) => {
     plainOrder(shape.length).map(() => 0),
     size,
   )
-  const indices = transpose(graph, fromFront(node, 1, [data[axis]!]), order)
+  const indices = transpose(graph, fromFront(node, [data[axis]!]), order)
   const rows = elementCount(size.slice(0, -1))
   const inputs = [reshape(graph, x, [rows, data[axis]!]), reshape(graph, indices, [rows, shape[axis]!])]
   const options = { table: 'GatherOptions', value: { axis: 1, batchDims: 1 } }
@@ -63,7 +63,7 @@ const gatherNd: Lower = (node) => {
   const { shape } = node.result()
   const batchDims = node.int('batch_dims')
   const axes = node.input(1).shape.at(-1)!
-  const indices = fromFront(node, 1, node.input(0).shape.slice(batchDims, batchDims + axes))
+  const indices = fromFront(node, node.input(0).shape.slice(batchDims, batchDims + axes))
   if (batchDims !== 0) {
     if (axes !== 1) throw badRequest('batch_dims with several indices are not supported by TFLite.')
     const inputs = [node.value(0), reshape(node.graph, indices, indices.shape.slice(0, -1))]

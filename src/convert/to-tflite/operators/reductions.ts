@@ -32,7 +32,7 @@ const reduce =
   (compute: (graph: TfliteGraph, x: Tensor, axes: readonly number[]) => Tensor, isFloat = false): Lower =>
   (node) => {
     const rank = node.input(0).shape.length
-    const given = axesOf(node, 1, rank)
+    const given = axesOf(node, rank)
     const none = given === undefined || given.length === 0
     const order = node.order(0)
     if (none && node.int('noop_with_empty_axes') !== 0) return node.define(node.value(0, order), order)

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import { isObject } from '../../../domain/is-object.ts'
 import { createRandom } from '../../../domain/random-numbers.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
 import { createTextStream } from '../text/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
-import { countIn, isObject, readText } from './model-json.ts'
+import { countIn, readText } from './model-json.ts'
 import type { Tokenizer } from './transformers.ts'
 
 const likeliest = (scores: Float32Array): number => {

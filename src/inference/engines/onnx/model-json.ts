@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { errorMessage } from '../../../domain/error-message.ts'
+import { isObject } from '../../../domain/is-object.ts'
 import { InferenceError } from '../../errors.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -27,9 +28,6 @@ export const readJson = async (path: string): Promise<unknown> => {
     throw invalidModel(`${path} is damaged: it is not JSON.`)
   }
 }
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Reads an object from a model's file; empty if the file does not exist. */
 export const readObject = async (path: string): Promise<JsonObject> => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { isObject } from '../../../domain/is-object.ts'
 import { InferenceError } from '../../errors.ts'
-import { isObject, readJson, readObject } from './model-json.ts'
+import { readJson, readObject } from './model-json.ts'
 
 /** How the vectors of a text's tokens are combined. */
 export type Pooling = 'mean' | 'cls' | 'max' | 'last'

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
+import { isObject } from '../../../domain/is-object.ts'
 import { SAMPLE_RATE } from '../../audio/sound.ts'
 import { InferenceError } from '../../errors.ts'
 import type { Transcribed } from '../child/protocol.ts'
 import { type Loading, loadFeatureExtractor, loadTokenizer, loadWeights } from './load.ts'
-import { countIn, invalidModel, isObject, type JsonObject, readObject } from './model-json.ts'
+import { countIn, invalidModel, type JsonObject, readObject } from './model-json.ts'
 import { createRun, preambleLength, type WhisperRun, type WhisperTokens } from './whisper-rules.ts'
 import { segmentsOf } from './whisper-segments.ts'
 

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isObject } from '../../../domain/is-object.ts'
+import { jsonOrNull } from '../../../domain/parse-json.ts'
 import { InferenceError } from '../../errors.ts'
 import { CUDA, installLine, type OptionalEngine, VULKAN } from './optional-engine.ts'
 
@@ -11,12 +13,8 @@ export type EngineState =
   | { readonly state: 'damaged'; readonly folder: string; readonly fault: string }
 
 const readJson = async (path: string): Promise<Readonly<Record<string, unknown>> | null> => {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
+  const value = jsonOrNull(await readFile(path, 'utf8').catch(() => ''))
+  return isObject(value) ? value : null
 }
 
 /** Returns the fault of the packages in an engine's folder; null if they are the ones that this program was made for. */

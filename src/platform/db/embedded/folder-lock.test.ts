@@ -1,10 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
 import { lockFolder } from './folder-lock.ts'
 
@@ -70,5 +70,19 @@ test.skipIf(process.platform !== 'linux')(
     const lock = await lockFolder(folder)
     await expect(lockFolder(folder)).rejects.toThrow(refusal(folder, `process ${process.pid} on ${hostname()}`))
     await lock.release()
+  },
+)
+
+test.runIf(process.geteuid?.() === 0)(
+  'a folder on a full disk is refused with that reason (needs root)',
+  async ({ skip }) => {
+    const folder = await emptyFolder()
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status !== 0) return skip()
+    onTestFinished(() => void spawnSync('umount', [folder]))
+    await writeFile(join(folder, 'fill'), Buffer.alloc(128 * 1024)).catch(() => undefined)
+    await expect(lockFolder(folder)).rejects.toThrow(
+      `The data folder ${folder} cannot be used: ENOSPC: no space left on device, write. Free space on the disk, or set ` +
+        'SERVICE_DATA_DIR to another folder.',
+    )
   },
 )

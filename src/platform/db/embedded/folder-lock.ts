@@ -4,6 +4,7 @@ import { connect, createServer, type Server } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { asDiskFull } from '../../../domain/outages.ts'
 import { StartError } from '../start-error.ts'
 
 export interface FolderLock {
@@ -75,8 +76,12 @@ const listenInside = async (path: string, inUse: () => StartError): Promise<Serv
 export const lockFolder = (folder: string): Promise<FolderLock> =>
   lock(folder).catch((error: unknown) => {
     if (error instanceof StartError) throw error
-    const fix = 'Make it writable for this user, or set SERVICE_DATA_DIR to another folder.'
-    throw new StartError(`The data folder ${folder} cannot be used: ${(error as Error).message}. ${fix}`, error)
+    const isFull = asDiskFull(error) !== undefined
+    const fix = isFull ? 'Free space on the disk' : 'Make it writable for this user'
+    throw new StartError(
+      `The data folder ${folder} cannot be used: ${(error as Error).message}. ${fix}, or set SERVICE_DATA_DIR to another folder.`,
+      error,
+    )
   })
 
 const lock = async (folder: string): Promise<FolderLock> => {

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { asDiskFull } from '../../../domain/outages.ts'
 import { ignoreBrokenConnections, parseValue } from '../pool.ts'
 import { StartError } from '../start-error.ts'
 import { type DatabaseThread, startDatabaseThread, type ThreadEvents } from './database-thread.ts'
@@ -14,17 +15,27 @@ export interface EmbeddedDatabase {
   close(): Promise<void>
 }
 
+/** Returns the error to show if the database may not read or write one of its files, with its owner; null for other errors. */
+export const asDenied = async (error: unknown, dataDir: string): Promise<StartError | null> => {
+  if (!(error instanceof Error)) return null
+  const file = /"([^"]+)": Permission denied/.exec(error.message)?.[1]
+  const advice = file === undefined ? null : await ownerAdvice(join(dataDir, 'database', file), dataDir)
+  return advice === null ? null : new StartError(`${error.message}. ${advice}.`, error)
+}
+
 /** Opens `dataDir`/database, creating it if necessary. Only one process can; others get a StartError. */
 export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promise<EmbeddedDatabase> => {
   const folder = join(dataDir, 'database')
   const unusable = async (error: unknown): Promise<StartError> => {
-    const fix = 'Set SERVICE_DATA_DIR to another folder.'
-    if (!(error instanceof StartError)) {
-      return new StartError(`The data folder ${dataDir} cannot be used: ${error}. ${fix}`, error)
+    if (asDiskFull(error) !== undefined) {
+      return new StartError(
+        `The data folder ${dataDir} cannot be used: the disk is full. Free space, or set SERVICE_DATA_DIR to another folder.`,
+        error,
+      )
     }
-    const file = /"([^"]+)": Permission denied/.exec(error.message)?.[1]
-    const advice = file === undefined ? null : await ownerAdvice(join(folder, file), dataDir)
-    return advice === null ? error : new StartError(`${error.message}. ${advice}.`, error)
+    if (error instanceof StartError) return (await asDenied(error, dataDir)) ?? error
+    const fix = 'Set SERVICE_DATA_DIR to another folder.'
+    return new StartError(`The data folder ${dataDir} cannot be used: ${error}. ${fix}`, error)
   }
   await mkdir(dataDir, { recursive: true }).catch(async (error: unknown) => {
     throw await unusable(error)

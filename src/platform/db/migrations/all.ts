@@ -39,6 +39,8 @@ import { roundsByCreation } from './0040-rounds-by-creation.ts'
 import { pinnedVersions } from './0041-pinned-versions.ts'
 import { federatedFigures } from './0042-federated-figures.ts'
 import { keyFingerprints } from './0043-key-fingerprints.ts'
+import { reportedPlans } from './0044-reported-plans.ts'
+import { webhookBatches } from './0045-webhook-batches.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -83,4 +85,6 @@ export const MIGRATIONS = [
   pinnedVersions,
   federatedFigures,
   keyFingerprints,
+  reportedPlans,
+  webhookBatches,
 ] as const

@@ -1,8 +1,8 @@
 import { Link } from 'wouter'
+import { shellWord } from '../../../domain/shell-word.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
-import { shellWord } from '../../text/shell-word.ts'
 import { type DeviceName, deviceParams } from './use-device-rounds.ts'
 
 export const DeviceGroups = ({ device }: { readonly device: DeviceName }) => {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { shellWord } from '../../../domain/shell-word.ts'
 import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
 import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
@@ -9,7 +10,6 @@ import { Empty, Filters, Loaded } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { shortId } from '../../text/format.ts'
-import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 

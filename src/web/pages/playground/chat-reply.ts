@@ -1,3 +1,4 @@
+import { jsonOrNull } from '../../../domain/parse-json.ts'
 import type { StreamEvent } from '../../live/sse-parser.ts'
 
 /** A reply so far. Times are in milliseconds since the question was sent. */
@@ -46,13 +47,7 @@ interface Chunk {
   readonly error?: { readonly message?: string }
 }
 
-const parse = <Data>(text: string): Data | null => {
-  try {
-    return JSON.parse(text) as Data
-  } catch {
-    return null
-  }
-}
+const parse = <Data>(text: string): Data | null => jsonOrNull(text) as Data | null
 
 const withUsage = (reply: Reply, usage: NonNullable<Chunk['usage']>): Reply => ({
   ...reply,

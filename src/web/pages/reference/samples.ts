@@ -1,3 +1,5 @@
+import { jsonOrNull } from '../../../domain/parse-json.ts'
+import { quoteShell } from '../../../domain/shell-word.ts'
 import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
 import type { Operation } from './document.ts'
 
@@ -11,16 +13,9 @@ interface Sample {
   readonly origin: string
 }
 
-const quoteShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
 /** Returns the text fields of a form, from their JSON. */
-const fieldsIn = (body: string): readonly (readonly [string, string])[] => {
-  try {
-    return Object.entries(JSON.parse(body) as object).map(([name, value]) => [name, String(value)] as const)
-  } catch {
-    return []
-  }
-}
+const fieldsIn = (body: string): readonly (readonly [string, string])[] =>
+  Object.entries(jsonOrNull(body) ?? {}).map(([name, value]) => [name, String(value)] as const)
 
 const curl = ({ operation, inputs, origin }: Sample): string => {
   const { method, isPublic, body } = operation
@@ -50,14 +45,6 @@ export const pythonOf = (value: unknown, indent = ''): string => {
   return lines.length === 0 ? open + close : `${open}\n${lines.join(',\n')},\n${indent}${close}`
 }
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
-}
-
 const python = ({ operation, inputs, origin }: Sample): string => {
   const { method, isPublic, body } = operation
   const headers = [
@@ -73,7 +60,7 @@ const python = ({ operation, inputs, origin }: Sample): string => {
           `data=${pythonOf(Object.fromEntries(fieldsIn(inputs.body)), '    ')}`,
         ]
       : isJson(operation)
-        ? [`json=${pythonOf(parsed(inputs.body), '    ')}`]
+        ? [`json=${pythonOf(jsonOrNull(inputs.body) ?? {}, '    ')}`]
         : body === null
           ? []
           : ['data=open("part.bin", "rb")']),
@@ -130,7 +117,7 @@ const typescript = ({ operation, inputs, origin }: Sample): string => {
   const parseAs = PARSED_AS[success?.body?.type ?? '']
   const options = [
     ...(Object.keys(params).length === 0 ? [] : [`params: ${scriptOf(params, '  ')}`]),
-    ...(isJson(operation) ? [`body: ${scriptOf(parsed(inputs.body), '  ')}`] : []),
+    ...(isJson(operation) ? [`body: ${scriptOf(jsonOrNull(inputs.body) ?? {}, '  ')}`] : []),
     ...(isForm(operation) ? ['body: form as never', 'bodySerializer: () => form'] : []),
     ...(body !== null && !isForm(operation) && !isJson(operation)
       ? ['body: bytes', 'bodySerializer: (body) => body']

@@ -9,6 +9,7 @@ import { readExternalFiles } from '../../inference/sources/external-data.ts'
 import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-model.ts'
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
+import { nullIfNoPath } from '../../platform/transfer/missing-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
@@ -108,15 +109,12 @@ const fileAt = async (path: string): Promise<Pushed> => {
  * file in this folder.
  * @throws Failure
  */
-export const whatToPush = async (text: string | undefined, session: Session): Promise<Pushed> => {
+export const pushSourceOf = async (text: string | undefined, session: Session): Promise<Pushed> => {
   const { io, home } = session
   if (text === undefined) return fileAt(await theOneIn(io.cwd, 'this folder'))
   if (isModelSource(text)) return fromSource(text, session)
   const path = resolve(io.cwd, text)
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw error
-  })
+  const found = await nullIfNoPath(stat(path))
   if (found?.isFile()) return fileAt(path)
   if (found?.isDirectory()) return fileAt(await theOneIn(path, text))
   // With an extension or a slash, it is a file, not a model name.

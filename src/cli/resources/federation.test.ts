@@ -117,6 +117,11 @@ it('sets and shows the privacy budget, and estimates the cost of a round', async
   expect(await acme.svc('federation', 'privacy', 'f')).toEqual(
     done('ROUND  STATUS  NOISE  SAMPLE RATE  CLIP  COST  EPSILON SO FAR\n'),
   )
+  expect(await acme.svc('federation', 'budget', 'f', '--delta', '0.1')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: --delta needs --epsilon.\n',
+  })
   const wrong = await acme.svc('federation', 'privacy', 'f', '--noise', '1')
   expect(wrong).toEqual({
     exitCode: 2,

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { shellWord } from '../src/web/text/shell-word.ts'
+import { shellWord } from './shell-word.ts'
 
 it('is one word for a shell, whatever the name contains', () => {
   const names = [
@@ -13,6 +13,8 @@ it('is one word for a shell, whatever the name contains', () => {
     'a\nb',
     '*',
     '~',
+    '-',
+    '=ls',
     '#x',
     '"',
     '\\',

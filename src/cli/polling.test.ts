@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { Unreachable } from './connection.ts'
-import { withRetries } from './poll-delay.ts'
+import { UnreachableError } from './connection.ts'
+import { withRetries } from './polling.ts'
 import { createSession } from './session.ts'
 
 afterEach(() => vi.restoreAllMocks())
@@ -19,7 +19,7 @@ it('polls that each take half a minute are repeated for 90 s', async () => {
   const poll = async () => {
     polls++
     now += 30_000
-    throw new Unreachable('Too many requests. Try again in 19 s.')
+    throw new UnreachableError('Too many requests. Try again in 19 s.')
   }
   await expect(withRetries(session, poll, 'It continues.')).rejects.toMatchObject({
     message: 'Too many requests. Try again in 19 s.',

@@ -24,7 +24,7 @@ export const claimCode = async (claim: Claim, { io, out, home }: Session) => {
     warn: out.warn,
     ...(known && { apiKey: known.apiKey, keySource: home.folder }),
   })
-  const claimed = await connection.ask((client) =>
+  const claimed = await connection.request((client) =>
     client.POST('/api/v1/pairings/claim', {
       body: {
         code,

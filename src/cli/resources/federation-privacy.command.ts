@@ -2,16 +2,15 @@ import { type Command, Option } from 'commander'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption, numberAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
-import { federationNamed, short } from './federations.ts'
+import { fourDigits } from './cells.ts'
+import { find } from './find.ts'
+import { PRIVACY_TIMEOUT_MS } from './resource.ts'
 
 interface PrivacyOptions extends DataOptions {
   readonly noiseMultiplier?: number
   readonly noise?: number
   readonly sampleRate?: number
 }
-
-/** A search takes about a dozen computations on the service. */
-const TIMEOUT_MS = 120_000
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -31,10 +30,11 @@ export const define = (command: Command, session: Session): void => {
       if ((noise === undefined) !== (sampleRate === undefined)) {
         throw wrongUsage('--noise-multiplier and --sample-rate must be given together.')
       }
-      const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
-      const path = { federation_id: (await federationNamed(connection, name)).id }
+      const connection = await session.signedIn({ apiBase, timeoutMs: PRIVACY_TIMEOUT_MS })
+      const found = await find({ connection, session, org: undefined }, 'federation', name)
+      const path = { federation_id: String(found.federation_id) }
       if (noise === undefined || sampleRate === undefined) {
-        const response = await connection.ask((client) =>
+        const response = await connection.request((client) =>
           client.GET('/api/v1/federations/{federation_id}/privacy/history', { params: { path } }),
         )
         if (json) return session.out.json(response)
@@ -43,27 +43,30 @@ export const define = (command: Command, session: Session): void => {
           response.history.map((one) => [
             one.round_id,
             one.status,
-            short(one.noise_multiplier),
-            short(one.sample_rate),
-            short(one.clip_norm),
-            short(one.epsilon_cost),
-            short(one.cumulative_epsilon),
+            fourDigits(one.noise_multiplier),
+            fourDigits(one.sample_rate),
+            fourDigits(one.clip_norm),
+            fourDigits(one.epsilon_cost),
+            fourDigits(one.cumulative_epsilon),
           ]),
         )
         return
       }
       const query = { noise_multiplier: noise, sample_rate: sampleRate }
-      const estimate = await connection.ask((client) =>
+      const estimate = await connection.request((client) =>
         client.GET('/api/v1/federations/{federation_id}/privacy/estimate', { params: { path, query } }),
       )
-      const left = await connection.ask((client) =>
+      const left = await connection.request((client) =>
         client.GET('/api/v1/federations/{federation_id}/privacy/rounds-left', { params: { path, query } }),
       )
       if (json) return session.out.json({ ...estimate, rounds_left: left.rounds_left })
       session.out.fields([
-        ['So far', `epsilon ${short(estimate.current_epsilon)} of ${short(estimate.budget_epsilon)}`],
-        ['With it', `epsilon ${short(estimate.projected_epsilon)} (${estimate.accountant.toUpperCase()} accounting)`],
-        ['Cost', short(estimate.round_epsilon_cost)],
+        ['So far', `epsilon ${fourDigits(estimate.current_epsilon)} of ${fourDigits(estimate.budget_epsilon)}`],
+        [
+          'With it',
+          `epsilon ${fourDigits(estimate.projected_epsilon)} (${estimate.accountant.toUpperCase()} accounting)`,
+        ],
+        ['Cost', fourDigits(estimate.round_epsilon_cost)],
         ['Rounds left', String(left.rounds_left)],
       ])
       if (estimate.would_exceed_budget) session.out.note('The budget does not allow it.')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../client/client.ts'
 import { retryNote } from '../sdk/retry.ts'
-import { Unreachable } from './connection.ts'
+import { UnreachableError } from './connection.ts'
 import { Failure } from './failure.ts'
 import type { Session } from './session.ts'
 
@@ -24,7 +24,9 @@ export const waitForNextPoll = async (
 /** True if the service is unreachable, restarting, or busy, which may be temporary. */
 const isTransient = (error: unknown): error is Error => {
   const cause = error instanceof Failure ? error.cause : error
-  return error instanceof Unreachable || (cause instanceof ApiError && (cause.status === 429 || cause.status > 500))
+  return (
+    error instanceof UnreachableError || (cause instanceof ApiError && (cause.status === 429 || cause.status > 500))
+  )
 }
 
 /**

@@ -1,0 +1,32 @@
+import type { Context } from '../../context.ts'
+import { forEach } from '../../module.ts'
+import { type ReportedPlan, reportsStore } from './reports.store.ts'
+
+/**
+ * Does what the reports of devices call for. The statement that stores a report marks its plan, and the mark stays until the
+ * plan was checked: what fails or is cut off is found again by the next tick, of any process.
+ */
+export const createReportedPlans = (
+  { database }: Pick<Context, 'database'>,
+  check: Readonly<Record<ReportedPlan['kind'], (planId: string) => Promise<void>>>,
+) => {
+  const checkMarked = async (planIds: ReadonlySet<string> | null): Promise<void> => {
+    const marks = await reportsStore.reported(database.sql, planIds)
+    const checked = new Set<string>()
+    try {
+      await forEach(new Map(marks.map(({ planId, kind }) => [planId, kind])), async ([planId, kind]) => {
+        await check[kind](planId)
+        checked.add(planId)
+      })
+    } finally {
+      const done = marks.filter(({ planId }) => checked.has(planId)).map(({ ordinal }) => ordinal)
+      if (done.length > 0) await reportsStore.unmark(database.sql, done)
+    }
+  }
+
+  return {
+    /** Checks those of these plans that have new reports. Errors of one do not stop the others. */
+    check: (planIds: ReadonlySet<string>): Promise<void> => checkMarked(planIds),
+    tick: (): Promise<void> => checkMarked(null),
+  }
+}

@@ -26,4 +26,6 @@ it('is one word for a shell, whatever the name contains', () => {
     expect(stdout).toBe(`[${name}]`)
   }
   expect(shellWord('robot-7')).toBe('robot-7')
+  // Only some shells expand it, such as bash.
+  expect(shellWord('lab=~')).toBe("'lab=~'")
 })

@@ -39,6 +39,12 @@ describe("what an organization sees of other organizations' metrics", () => {
     expect(seen(140, 9, [131])).toMatchObject({ median: 69.5, worstTenth: 6.5 })
   })
 
+  it("excludes a worst tenth that could be all but a few of an organization's devices, whose average may be known", () => {
+    expect(seen(50, 0, [44, 6])).toMatchObject({ mean: 24.5, median: null, worstTenth: null })
+    expect(seen(50, 0, [41, 9])).toMatchObject({ median: null, worstTenth: null })
+    expect(seen(50, 0, [40, 10])).toMatchObject({ median: 24.5, worstTenth: 2 })
+  })
+
   it('excludes everything after a device was erased, which may have been the only one of its organization', () => {
     expect(seen(7, 1, [5])).toBeUndefined()
     expect(seen(7, 6, [])).toBeUndefined()

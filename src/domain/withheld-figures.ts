@@ -42,7 +42,8 @@ export const mayShow = (sources: Sources, devices: number): boolean => {
 /**
  * Omits metrics that too few other devices reported, and withholds figures that could be a single device's value. The worst tenth
  * must remain large enough without the organization's own devices, which may all be in it; the same number keeps these from
- * moving the median to a value at the edge.
+ * moving the median to a value at the edge. The rest of each other organization must remain large enough without the worst
+ * tenth, which may be all its, because its average may be known.
  */
 export const shownSummaries = (summaries: MetricSummaries, sourcesOf: (name: string) => Sources): ShownSummaries =>
   Object.fromEntries(
@@ -50,7 +51,9 @@ export const shownSummaries = (summaries: MetricSummaries, sourcesOf: (name: str
       const sources = sourcesOf(name)
       if (isOwn(sources, summary.devices)) return [[name, summary]]
       if (!mayShow(sources, summary.devices)) return []
-      const isSafe = Math.floor(summary.devices / 10) - sources.own >= sources.fewest
+      const { own, others, fewest } = sources
+      const tenth = Math.floor(summary.devices / 10)
+      const isSafe = tenth - own >= fewest && others.every((count) => count - tenth >= fewest)
       const { median, worstTenth } = isSafe ? summary : { median: null, worstTenth: null }
       return [[name, { ...summary, median, worstTenth, min: null, max: null }]]
     }),

@@ -104,6 +104,12 @@ it('recognizes exported PyTorch programs of old and new versions', () => {
   }
 })
 
+it('does not mistake other archives with a folder of models for exported PyTorch programs', () => {
+  expect(detect(zipSync({ 'models/model.json': new Uint8Array(2), 'models/shard1.bin': new Uint8Array(2) }))).toBe(
+    'zip',
+  )
+})
+
 it('recognizes an archive by its directory, without reading its members', () => {
   const names = [...Array.from({ length: 1000 }, (_, n) => `netz/gewicht-ä-${n}`), 'netz/data.pkl']
   const source = bytesSource(zipSync(Object.fromEntries(names.map((name) => [name, new Uint8Array(1)])), { level: 0 }))

@@ -17,7 +17,9 @@ export const OLD_PROGRAM = 'serialized_exported_program.json'
 
 /** True if the members of a zip archive are those of torch.export.save. */
 export const looksExported = (names: readonly string[]): boolean =>
-  names.some((name) => name === OLD_PROGRAM || /^([^/]+\/)?models\/[^/]+\.json$/.test(name))
+  names.includes(OLD_PROGRAM) ||
+  (names.some((name) => /^([^/]+\/)?archive_format$/.test(name)) &&
+    names.some((name) => /^([^/]+\/)?models\/[^/]+\.json$/.test(name)))
 
 const stored = (entry: ZipEntry): ZipEntry => {
   if (entry.method === 'stored') return entry

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { tinyTflite } from '../../convert/check/tiny-tflite.fixture.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
+import { floats } from '../../convert/onnx/model.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -113,6 +114,15 @@ describe('ONNX', () => {
       bytes: writeOnnx(unknown.build()),
     })
     expect(plain).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/onnxruntime: +no: Frobnicate/) })
+  })
+
+  it('reads Upsample of old operator sets, whose scales are an attribute', async () => {
+    const graph = graphBuilder('old')
+    const scales = { scales: floats([1, 1, 2, 2]) }
+    graph.output('y', graph.node('Upsample', [graph.input('x', 'f32', [1, 1, 2, 2])], scales), 'f32', [1, 1, 4, 4])
+    const bytes = writeOnnx({ ...graph.build(), opsets: { '': 8 } })
+    const { exitCode, stdout } = await check(['old.onnx', '-d', 'pi-4'], { name: 'old.onnx', bytes })
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/onnxruntime: +yes/)])
   })
 })
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
+import { percent } from '../../domain/percent.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
@@ -79,7 +80,7 @@ export interface Quantized extends Report {
 }
 
 const cells = (row: Measured): Readonly<Record<string, string | null>> => {
-  const agreement = typeof row.agreement === 'number' ? `${(100 * row.agreement).toFixed(1)}%` : null
+  const agreement = typeof row.agreement === 'number' ? percent(row.agreement) : null
   return {
     METHOD: row.method,
     SIZE: row.bytes === undefined ? null : sizeWords(row.bytes),

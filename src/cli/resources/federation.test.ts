@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
@@ -131,7 +132,7 @@ it('sets and shows the privacy budget, and estimates the cost of a round', async
 })
 
 it("reports a federation that is missing, ambiguous, or not the organization's to change", async () => {
-  const { admin, acme, beta } = await start()
+  const { world, admin, acme, beta } = await start()
   expect(await beta.svc('federation', 'show', 'f')).toEqual({
     exitCode: 1,
     stdout: '',
@@ -150,6 +151,16 @@ it("reports a federation that is missing, ambiguous, or not the organization's t
     stdout: '',
     stderr: `svc: There are several federations 'f': ${second} (of beta), ${first} (of acme).\nUse its id instead.\n`,
   })
+  // However many are newer.
+  await sql`insert into federations (id, name, description, org_id, status, created_at)
+    select gen_random_uuid(), 'f' || n, '', 'acme', 'active', now() from generate_series(1, 1001) n`.execute(
+    world.database!.sql,
+  )
+  expect(await admin('federation', 'budget', 'f', '--epsilon', '1')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`${second} (of beta), ${first} (of acme)`),
+  })
+  expect(await beta.svc('federation', 'show', 'f')).toMatchObject({ exitCode: 0 })
   await acme.svc('federation', 'invite', 'f', 'beta')
   expect(await beta.svc('federation', 'invite', first, 'gamma')).toEqual({
     exitCode: 1,

@@ -49,9 +49,10 @@ const listOf = async (
   context: FindContext,
   kind: Exclude<Kind, 'device'>,
   limit = SEARCHED,
+  filter: Row = {},
 ): Promise<readonly Row[]> => {
   const { request, field } = LISTS[kind]
-  const query: Row = kind === 'group' || kind === 'member' ? { org_id: await orgOf(context) } : {}
+  const query: Row = kind === 'group' || kind === 'member' ? { org_id: await orgOf(context) } : filter
   return (
     await readRows(
       context.connection,
@@ -208,8 +209,11 @@ export const find = async (
     case 'deployment':
       return { deployment_id: isUuid(text) ? text : (await planOf(context, kind, text)).deployment_id }
     default: {
-      const found = isUuid(text) ? { id: text } : await pick(context, kind, text, await listOf(context, kind))
-      return { [`${kind}_id`]: found.id }
+      if (isUuid(text)) return { [`${kind}_id`]: text }
+      // The service itself finds federations by name, among any number of them.
+      const named = kind === 'federation' ? await listOf(context, kind, SEARCHED, { name: text }) : []
+      const rows = named.length > 0 ? named : await listOf(context, kind)
+      return { [`${kind}_id`]: (await pick(context, kind, text, rows)).id }
     }
   }
 }

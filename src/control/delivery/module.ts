@@ -157,11 +157,10 @@ export const delivery: Module<Delivery, Earlier> = {
     policiesRoutes(app, policies, models)
   },
   tasks: (_context, { rollouts, deployments, reportedPlans, policies, plans, estimates }) => [
-    {
-      name: 'delivery',
-      everyMs: 1000,
-      run: () => Promise.all([rollouts.tick(), deployments.tick(), reportedPlans.tick()]),
-    },
+    // Tasks of their own: while one waits for a lock, the others go on, and none runs twice at once.
+    { name: 'rollouts', everyMs: 1000, run: rollouts.tick },
+    { name: 'deployments', everyMs: 1000, run: deployments.tick },
+    { name: 'reported-plans', everyMs: 1000, run: reportedPlans.tick },
     { name: 'policies', everyMs: 5000, run: policies.tick },
     { name: 'estimates', everyMs: 5000, run: estimates.tick },
     { name: 'plans', everyMs: 500, run: plans.refresh },

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { DEVICES_WORDS } from '../../domain/failure-reasons.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { ModelUses } from '../catalog/models/round-models.service.ts'
@@ -15,14 +15,22 @@ export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
 /** Cuts the words of devices from the reasons of plans on which the device has reported: they may be its words. */
 export const cutReasons = async (tx: Executor, deviceId: string): Promise<void> => {
   const own = sql`select plan_id from plan_reports where device_id = ${deviceId}`
+  // Waits for those whose reasons are being written, in statements of their own: the next ones see what was written.
+  await sql`select from rollouts where status = 'active' and id in (${own}) order by id for update`.execute(tx)
+  await sql`select from deployments where status = 'started' and id in (${own}) order by id for update`.execute(tx)
+  await cutReasonsOf(tx, own, '(erased)')
+}
+
+/** Puts `instead` in the place of what devices wrote in the reasons of these plans. */
+export const cutReasonsOf = async (tx: Executor, plans: RawBuilder<unknown>, instead: string): Promise<void> => {
   const hasWords = sql`reason ~ ${DEVICES_WORDS}`
-  const cut = sql`regexp_replace(reason, ${DEVICES_WORDS}, '\\1(erased)')`
-  await sql`update rollouts set reason = ${cut} where id in (${own}) and ${hasWords}`.execute(tx)
-  await sql`update deployments set reason = ${cut} where id in (${own}) and ${hasWords}`.execute(tx)
-  await sql`update plan_events set reason = ${cut} where plan_id in (${own}) and ${hasWords}`.execute(tx)
+  const cut = sql`regexp_replace(reason, ${DEVICES_WORDS}, ${`\\1${instead}`})`
+  await sql`update rollouts set reason = ${cut} where id in (${plans}) and ${hasWords}`.execute(tx)
+  await sql`update deployments set reason = ${cut} where id in (${plans}) and ${hasWords}`.execute(tx)
+  await sql`update plan_events set reason = ${cut} where plan_id in (${plans}) and ${hasWords}`.execute(tx)
   await sql`
     update delivery_decisions d set record = jsonb_set(d.record, '{reason}', to_jsonb(${cut}))
-    from (select id, record ->> 'reason' as reason from delivery_decisions where rollout_id in (${own})) found
+    from (select id, record ->> 'reason' as reason from delivery_decisions where rollout_id in (${plans})) found
     where d.id = found.id and ${hasWords}`.execute(tx)
 }
 

@@ -127,8 +127,9 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
           progress,
           beforeEnd: async () => {
             progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
-            damaged = await checkFiles(source, (await openStorage(config)).blobs, elsewhere)
-            await elsewhere?.close()
+            const { blobs } = await openStorage(config)
+            damaged = await checkFiles(source, blobs, elsewhere)
+            for (const each of [blobs, elsewhere]) await each?.close()
           },
         })
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { decodeMessage, encodeMessage } from '../protobuf/message.ts'
 import { graphBuilder } from './graph-builder.ts'
 import { attributeOf, float, int, type OnnxNode } from './model.ts'
 import { readOnnx } from './read-onnx.ts'
+import { modelProto } from './schema.ts'
 import { numbersOf, scalarOf, tensorOf } from './tensors.ts'
 import { writeOnnx } from './write-onnx.ts'
 
@@ -74,6 +76,14 @@ it('a size of -1 is dynamic, and others below 0 are refused', () => {
   }
   expect(withSize(-1)).toEqual(['', 2])
   expect(() => withSize(-3)).toThrow("The value 'x' has a size of -3 in its declared shape.")
+})
+
+it('sparse weights are refused, because they would be lost', () => {
+  const proto = decodeMessage(modelProto, writeOnnx(linear()))
+  const values = proto.graph!.initializer[0]!
+  const graph = { ...proto.graph!, initializer: [], sparseInitializer: [{ values }] }
+  const bytes = encodeMessage(modelProto, { ...proto, graph })
+  expect(() => readOnnx(bytes)).toThrow(`The weights '${values.name}' are a sparse tensor.`)
 })
 
 it('an invalid graph is refused, naming the faulty value', () => {

@@ -123,6 +123,11 @@ const readValue = (proto: ValueInfoProto): OnnxValue => {
 }
 
 const readGraph = (proto: GraphProto): OnnxGraph => {
+  const [sparse] = proto.sparseInitializer
+  if (sparse !== undefined)
+    throw badRequest(
+      `The weights '${sparse.values?.name ?? ''}' are a sparse tensor. Export the model with dense weights.`,
+    )
   const initializers = new Map(proto.initializer.map((tensor) => [tensor.name ?? '', readTensor(tensor)]))
   return {
     name: proto.name ?? '',

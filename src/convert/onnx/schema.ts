@@ -31,6 +31,10 @@ export interface NodeProto {
   domain?: string
 }
 
+export interface SparseTensorProto {
+  values?: TensorProto
+}
+
 export interface GraphProto {
   node: NodeProto[]
   name?: string
@@ -38,6 +42,7 @@ export interface GraphProto {
   input: ValueInfoProto[]
   output: ValueInfoProto[]
   valueInfo: ValueInfoProto[]
+  sparseInitializer: SparseTensorProto[]
 }
 
 export interface FunctionProto {
@@ -102,6 +107,16 @@ const nodeProto: MessageType<NodeProto> = {
   },
 }
 
+const sparseTensor: MessageType<SparseTensorProto> = {
+  name: 'SparseTensorProto',
+  fields: {
+    values: one(
+      1,
+      of(() => tensorProto),
+    ),
+  },
+}
+
 const graphProto: MessageType<GraphProto> = {
   name: 'GraphProto',
   fields: {
@@ -125,6 +140,10 @@ const graphProto: MessageType<GraphProto> = {
     valueInfo: many(
       13,
       of(() => valueInfo),
+    ),
+    sparseInitializer: many(
+      15,
+      of(() => sparseTensor),
     ),
   },
 }

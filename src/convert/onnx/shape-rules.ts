@@ -74,7 +74,8 @@ const resize: ShapeRule = (context) => {
   if (sizes !== undefined && context.text('keep_aspect_ratio_policy', 'stretch') !== 'stretch') {
     throw badRequest('keep_aspect_ratio_policy is not supported; export with stretch.')
   }
-  const scales = sizes === undefined ? (context.list(at[0]!, 'scales') ?? attributeFloats(context)) : undefined
+  const scales =
+    sizes !== undefined ? undefined : context.has(at[0]!) ? context.numbers(at[0]!) : attributeFloats(context)
   return value(
     type,
     shape.map((size, axis) => {

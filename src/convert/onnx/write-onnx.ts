@@ -86,6 +86,7 @@ const graphProtoOf = (graph: OnnxGraph): GraphProto => ({
   input: graph.inputs.map(valueProtoOf),
   output: graph.outputs.map(valueProtoOf),
   valueInfo: graph.values.map(valueProtoOf),
+  sparseInitializer: [],
 })
 
 /** Encodes an `.onnx` file. */

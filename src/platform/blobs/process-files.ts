@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { type FileLock, isLockHeld, lockFile } from '../transfer/file-lock.ts'
 
 const REMOVED_EVERY_MS = 60_000
-/** The id of the process at the beginning of a name. Version 1.0.0 gave its files none. */
-const OWNER = /^[0-9a-f-]{36}(?=-|$)/
+/** The id of the process at the beginning of a name. Version 1.0.0 named its files, and its caches, without one. */
+const OWNER = /^[0-9a-f-]{36}(?=-)/
+
+/** The id of the process that an entry belongs to; undefined for one of version 1.0.0, which may be running beside this one. */
+export const ownerOf = (name: string): string | undefined => OWNER.exec(name)?.[0]
 
 export interface ProcessFiles {
-  /** The names of this process's entries in the folders are this id, or begin with `<id>-`. */
+  /** The names of this process's entries in the folders begin with `<id>-`. */
   readonly id: string
   /** Call this before creating an entry. The first call deletes those of dead processes, which then continues every minute. */
   enter(): Promise<void>
@@ -29,7 +32,7 @@ export const createProcessFiles = (root: string, folders: readonly string[]): Pr
   const removeOf = async (isOver: (owner: string) => boolean | Promise<boolean>): Promise<void> => {
     for (const folder of [...folders, locks]) {
       for (const name of await readdir(folder)) {
-        const owner = OWNER.exec(name)?.[0]
+        const owner = folder === locks ? name : ownerOf(name)
         if (owner !== undefined && (await isOver(owner))) await rm(join(folder, name), { recursive: true, force: true })
       }
     }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { ServiceError } from '../../domain/errors.ts'
+import { nullIfMissing } from '../transfer/missing-file.ts'
 import { type BlobStore, blobPath, gone, requireSha256 } from './blob-store.ts'
 import { openFileCache } from './file-cache.ts'
 import type { ObjectStore } from './object-store.ts'
-import { createProcessFiles } from './process-files.ts'
+import { createProcessFiles, ownerOf } from './process-files.ts'
 import { readLocalFile } from './read-local-file.ts'
 import { createStagingArea } from './staging-area.ts'
 
@@ -50,7 +51,8 @@ export const openS3Store = async (
     objects.fetchFile(keyOf(sha256), path).catch((error: unknown) => {
       throw isNotFound(error) ? gone(sha256, error) : error
     })
-  const cache = await openFileCache(join(copies, files.id), cacheBytes, fetchFile)
+  const mine = join(copies, `${files.id}-copies`)
+  const cache = await openFileCache(mine, cacheBytes, fetchFile)
   const area = createStagingArea(staging, files, async (path, sha256, size) => {
     await objects.putFile(keyOf(sha256), { path, size })
     await cache.adopt(sha256, path, size)
@@ -111,6 +113,13 @@ export const openS3Store = async (
     presign: async (sha256, fileName) => objects.presign(keyOf(sha256), fileName),
 
     async sweep(olderThan) {
+      // A process of version 1.0.0 touches its cache every hour, and deletes those that nobody has touched for a day.
+      await utimes(mine, new Date(), new Date())
+      for (const name of await readdir(copies)) {
+        const path = join(copies, name)
+        const found = ownerOf(name) === undefined ? await nullIfMissing(stat(path)) : null
+        if (found !== null && found.mtime < olderThan) await rm(path, { recursive: true, force: true })
+      }
       await objects.abandonUploads(new Date(Math.min(olderThan.getTime(), Date.now() - 24 * 60 * 60 * 1000)))
       return area.sweep(olderThan)
     },

@@ -27,10 +27,12 @@ export const createGroupMembers = () => {
   return async (db: Executor, groupIds: readonly string[]): Promise<ReadonlyMap<string, Members>> => {
     // Before the members: those that are added in between are read again next time.
     const changes = await changesOf(db, groupIds)
-    const stale = [...changes].filter(([id, changed]) => known.get(id)?.changed !== changed).map(([id]) => id)
+    // A call that has not ended, of a load that failed, may replace it meanwhile.
+    const before = known
+    const stale = [...changes].filter(([id, changed]) => before.get(id)?.changed !== changed).map(([id]) => id)
     const fresh = stale.length === 0 ? new Map<string, Members>() : await read(db, stale)
     const isStale = new Set(stale)
-    const membersOf = (id: string): Members => (isStale.has(id) ? fresh.get(id) : known.get(id)?.members) ?? new Set()
+    const membersOf = (id: string): Members => (isStale.has(id) ? fresh.get(id) : before.get(id)?.members) ?? new Set()
     known = new Map([...changes].map(([id, changed]) => [id, { changed, members: membersOf(id) }]))
     return new Map([...known].map(([id, { members }]) => [id, members]))
   }

@@ -12,14 +12,20 @@ export const createReportedPlans = (
 ) => {
   const checkMarked = async (planIds: ReadonlySet<string> | null): Promise<void> => {
     const marks = await reportsStore.reported(database.sql, planIds)
+    const marked = new Map(marks.map(({ planId, kind }) => [planId, kind]))
     const checked = new Set<string>()
     try {
-      await forEach(new Map(marks.map(({ planId, kind }) => [planId, kind])), async ([planId, kind]) => {
+      await forEach(marked, async ([planId, kind]) => {
         await check[kind](planId)
         checked.add(planId)
       })
     } finally {
-      const done = marks.filter(({ planId }) => checked.has(planId)).map(({ ordinal }) => ordinal)
+      const failed = [...marked.keys()].filter((planId) => !checked.has(planId))
+      // While checks of a plan fail, its reports go on. A new mark replaces its marks: another process may have read them, and
+      // remove them although it has not seen the latest reports.
+      const isPiledUp = failed.length > 0 && marks.length > marked.size
+      if (isPiledUp) await reportsStore.markReported(database.sql, failed)
+      const done = marks.filter(({ planId }) => isPiledUp || checked.has(planId)).map(({ ordinal }) => ordinal)
       if (done.length > 0) await reportsStore.unmark(database.sql, done)
     }
   }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ReportState } from '../../../domain/delivery-plan.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { cutReasonsOf } from '../ownership.store.ts'
 
 export interface StoredReport {
   readonly planId: string
@@ -126,7 +127,9 @@ export const reportsStore = {
     }
   },
 
+  /** Deletes a plan's reports, and what devices wrote in its reasons: nobody would know later whose words these are. */
   async forget(tx: Executor, planId: string): Promise<void> {
+    await cutReasonsOf(tx, sql`${planId}::uuid`, '...')
     await tx.deleteFrom('plan_reports').where('plan_id', '=', planId).execute()
   },
 }

@@ -238,8 +238,11 @@ describe('a rollout that runs', () => {
     const { sql: db } = world.database!
     const isKept = sql`id <> ${sql.lit(bad.rollout_id)} or status = 'active'`
     await sql`alter table rollouts add constraint kept check (${isKept})`.execute(db)
-    for (const device of fleet) expect(await report(world, device, bad, 'failed')).toMatchObject({ status: 200 })
+    for (const device of [...fleet, ...fleet])
+      expect(await report(world, device, bad, 'failed')).toMatchObject({ status: 200 })
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
+    // Marks do not pile up while the check fails.
+    expect(await db.selectFrom('reported_plans').selectAll().execute()).toHaveLength(1)
     await sql`alter table rollouts drop constraint kept`.execute(db)
     await world.advance(1)
     expect(await runs(world, fleet[0]!)).toEqual([])

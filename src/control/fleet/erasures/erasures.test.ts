@@ -141,6 +141,13 @@ it('no record contains what an erased device wrote about its failures', async ()
   const rollout = `/models/m/rollouts/${rollout_id}`
   expect((await must('GET', rollout)).reason).toMatch(`Most often: ${text}`)
   await must('POST', `${rollout}/resume`)
+  // A deleted rollout keeps its history, but no reports, which name the authors.
+  await must('POST', '/models', { name: 'deleted', framework: 'pytorch', org_id: 'default' })
+  await must('POST', '/models/deleted/versions/upload', formOf(weights, { version: '1' }))
+  const { rollout_id: deleted } = await must('POST', '/models/deleted/rollouts', body)
+  for (const [at, name] of ['phone', 'second', 'third'].entries()) await report(name, devices[at]!.api_key, deleted)
+  expect((await must('GET', `/models/deleted/rollouts/${deleted}`)).reason).toMatch(`Most often: ${text}`)
+  await must('DELETE', `/models/deleted/rollouts/${deleted}`)
   const aim = { model_name: 'm', model_version: '1', devices: ['phone'], rollout_percentage: 100 }
   const { deployment_id } = await must('POST', '/deploy/execute', aim)
   await report('phone', devices[0]!.api_key, deployment_id)
@@ -182,6 +189,27 @@ it('no record contains what an erased device wrote about its failures', async ()
   expect(await must('GET', `/deployments/${deployment_id}`)).toMatchObject({
     reason: '1 of 1 reporting devices failed (at most 5% may). Most often: (erased)',
   })
+})
+
+it.runIf(hasPostgres())('an erasure waits for a rollout whose reason is being written', async () => {
+  const { world, must, register, erase } = await setUp('postgres')
+  const { api_key: key } = await register('phone')
+  await must('POST', '/models', { name: 'm', framework: 'pytorch', org_id: 'default' })
+  await must('POST', '/models/m/versions/upload', formOf(weights, { version: '1' }))
+  const rollout = { version: '1', rollout_percentage: 100, start_immediately: true }
+  const { rollout_id: id } = await must('POST', '/models/m/rollouts', rollout)
+  const failed = { state: 'failed', version: '1', reason: 'ZEBRA' }
+  await must('POST', `/devices/phone/assignments/${id}/report`, failed, key)
+  const erasure = await world.database!.transaction(async (tx) => {
+    await sql`select from rollouts where id = ${id} for update`.execute(tx)
+    const running = erase('phone')
+    const waiting = sql`select from pg_locks where not granted`
+    while ((await waiting.execute(tx)).rows.length === 0);
+    await sql`update rollouts set status = 'paused', reason = 'Most. Most often: ZEBRA' where id = ${id}`.execute(tx)
+    return { running }
+  })
+  expect((await erasure.running).status).toBe(200)
+  expect((await must('GET', `/models/m/rollouts/${id}`)).reason).toBe('Most. Most often: (erased)')
 })
 
 it("the reason why a federation's round failed still names another organization's device of the same name", async () => {

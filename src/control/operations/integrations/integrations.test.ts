@@ -67,6 +67,11 @@ const deliverUntil = async (world: World, isDone: () => boolean | Promise<boolea
   throw new Error('It was not delivered within an hour.')
 }
 
+interface Delivered {
+  readonly id: string
+  readonly type: string
+}
+
 it.each(databases)('events go to a webhook once it responds again, in order, each signed (%s)', async (database) => {
   const { world, create, show, happen } = await start(database)
   const receiver = await startReceiver()
@@ -77,14 +82,17 @@ it.each(databases)('events go to a webhook once it responds again, in order, eac
   for (const name of ['a', 'b', 'c']) await happen(name)
   await deliverUntil(world, async () => (await show(id)).pending === 0)
 
-  const { path, headers, body } = receiver.received.at(-1)!
-  expect(path).toBe('/')
-  const { events } = JSON.parse(body.toString()) as { events: { type: string; org_id: string }[] }
-  expect(events.filter(({ type }) => type === 'group.changed')).toHaveLength(3)
+  // Events that happened after the first attempt follow the batch that is repeated.
+  const delivered = receiver.received.slice(3).flatMap(({ body }) => JSON.parse(body.toString()).events as Delivered[])
+  const created = delivered.filter(({ type }) => type === 'group.changed').map(({ id: event }) => Number(event))
+  expect(created).toHaveLength(3)
+  expect(created).toEqual([...created].sort((one, other) => one - other))
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
-  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
-  expect(receiver.received).toHaveLength(4)
+  for (const { path, headers, body } of receiver.received) {
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+    expect(path).toBe('/')
+    expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
+  }
   expect(await show(id)).toMatchObject({
     status: 'active',
     failures: 0,

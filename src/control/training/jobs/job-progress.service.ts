@@ -1,5 +1,11 @@
-import { afterCompletedRound, afterFailedRound, type Ending, neverReported } from '../../../domain/job-endings.ts'
-import { asLosses, isBest, isMeasuredLater, objectiveOf } from '../../../domain/job-metric.ts'
+import {
+  afterCompletedRound,
+  afterFailedRound,
+  decidedNothing,
+  type Ending,
+  neverReported,
+} from '../../../domain/job-endings.ts'
+import { asLosses, isBest, isMeasuredLater, objectiveOf, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
 import type { ShownSummaries } from '../../../domain/withheld-figures.ts'
@@ -28,20 +34,33 @@ const metricsOf = ({ loss, accuracy, metrics, evaluation }: ShownRound): Readonl
 const meansOf = (summaries: ShownSummaries | null, prefix: string): Record<string, number> =>
   Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
+/** Returns a metric's value for each completed round, oldest first. */
+const createValues =
+  ({ shownRounds }: Pick<Parts, 'shownRounds'>) =>
+  async (tx: Executor, { id, federationId }: StoredJob, metric: string): Promise<readonly RoundValue[]> => {
+    if (federationId === null) return roundsReport.valuesOf(tx, id, metric)
+    // Members see what the values decide: only those that all of them may see count (docs/decisions/0185).
+    const rounds = await shownRounds.catalogued(tx, await roundsReport.completedOf(tx, id))
+    return rounds.map((round) => ({ modelId: round.aggregatedModelId, value: metricsOf(round)[metric] ?? null }))
+  }
+
 /** Publishes results as versions of the job's model, in the transaction that ends the round or the job. */
-const createPublications = ({ models, shownRounds }: Parts) => {
+const createPublications = (parts: Parts) => {
+  const { models, shownRounds } = parts
+  const valuesOf = createValues(parts)
+
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
     const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
     if (modelId === null || resultId === null || round === null) return
     const { id: roundId, roundNumber } = round
-    const metrics = metricsOf(await shownRounds.catalogued(tx, round))
+    const metrics = metricsOf((await shownRounds.catalogued(tx, [round]))[0]!)
     await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
   }
 
   /** Publishes the newest round with a known value if it is the best so far. */
   const publishBest = async (tx: Executor, job: StoredJob, isLastMeasured: boolean): Promise<void> => {
     const { metric, goal } = objectiveOf(job.settings)
-    const rounds = await roundsReport.valuesOf(tx, job.id, metric)
+    const rounds = await valuesOf(tx, job, metric)
     const measured = isLastMeasured || !isMeasuredLater(metric) ? rounds : rounds.slice(0, -1)
     const losses = asLosses(
       goal,
@@ -70,6 +89,7 @@ const createPublications = ({ models, shownRounds }: Parts) => {
 export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
   const { evaluationSteps } = parts
   const publications = createPublications(parts)
+  const valuesOf = createValues(parts)
 
   /** Publishes the job's current state; call it in the transaction that stores that state. */
   const announce = (
@@ -78,13 +98,20 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
     ended: string | null = null,
   ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
-  /** The reason, plus a note if no round reported the job's metric. */
+  /** True if the job was to be decided by values that not all members may see. */
+  const isUndecidable = async (tx: Executor, job: StoredJob, metric: string): Promise<boolean> =>
+    job.federationId !== null &&
+    (job.settings.publish === 'best' || job.settings.stopWhen !== null) &&
+    (await valuesOf(tx, job, metric)).every(({ value }) => value === null)
+
+  /** The reason, plus a note if no round reported the job's metric, or none that may decide. */
   const reasonOf = async (tx: Executor, job: StoredJob, reason: string) => {
     const { id, federationId, roundsCompleted } = job
-    const { metric } = job.settings
-    if (metric === undefined || roundsCompleted === 0) return reason
-    const isKnown = (await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null)
-    if (isKnown) return reason
+    if (roundsCompleted === 0) return reason
+    const { metric } = objectiveOf(job.settings)
+    if ((await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null))
+      return (await isUndecidable(tx, job, metric)) ? `${reason} ${decidedNothing(metric)}` : reason
+    if (job.settings.metric === undefined) return reason
     // All members read the reason, and devices choose the names of their metrics.
     const reported = federationId === null ? await roundsReport.metricsOf(tx, id) : null
     return `${reason} ${neverReported(metric, reported)}`
@@ -139,7 +166,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
     const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
     await publications.roundCompleted(tx, after)
     const { metric, goal } = objectiveOf(job.settings)
-    const values = job.settings.stopWhen === null ? [] : await roundsReport.valuesOf(tx, job.id, metric)
+    const values = job.settings.stopWhen === null ? [] : await valuesOf(tx, job, metric)
     const losses = asLosses(
       goal,
       values.map(({ value }) => value),

@@ -127,6 +127,27 @@ it('a member sees means over at least five devices of others, and nothing that i
   expect(await figuresFor(all, all.keys.beta, ids)).toEqual({ loss: null, accuracy: null })
 })
 
+it('values that members may not see decide neither what a job publishes nor when it stops', async () => {
+  const { world, send, federation, keys, devices, submit } = await league({ acme: 1, beta: 1 })
+  const settings = { rounds: 2, min_devices: 2, publish: 'best', stop_when: { loss_improvement_below: 1, patience: 1 } }
+  const started = await send(keys.acme, 'POST', '/training/jobs', { model: 'scanner', federation, ...settings })
+  // The second round is worse.
+  for (const more of [0, 10]) {
+    await world.service.runDueTasks()
+    const roundId = ((await send(keys.acme, 'GET', '/training/rounds/current')).body as Body).id as string
+    for (const [index, { key }] of devices.entries()) await submit(key, roundId, index + more, {})
+    await world.service.runDueTasks()
+  }
+  await world.advance(3600)
+  expect((await send(keys.acme, 'GET', `/training/jobs/${started.body.id}`)).body).toMatchObject({
+    status: 'completed',
+    reason:
+      'All 2 requested rounds are completed. ' +
+      "No round has a value of 'loss' that all members may see, so publish and stop_when were not decided by it.",
+    published: [{ round_number: 2 }],
+  })
+})
+
 it('a round shows nothing to a member if one of the others has a single device in it, whose figures the averages would reveal', async () => {
   const all = await league({ acme: 5, beta: 6, gamma: 1 })
   const ids = await playJob(all)

@@ -62,15 +62,15 @@ const createCompletion = ({ database, events, now }: Context, { models, files, s
       const held = await roundsStore.lockHeld(tx, round.id, owner)
       if (held === null) return false
       const figures = { accuracy, loss, metrics, completedDevices: delivered.length }
-      const catalogued = await shownRounds.catalogued(tx, { ...held, ...figures })
+      const [catalogued] = await shownRounds.catalogued(tx, [{ ...held, ...figures }])
       const model = await models.addAggregate(tx, {
         roundId: round.id,
         roundNumber: round.roundNumber,
         origin,
         format: formatIn(aggregate.result.format),
         orgId: round.orgId,
-        accuracy: catalogued.accuracy,
-        loss: catalogued.loss,
+        accuracy: catalogued!.accuracy,
+        loss: catalogued!.loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
         file: {
           sha256: aggregate.output.sha256,
@@ -96,7 +96,7 @@ const createCompletion = ({ database, events, now }: Context, { models, files, s
       await events.publish(tx, 'round.completed', {
         ...factsOf(held),
         modelId: model.id,
-        loss: catalogued.loss,
+        loss: catalogued!.loss,
         stateSha256: aggregate.state?.sha256 ?? null,
         controlSha256: aggregate.control?.sha256 ?? null,
         nextClipNorm: aggregate.result.privacy?.nextClipNorm ?? null,

@@ -84,6 +84,18 @@ export const roundsReport = {
     return rows.map(fromRow)
   },
 
+  /** The completed rounds of a job, oldest first. */
+  async completedOf(db: Executor, jobId: string): Promise<StoredRound[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select(LISTED_ROUND_COLUMNS)
+      .where('job_id', '=', jobId)
+      .where('status', '=', 'completed')
+      .orderBy('round_number')
+      .execute()
+    return rows.map(fromRow)
+  },
+
   async countOfJob(db: Executor, jobId: string): Promise<number> {
     const { count } = await db
       .selectFrom('rounds')

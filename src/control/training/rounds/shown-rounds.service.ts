@@ -46,12 +46,13 @@ export const createShownRounds = (
     const membersOf = new Map<string, readonly string[]>()
     for (const id of new Set(rounds.flatMap(({ federationId }) => federationId ?? [])))
       membersOf.set(id, await federations.activeOrgs(db, id))
-    const reporting = sources.flatMap(({ orgId }) => orgId ?? [])
-    const minimum = await settings.minGroupSizes([...new Set([...[...membersOf.values()].flat(), ...reporting])], db)
+    const reporting = new Map(rounds.map(({ id }) => [id, new Set<string>()]))
+    for (const { roundId, orgId } of sources) if (orgId !== null) reporting.get(roundId)?.add(orgId)
+    const concerned = [...membersOf.values(), ...reporting.values()].flatMap((orgs) => [...orgs])
+    const minimum = await settings.minGroupSizes([...new Set(concerned)], db)
     return new Map(
       rounds.map(({ id, federationId }) => {
-        const concerned = sources.flatMap(({ roundId, orgId }) => (roundId === id && orgId !== null ? [orgId] : []))
-        const all = [...(membersOf.get(federationId ?? '') ?? []), ...concerned]
+        const all = [...(membersOf.get(federationId ?? '') ?? []), ...(reporting.get(id) ?? [])]
         return [id, Math.max(MIN_GROUP_SIZE, ...all.map((orgId) => minimum.get(orgId) ?? 0))]
       }),
     )
@@ -63,10 +64,11 @@ export const createShownRounds = (
     if (mixed.length === 0) return [...rounds]
     const sources = await sourcesOf(database.sql, mixed)
     const fewest = await fewestBy(database.sql, mixed, sources)
+    const counts = countsBy(sources)
     return rounds.map((round) =>
       round.federationId === null
         ? round
-        : withhold(round, sources, { isOwn: (orgId) => orgId === caller.orgId, fewest: fewest.get(round.id)! }),
+        : withhold(round, counts, { isOwn: (orgId) => orgId === caller.orgId, fewest: fewest.get(round.id)! }),
     )
   }
 
@@ -85,14 +87,15 @@ export const createShownRounds = (
     },
 
     /**
-     * The round with the figures that become part of the catalog, where any member of the federation may see them, and which are
-     * therefore shown as to a member without a device in the round.
+     * Rounds of one job with the figures that any member of the federation may see, because they become part of the catalog or
+     * decide about the job: as shown to a member without a device in the round.
      */
-    async catalogued(db: Executor, round: StoredRound): Promise<ShownRound> {
-      if (round.federationId === null) return round
-      const sources = await sourcesOf(db, [round])
-      const fewest = (await fewestBy(db, [round], sources)).get(round.id)!
-      return withhold(round, sources, { isOwn: () => false, fewest })
+    async catalogued(db: Executor, rounds: readonly StoredRound[]): Promise<readonly ShownRound[]> {
+      if (rounds.every(({ federationId }) => federationId === null)) return rounds
+      const sources = await sourcesOf(db, rounds)
+      const fewest = await fewestBy(db, rounds, sources)
+      const counts = countsBy(sources)
+      return rounds.map((round) => withhold(round, counts, { isOwn: () => false, fewest: fewest.get(round.id)! }))
     },
   }
 }
@@ -100,6 +103,20 @@ export const createShownRounds = (
 const sourcesOf = (db: Executor, rounds: readonly StoredRound[]): Promise<FigureSource[]> => {
   const idsOf = (some: readonly StoredRound[]) => some.map(({ id }) => id)
   return figureSourcesReport.of(db, idsOf(rounds), idsOf(rounds.filter(isIncomplete)))
+}
+
+const keyOf = ({ roundId, kind, metric }: Pick<FigureSource, 'roundId' | 'kind' | 'metric'>): string =>
+  `${roundId} ${kind} ${metric ?? ''}`
+
+/** The sources by round, kind, and metric: a page of rounds has too many to search them for each figure. */
+const countsBy = (sources: readonly FigureSource[]): ReadonlyMap<string, readonly FigureSource[]> => {
+  const counts = new Map<string, FigureSource[]>()
+  for (const one of sources) {
+    const same = counts.get(keyOf(one))
+    if (same === undefined) counts.set(keyOf(one), [one])
+    else same.push(one)
+  }
+  return counts
 }
 
 /** True if some of the round's devices omitted a metric that others reported. */
@@ -110,16 +127,14 @@ const isIncomplete = ({ metrics, evaluation, globalEvaluation, completedDevices 
 
 const withhold = (
   round: StoredRound,
-  sources: readonly FigureSource[],
+  counts: ReadonlyMap<string, readonly FigureSource[]>,
   { isOwn, fewest }: { readonly isOwn: (orgId: string | null) => boolean; readonly fewest: number },
 ): ShownRound => {
   const { metrics, evaluation, globalEvaluation, completedDevices } = round
   /** `all` devices reported figures of this kind, `devices` of them this metric. */
   const sourcesFor = (kind: FigureKind, all: number, metric: string, devices = all): Sources => {
-    const counts = sources.filter(
-      (one) => one.roundId === round.id && one.kind === kind && one.metric === (devices === all ? null : metric),
-    )
-    const [own, others] = [counts.filter((one) => isOwn(one.orgId)), counts.filter((one) => !isOwn(one.orgId))]
+    const found = counts.get(keyOf({ roundId: round.id, kind, metric: devices === all ? null : metric })) ?? []
+    const [own, others] = [found.filter((one) => isOwn(one.orgId)), found.filter((one) => !isOwn(one.orgId))]
     // In an asynchronous job, later rounds add a few devices to an evaluation, whose figures follow from the difference.
     const isFinal = kind === 'trained' || !round.plan.asynchronous
     return {

@@ -90,7 +90,13 @@ export const PolicyForm = ({
         onChange={(enabled) => change({ enabled })}
       />
       <FieldRow>
-        <NumberField label="Canary" unit="% of devices" min={1} max={100} {...number('canary_percentage')} />
+        <NumberField
+          label="Canary"
+          unit="% of devices"
+          min={1}
+          max={policy?.canary_group_id == null ? 99 : 100}
+          {...number('canary_percentage')}
+        />
         <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />
         <NumberField label="Devices on each side" min={2} {...number('min_reports')} />
       </FieldRow>

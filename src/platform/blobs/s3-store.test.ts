@@ -1,0 +1,27 @@
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { ObjectStore } from './object-store.ts'
+import { openS3Store } from './s3-store.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+test('the cache of a process of version 1.0.0, whose name is an id too, is deleted once nobody touched it for a day', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const cache = join(folder, 'cache')
+  const [running, dead] = ['b6728443-bbe1-4069-89f4-0dacd355dd09', '8e6dd7c4-c64b-497c-8e76-8b77335dca3a']
+  for (const each of [running, dead]) {
+    await mkdir(join(cache, each), { recursive: true })
+    await writeFile(join(cache, each, 'copy'), 'x')
+  }
+  await utimes(join(cache, dead), new Date(), new Date(Date.now() - 2 * DAY))
+  const objects = { abandonUploads: async () => undefined } as unknown as ObjectStore
+  const blobs = await openS3Store(objects, { folder, cacheBytes: 1000 })
+  expect(await readdir(cache)).toHaveLength(3)
+  await blobs.sweep(new Date(Date.now() - DAY))
+  expect(await readdir(cache)).toHaveLength(2)
+  await blobs.close()
+  expect(await readdir(cache)).toEqual([running])
+})

@@ -53,7 +53,7 @@ export const lockFolders = async (folders: readonly string[]): Promise<() => Pro
 }
 
 /** Returns a name for this machine that is different on every call. */
-export const inventDeviceId = (): string => {
+export const generateDeviceId = (): string => {
   const name = hostname()
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, '-')

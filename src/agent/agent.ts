@@ -10,7 +10,7 @@ import { TrainerFailed } from './command-trainer.ts'
 import type { Measure } from './delivery/activation.ts'
 import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
-import { beatWhile } from './heartbeats.ts'
+import { withHeartbeats } from './heartbeats.ts'
 import { createRenewal, isKeyRefused, signIn } from './registration.ts'
 import { describeRound, type RoundContext, type RoundResult, workOnEvaluation, workOnRound } from './round-work.ts'
 import { systemMetrics } from './system-metrics.ts'
@@ -125,7 +125,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     log(`Round ${roundId} awaits this device.`)
     const context = { ...parts, roundsFolder: state.roundsFolder, now, log }
     try {
-      latest = await beatWhile({ device, deliveries, roundId, intervalSeconds, signal, log }, (stop) =>
+      latest = await withHeartbeats({ device, deliveries, roundId, intervalSeconds, signal, log }, (stop) =>
         workOnRound(roundId, { ...context, signal: stop }),
       )
     } catch (error) {

@@ -6,7 +6,7 @@ import { readMetrics } from '../domain/metrics.ts'
 import { exists } from '../platform/transfer/missing-file.ts'
 import type { EvaluationReport, TrainingReport } from '../sdk/device.ts'
 import type { AgentTrainer, EvaluationTask, TrainingTask } from './agent-trainer.ts'
-import { unlessRepeated } from './repeated-lines.ts'
+import { suppressRepeats } from './repeated-lines.ts'
 import { type CommandRun, runCommand } from './run-command.ts'
 
 export interface CommandTrainerOptions {
@@ -124,7 +124,7 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
  */
 export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions): AgentTrainer => {
   // A trainer that fails in every round prints the same traceback each time.
-  const output = unlessRepeated(onLine ?? (() => undefined))
+  const output = suppressRepeats(onLine ?? (() => undefined))
 
   /** Runs the command with its task's files. Resolves with the time it took in seconds. */
   const run = async (task: EvaluationTask | TrainingTask, env: Readonly<Record<string, string | undefined>>) => {

@@ -4,7 +4,7 @@ import type { Device } from '../sdk/device.ts'
 import { sleep } from '../sdk/retry.ts'
 import type { Deliveries } from './delivery/deliveries.ts'
 
-export interface Beating {
+export interface HeartbeatLoop {
   readonly device: Device
   readonly deliveries: Pick<Deliveries, 'known' | 'take'>
   readonly roundId: string
@@ -17,7 +17,10 @@ export interface Beating {
  * Works on a round while sending heartbeats, so that a device in a long training still counts as active. The work's signal is
  * aborted when `signal` is, and when the round has ended without this device. Resolves or rejects like the work.
  */
-export const beatWhile = async <T>(beating: Beating, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+export const withHeartbeats = async <T>(
+  beating: HeartbeatLoop,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
   const { device, deliveries, roundId, intervalSeconds, log } = beating
   const over = new AbortController()
   const finished = new AbortController()

@@ -2,7 +2,7 @@ import { ApiError } from '../client/client.ts'
 import { badRequest, conflict } from '../domain/errors.ts'
 import type { Device } from '../sdk/device.ts'
 import { isTransient } from '../sdk/retry.ts'
-import { type AgentState, inventDeviceId } from './agent-state.ts'
+import { type AgentState, generateDeviceId } from './agent-state.ts'
 
 export interface RegistrationOptions {
   readonly baseUrl: string
@@ -39,7 +39,7 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
   const known = await state.load()
   if (known !== null) return connect(known.deviceId, known.apiKey)
   for (let names = 1; ; names++) {
-    const device = connect(deviceId ?? inventDeviceId())
+    const device = connect(deviceId ?? generateDeviceId())
     try {
       return await registerAs(device, options)
     } catch (error) {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { unlessRepeated } from './repeated-lines.ts'
+import { suppressRepeats } from './repeated-lines.ts'
 
 const played = (...runs: readonly { readonly lines: readonly string[]; readonly failed: boolean }[]) => {
   const shown: string[] = []
-  const output = unlessRepeated((line) => shown.push(line))
+  const output = suppressRepeats((line) => shown.push(line))
   return runs.map(({ lines, failed }) => {
     for (const line of lines) output.line(line)
     output.end({ isToBeRemembered: failed })

@@ -1,7 +1,7 @@
 const MAX_REMEMBERED = 1000
 
 /** Passes lines on as they arrive. Lines that repeat the last remembered run are held back until the first difference. */
-export const unlessRepeated = (onLine: (line: string) => void) => {
+export const suppressRepeats = (onLine: (line: string) => void) => {
   let remembered: readonly string[] = []
   let lines: string[] = []
   let shown = 0

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aggregateFiles } from './aggregate-files.ts'
-import type { AggregationJob } from './job.ts'
+import type { AggregationJob } from './aggregation-messages.ts'
 import { decode, encode } from './kernel-oracle.fixture.ts'
 import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 

@@ -12,7 +12,7 @@ import type {
   Screened,
   ScreeningJob,
   UnmaskingJob,
-} from './job.ts'
+} from './aggregation-messages.ts'
 
 /** Parsed headers soon become garbage. Those of 10,000 updates would fill V8's default young generation of 48 MB, no faster. */
 const YOUNG_MB = 6

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 import { ServiceError } from '../domain/errors.ts'
 import { aggregateFiles } from './aggregate-files.ts'
+import type { Reply, Request } from './aggregation-messages.ts'
 import { inspectFile, whyOpaqueFile } from './inspect.ts'
-import type { Reply, Request } from './job.ts'
 import { screenUpdates } from './screen.ts'
 import { unmaskUpdates } from './unmask-updates.ts'
 

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { strategySettings } from '../domain/strategy-settings.ts'
 import { aggregateFiles } from './aggregate-files.ts'
+import type { PrivacyPlan } from './aggregation-messages.ts'
 import { centeredCount, gridOf, noiseShares } from './clipped-mean.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
-import type { PrivacyPlan } from './job.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()

@@ -1,7 +1,7 @@
 import { conflict } from '../domain/errors.ts'
 import { showName } from '../tensors/shape.ts'
+import type { PrivacyPlan } from './aggregation-messages.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
-import type { PrivacyPlan } from './job.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
 import { firstNonFinite } from './non-finite.ts'
 import type { Mean } from './sample-mean.ts'

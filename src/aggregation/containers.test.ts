@@ -5,7 +5,7 @@ import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
 import type { DType } from '../tensors/weight-file.ts'
 import { aggregateFiles } from './aggregate-files.ts'
-import type { AggregationJob } from './job.ts'
+import type { AggregationJob } from './aggregation-messages.ts'
 import { decode, encode, meanOf } from './kernel-oracle.fixture.ts'
 import { deflatedNpz, jobOf, npy, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 

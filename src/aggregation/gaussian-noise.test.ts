@@ -1,6 +1,6 @@
 import { createCipheriv } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { cosSinTurns, naturalLog } from './elementary.ts'
+import { cosSinTurns, naturalLog } from './deterministic-math.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
 import { randomNumbers } from './kernel-oracle.fixture.ts'
 

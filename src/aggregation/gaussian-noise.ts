@@ -1,6 +1,6 @@
 import { createCipheriv } from 'node:crypto'
 import { badRequest } from '../domain/errors.ts'
-import { cosSinTurns, naturalLog } from './elementary.ts'
+import { cosSinTurns, naturalLog } from './deterministic-math.ts'
 
 /** The purposes of noise streams. One seed serves a round; purposes and tensors never share a counter. */
 export const NOISE = { elements: 1, count: 2, second: 3, third: 4, fourth: 5 } as const

@@ -3,8 +3,6 @@ export { type ErrorCode, ServiceError } from '../domain/errors.ts'
 export type { StrategyName } from '../domain/strategy-rules.ts'
 export { type StrategySettings, strategySettings } from '../domain/strategy-settings.ts'
 export { aggregateFiles } from './aggregate-files.ts'
-export { AggregationWorkers } from './aggregation-workers.ts'
-export { inspectFile } from './inspect.ts'
 export type {
   AdaptiveClipping,
   AggregationJob,
@@ -17,5 +15,7 @@ export type {
   Screened,
   ScreeningJob,
   Update,
-} from './job.ts'
+} from './aggregation-messages.ts'
+export { AggregationWorkers } from './aggregation-workers.ts'
+export { inspectFile } from './inspect.ts'
 export { screenUpdates } from './screen.ts'

@@ -7,9 +7,9 @@ import { readWeights, requireSound, whyOpaque } from '../tensors/read-weights.ts
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
 import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
+import type { Inspection, InspectionOptions, RawVectors } from './aggregation-messages.ts'
 import { expandTensor } from './expand.ts'
 import { type OpenFile, openFile, readFully, ScratchFile } from './files.ts'
-import type { Inspection, InspectionOptions, RawVectors } from './job.ts'
 import { createKernel, isFloat, type Kernel } from './kernel.ts'
 import { readTreeFile } from './trees.ts'
 

@@ -1,6 +1,6 @@
 import { conflict } from '../domain/errors.ts'
+import type { PrivacyOutcome } from './aggregation-messages.ts'
 import { EXACT_SUM, meanOfLargeIntegers } from './exact-integers.ts'
-import type { PrivacyOutcome } from './job.ts'
 import { type Kernel, padded } from './kernel.ts'
 import { nonFiniteError } from './non-finite.ts'
 import type { Chunk, Round, Survey } from './strategy.ts'

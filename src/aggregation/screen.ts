@@ -1,6 +1,6 @@
 import { conflict } from '../domain/errors.ts'
 import { BYTES_OF } from '../tensors/weight-file.ts'
-import type { Screened, ScreeningJob } from './job.ts'
+import type { Screened, ScreeningJob } from './aggregation-messages.ts'
 import { createKernel, type FloatType, isFloat, type Kernel } from './kernel.ts'
 import { rankMean } from './rank-mean.ts'
 import { compareIds } from './receipt.ts'

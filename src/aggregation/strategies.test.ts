@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isTreeStrategy, STRATEGY_NAMES, type StrategyName } from '../domain/strategy-rules.ts'
 import { strategySettings } from '../domain/strategy-settings.ts'
 import { aggregateFiles } from './aggregate-files.ts'
-import type { AggregationJob } from './job.ts'
+import type { AggregationJob } from './aggregation-messages.ts'
 import { randomNumbers } from './kernel-oracle.fixture.ts'
 import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 

@@ -1,6 +1,6 @@
 import type { StrategyOptions } from '../domain/strategy-options.ts'
 import type { DType } from '../tensors/weight-file.ts'
-import type { PrivacyOutcome, PrivacyPlan } from './job.ts'
+import type { PrivacyOutcome, PrivacyPlan } from './aggregation-messages.ts'
 import type { Kernel } from './kernel.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { conflict, ServiceError } from '../domain/errors.ts'
 import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
+import type { AggregationJob, AggregationResult, Update } from './aggregation-messages.ts'
 import { openFile } from './files.ts'
-import type { AggregationJob, AggregationResult, Update } from './job.ts'
 import { nameOfUpdate } from './round-files.ts'
 
 /** Combines tree models. Row k is the update with the k-th smallest device ID. */

@@ -13,8 +13,8 @@ import { writeTensorBytes } from '../tensors/patch.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
 import { planSafetensors } from '../tensors/write-safetensors.ts'
+import type { UnmaskingJob } from './aggregation-messages.ts'
 import { FilePool, type OpenFile, openFile } from './files.ts'
-import type { UnmaskingJob } from './job.ts'
 import { StateFile } from './state-file.ts'
 
 /** 64 KB: stays in the cache while all streams are added to it. */

@@ -9,8 +9,8 @@ import type { DType } from '../tensors/weight-file.ts'
 import { writeNpz } from '../tensors/write-npz.ts'
 import { writeSafetensors } from '../tensors/write-safetensors.ts'
 import { writeTorch } from '../tensors/write-torch.ts'
+import type { AggregationJob } from './aggregation-messages.ts'
 import { openFile } from './files.ts'
-import type { AggregationJob } from './job.ts'
 import { decode, encode } from './kernel-oracle.fixture.ts'
 
 /** Weight files for the tests in this folder. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../domain/access.ts'
-import { type TransactionWitness, witnessed, witnessHere } from '../platform/db/transactions.ts'
+import { currentObserver, observed, type TransactionObserver } from '../platform/db/transactions.ts'
 
 /** What an audited request did, for its entry in the audit log. */
 export interface AuditNote {
@@ -18,7 +18,7 @@ export interface AuditNote {
   readonly actor?: Caller
 }
 
-export interface AuditWitness<Tx> extends TransactionWitness<Tx> {
+export interface AuditObserver<Tx> extends TransactionObserver<Tx> {
   note(note: AuditNote): void
 }
 
@@ -26,7 +26,7 @@ export interface AuditWitness<Tx> extends TransactionWitness<Tx> {
  * Records the change of this request in its audit entry, in the same transaction: call it in the transaction's body. Only the
  * first note of a transaction counts. Does nothing outside an audited request, such as in a periodic task.
  */
-export const auditNote = (note: AuditNote): void => (witnessHere() as AuditWitness<unknown> | null)?.note(note)
+export const auditNote = (note: AuditNote): void => (currentObserver() as AuditObserver<unknown> | null)?.note(note)
 
 /** Runs due work that a request merely triggers and that is therefore not part of its audit entry. */
-export const unaudited = <T>(work: () => Promise<T>): Promise<T> => witnessed(null, work)
+export const unaudited = <T>(work: () => Promise<T>): Promise<T> => observed(null, work)

@@ -31,7 +31,7 @@ export const runEach = (...steps: readonly (() => Promise<unknown>)[]): Promise<
  * Does what is due before a read. Ignores failures, which may concern another organization: the periodic task that does the
  * same work logs them and tries again.
  */
-export const catchUp = async (tick: () => Promise<unknown>): Promise<void> => {
+export const runDue = async (tick: () => Promise<unknown>): Promise<void> => {
   await tick().catch(() => undefined)
 }
 

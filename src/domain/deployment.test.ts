@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   activatedAt,
+  DEPLOYMENT_TRANSITIONS,
   deadlineOfNextPhase,
   dueEvent,
-  NEXT,
   nextStatus,
   type Progress,
   type Reported,
@@ -13,7 +13,7 @@ const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour))
 
 describe('the table of deployments', () => {
   it('has exactly these rows', () => {
-    expect(NEXT).toEqual({
+    expect(DEPLOYMENT_TRANSITIONS).toEqual({
       pending_approval: { approve: 'started', reject: 'rejected' },
       started: {
         complete: 'completed',

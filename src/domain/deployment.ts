@@ -27,7 +27,9 @@ export const WHOLE_FLEET_WARNING = 'Neither devices nor a group is given'
  * and restarts it; it does not become newer than plans that were started since. A deployment that waits for a second admin is rejected if it is not approved or is withdrawn.
  * When activated devices are erased, others replace them.
  */
-export const NEXT: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>> = {
+export const DEPLOYMENT_TRANSITIONS: Readonly<
+  Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>
+> = {
   pending_approval: { approve: 'started', reject: 'rejected' },
   started: {
     complete: 'completed',
@@ -56,7 +58,7 @@ const VERB: Readonly<Record<DeploymentEvent, string>> = {
 
 /** @throws conflict if the status does not allow the event. */
 export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): DeploymentStatus => {
-  const next = NEXT[status][event]
+  const next = DEPLOYMENT_TRANSITIONS[status][event]
   if (next === undefined) {
     const why = status === 'failed' ? ' It was withdrawn when it failed.' : ''
     throw conflict(`A deployment that is ${status} cannot ${VERB[event]}.${why}`)

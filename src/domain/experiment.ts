@@ -11,7 +11,9 @@ export type ExperimentEvent = 'start' | 'pause' | 'resume' | 'complete' | 'cance
  * A paused experiment assigns no variants and accepts no observations until it is resumed. `start` is allowed only once. A
  * finished experiment is final, as are its results.
  */
-export const NEXT: Readonly<Record<ExperimentStatus, Readonly<Partial<Record<ExperimentEvent, ExperimentStatus>>>>> = {
+export const EXPERIMENT_TRANSITIONS: Readonly<
+  Record<ExperimentStatus, Readonly<Partial<Record<ExperimentEvent, ExperimentStatus>>>>
+> = {
   draft: { start: 'running', cancel: 'cancelled' },
   running: { pause: 'paused', complete: 'completed', cancel: 'cancelled' },
   paused: { resume: 'running', complete: 'completed', cancel: 'cancelled' },
@@ -46,7 +48,7 @@ export const transition = (
   now: Date,
   reason: string | null = null,
 ): ExperimentState => {
-  const status = NEXT[experiment.status][event]
+  const status = EXPERIMENT_TRANSITIONS[experiment.status][event]
   if (status === undefined) throw conflict(`An experiment that is ${experiment.status} cannot ${VERB[event]}.`)
   return {
     status,

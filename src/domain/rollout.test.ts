@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import {
   dueEvent,
   mayEndEarly,
-  NEXT,
   NO_STEPS_SECONDS,
   previewSchedule,
+  ROLLOUT_TRANSITIONS,
   type RolloutEvent,
   type RolloutState,
   type RolloutStatus,
@@ -65,8 +65,8 @@ describe('a transition', () => {
     expect(transition(from, event, now, { reason: 'because', percentage: 40 })).toEqual({ ...from, ...changes })
   })
 
-  const absent = (Object.keys(NEXT) as RolloutStatus[]).flatMap((status) =>
-    EVENTS.filter((event) => NEXT[status][event] === undefined).map((event) => [status, event] as const),
+  const absent = (Object.keys(ROLLOUT_TRANSITIONS) as RolloutStatus[]).flatMap((status) =>
+    EVENTS.filter((event) => ROLLOUT_TRANSITIONS[status][event] === undefined).map((event) => [status, event] as const),
   )
 
   it.each(absent)('of a %s rollout by %s is a conflict', (status, event) => {

@@ -23,7 +23,9 @@ export type RolloutEvent =
  * A paused rollout cannot be stepped by anyone: resuming it is a separate decision. A completed one can still be rolled back,
  * which is when a rollback matters most.
  */
-export const NEXT: Readonly<Record<RolloutStatus, Readonly<Partial<Record<RolloutEvent, RolloutStatus>>>>> = {
+export const ROLLOUT_TRANSITIONS: Readonly<
+  Record<RolloutStatus, Readonly<Partial<Record<RolloutEvent, RolloutStatus>>>>
+> = {
   pending: { start: 'active', set_percentage: 'pending' },
   active: {
     pause: 'paused',
@@ -82,7 +84,7 @@ export const transition = (
   now: Date,
   detail: { readonly reason?: string; readonly percentage?: number } = {},
 ): RolloutState => {
-  const status = NEXT[rollout.status][event]
+  const status = ROLLOUT_TRANSITIONS[rollout.status][event]
   if (status === undefined) throw conflict(`A rollout that is ${rollout.status} cannot ${VERB[event]}.`)
   const next = { ...rollout, status, ...changesBy(event, rollout, now, detail) }
   const runs = status === 'active'

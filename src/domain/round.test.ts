@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { dueEvent, hasFreePlace, lacksDevices, NEXT, nextStatus, stragglerGraceSeconds } from './round.ts'
+import { dueEvent, hasFreePlace, lacksDevices, nextStatus, ROUND_TRANSITIONS, stragglerGraceSeconds } from './round.ts'
 
 describe('the round table', () => {
   it('has exactly these rows', () => {
-    expect(NEXT).toEqual({
+    expect(ROUND_TRANSITIONS).toEqual({
       pending: { start: 'active', fail: 'failed' },
       active: { collect: 'aggregating', time_out: 'failed', fail: 'failed' },
       aggregating: { complete: 'completed', fail: 'failed' },

@@ -12,7 +12,7 @@ export type RoundStatus = (typeof ROUND_STATUSES)[number]
 export type RoundEvent = 'start' | 'collect' | 'time_out' | 'complete' | 'fail'
 
 /** The transitions between states. A pending or active round may `fail` as well, so that an operator can always stop it. */
-export const NEXT: Readonly<Record<RoundStatus, Readonly<Partial<Record<RoundEvent, RoundStatus>>>>> = {
+export const ROUND_TRANSITIONS: Readonly<Record<RoundStatus, Readonly<Partial<Record<RoundEvent, RoundStatus>>>>> = {
   pending: { start: 'active', fail: 'failed' },
   active: { collect: 'aggregating', time_out: 'failed', fail: 'failed' },
   aggregating: { complete: 'completed', fail: 'failed' },
@@ -24,7 +24,7 @@ export const IN_PROGRESS: readonly RoundStatus[] = ['pending', 'active', 'aggreg
 
 /** Returns the status after `event`. Throws conflict naming the status if the event is not allowed. */
 export const nextStatus = (status: RoundStatus, event: RoundEvent): RoundStatus => {
-  const next = NEXT[status][event]
+  const next = ROUND_TRANSITIONS[status][event]
   if (next === undefined) throw conflict(`A round that is ${status} cannot ${event.replace('_', ' ')}.`)
   return next
 }

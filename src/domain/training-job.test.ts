@@ -4,10 +4,10 @@ import { asLosses, hasConverged, objectiveOf } from './job-metric.ts'
 import { strategySettings } from './strategy-settings.ts'
 import {
   continuedSettings,
+  JOB_TRANSITIONS,
   type JobEvent,
   type JobSettings,
   type JobStatus,
-  NEXT,
   nextJobStatus,
   roundSizes,
 } from './training-job.ts'
@@ -35,7 +35,7 @@ describe('the states of a training job', () => {
 
   it('have no other transitions', () => {
     const allowed = new Set(table.map(([status, event]) => `${status} ${event}`))
-    for (const status of Object.keys(NEXT) as JobStatus[]) {
+    for (const status of Object.keys(JOB_TRANSITIONS) as JobStatus[]) {
       for (const event of EVENTS) {
         if (allowed.has(`${status} ${event}`)) continue
         expect(() => nextJobStatus(status, event)).toThrow(`A training job that is ${status} cannot`)

@@ -11,7 +11,7 @@ export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stoppe
 export type JobEvent = 'begin' | 'finish' | 'give_up' | 'stop' | 'resume' | 'extend'
 
 /** The transitions between a job's states. */
-export const NEXT: Readonly<Record<JobStatus, Readonly<Partial<Record<JobEvent, JobStatus>>>>> = {
+export const JOB_TRANSITIONS: Readonly<Record<JobStatus, Readonly<Partial<Record<JobEvent, JobStatus>>>>> = {
   // Others may spend a budget before the first round: that ends the job normally.
   pending: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
   running: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },
@@ -40,7 +40,7 @@ const ADVICE: Readonly<Partial<Record<JobStatus, Readonly<Partial<Record<JobEven
 
 /** Returns the status after `event`. Throws conflict naming the status if the event is not allowed. */
 export const nextJobStatus = (status: JobStatus, event: JobEvent): JobStatus => {
-  const next = NEXT[status][event]
+  const next = JOB_TRANSITIONS[status][event]
   if (next === undefined) {
     throw conflict(`A training job that is ${status} cannot ${VERB[event]}.${ADVICE[status]?.[event] ?? ''}`)
   }

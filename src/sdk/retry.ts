@@ -53,7 +53,7 @@ export const backOffMs = (failures: number, policy: RetryPolicy, random: () => n
   Math.min(policy.longestWaitMs, policy.firstWaitMs * 2 ** (failures - 1)) * (0.5 + random() / 2)
 
 /** A Retry-After may be a date, so a clock that is years off could cause a wait of years. */
-const MAX_ASKED_WAIT_MS = 3_600_000
+const MAX_RETRY_AFTER_MS = 3_600_000
 
 /** Says that a failed call is tried again, in place of the advice to do so that some messages end with. */
 export const retryNote = (message: string): string => `${message.replace(/ Try again [^.]*\.$/, '')} Trying again`
@@ -61,7 +61,7 @@ export const retryNote = (message: string): string => `${message.replace(/ Try a
 /** Returns the wait that the service requested plus up to a tenth; otherwise the back-off. */
 const waitMs = (error: unknown, failures: number, policy: RetryPolicy, random: () => number): number =>
   error instanceof Refusal && error.retryAfterMs !== null
-    ? Math.min(error.retryAfterMs, MAX_ASKED_WAIT_MS) * (1 + random() / 10)
+    ? Math.min(error.retryAfterMs, MAX_RETRY_AFTER_MS) * (1 + random() / 10)
     : backOffMs(failures, policy, random)
 
 /**

@@ -1,16 +1,16 @@
 import { badRequest, conflict } from '../domain/errors.ts'
 import { addMasks, type ExpandMask, type MaskStream } from './mask.ts'
 import {
-  byName,
+  compareIds,
   fromHex,
   type KeysMessage,
+  ownEntry,
   type Roster,
   requireKeys,
   type SharesMessage,
   sealedOf,
   toHex,
   type UnmaskMessage,
-  under,
 } from './messages.ts'
 import {
   KEY_BYTES,
@@ -114,7 +114,7 @@ const requireRoster = (part: Advertised, roster: Roster): void => {
       seen.add(key)
     }
   }
-  const own = under(roster, part.device)
+  const own = ownEntry(roster, part.device)
   if (own?.encryptionKey !== part.message.encryptionKey || own.maskingKey !== part.message.maskingKey) {
     throw conflict('The roster does not have the keys that this device advertised. It takes no part in such a round.')
   }
@@ -134,7 +134,7 @@ export const dealShares = async (
   if (part.step !== 'advertised') throw notNow(part, 'send shares')
   requireRoster(part, roster)
   const { device, settings, secrets } = part
-  const names = Object.keys(roster).sort(byName)
+  const names = Object.keys(roster).sort(compareIds)
   const seed = secretOf(secrets.selfSeed)
   const maskingKeys = await splitSecret(secretOf(secrets.masking), names.length, settings.threshold)
   const selfMasks = await splitSecret(seed, names.length, settings.threshold)
@@ -184,8 +184,8 @@ export const maskInput = (
   requireRound(part, roundId)
   if (part.step !== 'shared') throw notNow(part, 'mask its update')
   const { device, settings, secrets, roster } = part
-  const peers = Object.keys(received).sort(byName)
-  const unknown = peers.find((peer) => under(roster, peer) === undefined || peer === device)
+  const peers = Object.keys(received).sort(compareIds)
+  const unknown = peers.find((peer) => ownEntry(roster, peer) === undefined || peer === device)
   if (unknown !== undefined) throw badRequest(`There are shares from '${unknown}', to which this device sent none.`)
   if (peers.length + 1 < settings.threshold) {
     throw conflict(
@@ -212,20 +212,20 @@ export const maskInput = (
  */
 export const revealShares = (part: DevicePart, roundId: string, delivered: readonly string[]): Unmasked => {
   requireRound(part, roundId)
-  const list = [...new Set(delivered)].sort(byName)
+  const list = [...new Set(delivered)].sort(compareIds)
   if (part.step === 'unmasked') {
     if (JSON.stringify(list) === JSON.stringify(part.delivered)) return part
     throw conflict('This device has already revealed shares for another list. A second list could expose an update.')
   }
   if (part.step !== 'masked') throw notNow(part, 'reveal shares')
   const { held, device, settings } = part
-  const stranger = list.find((name) => under(held, name) === undefined)
+  const stranger = list.find((name) => ownEntry(held, name) === undefined)
   if (stranger !== undefined) throw badRequest(`'${stranger}' is listed as having submitted, but it sent no shares.`)
   if (!list.includes(device)) throw conflict('This device submitted its update, but is missing from the list.')
   if (list.length < settings.threshold) {
     throw conflict(`Only ${list.length} devices submitted; this device reveals nothing below ${settings.threshold}.`)
   }
-  const names = Object.keys(held).sort(byName)
+  const names = Object.keys(held).sort(compareIds)
   const stayed = new Set(list)
   const select = (present: boolean, kind: keyof HexPair) =>
     Object.fromEntries(names.filter((name) => stayed.has(name) === present).map((name) => [name, held[name]![kind]]))

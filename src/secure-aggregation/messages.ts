@@ -26,10 +26,10 @@ export interface UnmaskMessage {
 /** What the service sends after step 1: the participating devices and their keys. */
 export type Roster = Readonly<Record<string, KeysMessage>>
 
-export const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+export const compareIds = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Returns the map's own value for a name, never an inherited property. */
-export const under = <T>(map: Readonly<Record<string, T>>, name: string): T | undefined =>
+export const ownEntry = <T>(map: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(map, name) ? map[name] : undefined
 
 export const toHex = (bytes: Uint8Array): string => bytesToHex(bytes)

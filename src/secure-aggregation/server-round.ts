@@ -1,6 +1,6 @@
 import { badRequest, conflict } from '../domain/errors.ts'
 import {
-  byName,
+  compareIds,
   fromHex,
   type KeysMessage,
   requireKeys,
@@ -169,7 +169,7 @@ export const closeStep = (round: SecureRound, answered: readonly string[], missi
       'Nothing of any update was revealed.'
     return failRound(round, reason)
   }
-  const cohort = [...answered].sort(byName)
+  const cohort = [...answered].sort(compareIds)
   return {
     ...round,
     status: move(round, 'close'),

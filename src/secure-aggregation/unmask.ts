@@ -1,7 +1,7 @@
 import { conflict } from '../domain/errors.ts'
 import type { MaskStream } from './mask.ts'
 import {
-  byName,
+  compareIds,
   fromHex,
   type KeysMessage,
   type SharesMessage,
@@ -33,7 +33,7 @@ export const unmaskingStreams = async (
 ): Promise<MaskStream[]> => {
   const { roundId, dealt, delivered, settings } = round
   const responses = Object.entries(received.responses)
-    .sort(([a], [b]) => byName(a, b))
+    .sort(([a], [b]) => compareIds(a, b))
     .slice(0, settings.threshold)
     .map(([, response]) => response)
   if (responses.length < settings.threshold) {

@@ -1,4 +1,4 @@
-import { type AgentState, type Identity, inventDeviceId, openAgentState } from '../../agent/agent-state.ts'
+import { type AgentState, generateDeviceId, type Identity, openAgentState } from '../../agent/agent-state.ts'
 import type { Platform } from '../../domain/device.ts'
 import { connect } from '../connection.ts'
 import { Failure } from '../failure.ts'
@@ -28,7 +28,7 @@ export const claimCode = async (claim: Claim, { io, out, home }: Session) => {
     client.POST('/api/v1/pairings/claim', {
       body: {
         code,
-        device_id: known?.deviceId ?? claim.deviceId ?? inventDeviceId(),
+        device_id: known?.deviceId ?? claim.deviceId ?? generateDeviceId(),
         platform,
         ...(deviceName !== null && { device_name: deviceName }),
       },

@@ -55,7 +55,7 @@ export const deploymentMethodOf = async (
   return { kind: 'deployment', model }
 }
 
-const aimOf = (requested: Requested) => ({
+const targetSelectorOf = (requested: Requested) => ({
   model_name: requested.name,
   model_version: requested.version,
   ...(requested.devices && { devices: [...requested.devices] }),
@@ -73,12 +73,12 @@ const rolloutBodyOf = (requested: Requested) => ({
 })
 
 export const prepare = (connection: Connection, requested: Requested) =>
-  connection.request((client) => client.POST('/api/v1/deploy/prepare', { body: aimOf(requested) }))
+  connection.request((client) => client.POST('/api/v1/deploy/prepare', { body: targetSelectorOf(requested) }))
 
 export const execute = (connection: Connection, requested: Requested) =>
   connection.request((client) =>
     client.POST('/api/v1/deploy/execute', {
-      body: { ...aimOf(requested), rollout_percentage: requested.rollout, strategy: requested.strategy },
+      body: { ...targetSelectorOf(requested), rollout_percentage: requested.rollout, strategy: requested.strategy },
     }),
   )
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { askSources, SOURCES, type SourceName } from './sources.ts'
+import { querySources, SOURCES, type SourceName } from './sources.ts'
 
 interface ModelsOptions extends DataOptions {
   readonly source: SourceName
@@ -17,7 +17,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(apiBaseOption())
     .action(async ({ source, json, apiBase }: ModelsOptions) => {
       const { out } = session
-      const { models, notes } = await askSources(session, source, apiBase)
+      const { models, notes } = await querySources(session, source, apiBase)
       if (json) {
         const presented = models.map(({ source: from, name, kind, bytes }) => ({
           source: from,

@@ -75,7 +75,7 @@ export type SourceName = (typeof SOURCES)[number]
  * Queries the sources in parallel. If one fails, it becomes a note, because the others may still answer.
  * @throws Failure if it was the only source
  */
-export const askSources = async (session: Session, source: SourceName, apiBase?: string): Promise<Request> => {
+export const querySources = async (session: Session, source: SourceName, apiBase?: string): Promise<Request> => {
   const all = source === 'all'
   const requested: readonly (readonly [name: string, Promise<Request>])[] = [
     ...(all ? [['The models folder', local(session)] as const] : []),

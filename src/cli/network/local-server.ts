@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { keepProgram } from '../../inference/engines/proxied/kept-program.ts'
+import { superviseProgram } from '../../inference/engines/proxied/supervised-program.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type RunningServer, serverAt } from './running-server.ts'
@@ -38,7 +38,7 @@ export const startServer = async (
     '--no-announce',
     ...options,
   ]
-  const program = keepProgram(process.execPath, argv, { env: io.env, log: () => undefined, cwd: io.cwd })
+  const program = superviseProgram(process.execPath, argv, { env: io.env, log: () => undefined, cwd: io.cwd })
   let ended = false
   void program.ended.then(() => {
     ended = true

@@ -1,4 +1,4 @@
-import { ids, times } from '../story.examples.ts'
+import { ids, times } from '../example-ids.ts'
 
 const heading = (query_type: string, variable: string) => ({
   query_id: ids.query,

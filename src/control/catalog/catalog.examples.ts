@@ -1,4 +1,4 @@
-import { hashes, ids, times } from '../story.examples.ts'
+import { hashes, ids, times } from '../example-ids.ts'
 
 const newModel = {
   name: 'next-word',

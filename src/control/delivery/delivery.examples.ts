@@ -1,4 +1,4 @@
-import { ids, page, times } from '../story.examples.ts'
+import { ids, page, times } from '../example-ids.ts'
 
 const reason = { reason: 'Battery use went up on the beta testers' }
 const newRollout = { version: '2.0.0', rollout_percentage: 10, increment_step: 30, auto_rollback: true }

@@ -1,4 +1,4 @@
-import { ids, page, times } from '../story.examples.ts'
+import { ids, page, times } from '../example-ids.ts'
 
 const newFederation = {
   name: 'keyboard-alliance',

@@ -3,7 +3,7 @@ import type { RouteConfig } from '../../platform/http/route-config.ts'
 import { warn } from '../../platform/http/warnings.ts'
 import { FederationParams } from './federations.schema.ts'
 import type { Checks } from './members.routes.ts'
-import { askingCaller, finite } from './privacy.routes.ts'
+import { finite, requestingCaller } from './privacy.routes.ts'
 import { Estimate, EstimateQuery, NoiseQuery, NoiseResponse, RoundsLeft, RoundsLeftQuery } from './privacy.schema.ts'
 import type { PrivacyForecasts } from './privacy-forecasts.service.ts'
 
@@ -27,7 +27,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       const { federation_id } = request.params
       const { target_delta } = request.query
       const found = await forecasts.estimate(
-        askingCaller(request, reply),
+        requestingCaller(request, reply),
         federation_id,
         stepsOf(request.query),
         target_delta,
@@ -64,7 +64,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
     async (request, reply) => {
       const { federation_id } = request.params
       const { sample_rate, num_steps, target_epsilon, target_delta } = request.query
-      const found = await forecasts.noiseFor(askingCaller(request, reply), federation_id, {
+      const found = await forecasts.noiseFor(requestingCaller(request, reply), federation_id, {
         sampleRate: sample_rate,
         steps: num_steps,
         epsilon: target_epsilon,
@@ -99,7 +99,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       const { federation_id } = request.params
       const { target_delta } = request.query
       const found = await forecasts.roundsLeft(
-        askingCaller(request, reply),
+        requestingCaller(request, reply),
         federation_id,
         stepsOf(request.query),
         target_delta,

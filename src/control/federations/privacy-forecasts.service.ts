@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { FederationsService } from './federations.service.ts'
 import { type Ledger, noBudget } from './ledger.service.ts'
 import { ledgerStore } from './ledger.store.ts'
-import { type AskingCaller, NO_BUDGET } from './privacy.service.ts'
+import { NO_BUDGET, type RequestingCaller } from './privacy.service.ts'
 
 export interface Estimate {
   readonly currentEpsilon: number
@@ -44,7 +44,7 @@ export const createPrivacyForecasts = (
   return {
     /** The cost of a round on top of what is spent and reserved. */
     async estimate(
-      caller: AskingCaller,
+      caller: RequestingCaller,
       federationId: string,
       round: NoisySteps,
       wantedDelta: number | undefined,
@@ -70,7 +70,7 @@ export const createPrivacyForecasts = (
      * @throws conflict if there is neither
      */
     async noiseFor(
-      caller: AskingCaller,
+      caller: RequestingCaller,
       federationId: string,
       requested: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
     ) {
@@ -93,7 +93,12 @@ export const createPrivacyForecasts = (
     },
 
     /** How many more such rounds fit into the budget. @throws conflict if there is none */
-    async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
+    async roundsLeft(
+      caller: RequestingCaller,
+      federationId: string,
+      round: NoisySteps,
+      wantedDelta: number | undefined,
+    ) {
       const { budget, delta, committed, none } = await standing(caller, federationId, wantedDelta)
       if (budget === null) throw none
       const rounds = await ledger.roundsLeft(caller, { epsilon: budget.epsilon, delta, round, spent: committed })

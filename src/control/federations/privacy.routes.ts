@@ -23,7 +23,8 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       },
       config: reads,
     },
-    async (request, reply) => present(await privacy.state(askingCaller(request, reply), request.params.federation_id)),
+    async (request, reply) =>
+      present(await privacy.state(requestingCaller(request, reply), request.params.federation_id)),
   )
 
   app.put(
@@ -42,7 +43,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     async (request, reply) => {
       const { total_epsilon_budget, total_delta_budget } = request.body
       const budget = { epsilon: total_epsilon_budget, delta: total_delta_budget ?? 1e-5 }
-      return present(await privacy.setBudget(askingCaller(request, reply), request.params.federation_id, budget))
+      return present(await privacy.setBudget(requestingCaller(request, reply), request.params.federation_id, budget))
     },
   )
 
@@ -62,7 +63,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     async (request, reply) => {
       const { limit, offset } = request.query
       const { federation_id } = request.params
-      const found = await privacy.history(askingCaller(request, reply), federation_id, { limit, offset })
+      const found = await privacy.history(requestingCaller(request, reply), federation_id, { limit, offset })
       return {
         federation_id,
         history: found.entries.map(presentEntry),
@@ -76,7 +77,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
 }
 
 /** The caller, with a signal that aborts when the client no longer waits for the response. */
-export const askingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
+export const requestingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
   ...callerOf(request),
   signal: abortOnDisconnect(reply.raw),
 })

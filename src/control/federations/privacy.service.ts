@@ -30,7 +30,7 @@ export interface HistoryEntry extends LedgerEntry {
 }
 
 /** A caller; its signal withdraws computations in progress. */
-export type AskingCaller = Caller & Requester
+export type RequestingCaller = Caller & Requester
 
 /** A federation's privacy budget, and how much of it is spent. */
 export const createPrivacyService = (
@@ -92,7 +92,7 @@ export const createPrivacyService = (
   }
 
   return {
-    async state(caller: AskingCaller, federationId: string): Promise<BudgetState> {
+    async state(caller: RequestingCaller, federationId: string): Promise<BudgetState> {
       return stateOf(caller, (await federations.getAsMember(caller, federationId)).id)
     },
 
@@ -102,7 +102,7 @@ export const createPrivacyService = (
     },
 
     /** The budget may be lower than what is spent: then nothing more can be. Another delta means costs are computed again. */
-    async setBudget(caller: AskingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
+    async setBudget(caller: RequestingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
       const federation = await federations.getAsOwner(caller, federationId)
       requireDelta(budget.delta)
       await database.transaction(async (tx) => {
@@ -115,7 +115,7 @@ export const createPrivacyService = (
       return stateOf(caller, federation.id)
     },
 
-    async history(caller: AskingCaller, federationId: string, page: { limit: number; offset: number }) {
+    async history(caller: RequestingCaller, federationId: string, page: { limit: number; offset: number }) {
       const federation = await federations.getAsMember(caller, federationId)
       const { delta } = (await ledgerStore.budget(database.sql, federation.id)) ?? NO_BUDGET
       const { entries, total } = await ledgerStore.history(database.sql, federation.id, page)

@@ -1,4 +1,4 @@
-import { hashes, ids, page, times } from '../story.examples.ts'
+import { hashes, ids, page, times } from '../example-ids.ts'
 
 const newDevice = {
   device_id: 'pixel-8-0042',

@@ -9,7 +9,7 @@ import {
   type EmbeddingsRequest,
   type ServedModel,
 } from './inference.schema.ts'
-import { askUpstream, brokenOff, readWhole, type UpstreamRequest } from './upstream.ts'
+import { brokenOff, readWhole, requestUpstream, type UpstreamRequest } from './upstream.ts'
 
 /** Limits on concurrent requests at the server: of one key or one browser, and of all. */
 const MAX_OF_CALLER = 4
@@ -128,7 +128,7 @@ export const createInferenceService = (settings: {
     const leave = enter(caller)
     try {
       const signal = anySignal(question.signal, AbortSignal.timeout(MAX_MS))
-      const response = await askUpstream(url, { ...question, key, signal })
+      const response = await requestUpstream(url, { ...question, key, signal })
       const type = TYPES.find((known) => response.headers['content-type']?.startsWith(known))
       if (type === undefined) {
         response.destroy()

@@ -105,7 +105,7 @@ const refusalOf = async (response: IncomingMessage): Promise<ServiceError> => {
  * of status 200, whose body is not yet read.
  * @throws ServiceError with a message for the caller, or the reason with which `signal` was aborted
  */
-export const askUpstream = async (
+export const requestUpstream = async (
   base: string,
   { method, path, body, key, signal }: UpstreamRequest,
 ): Promise<IncomingMessage> => {

@@ -1,4 +1,4 @@
-import { times } from '../story.examples.ts'
+import { times } from '../example-ids.ts'
 
 const integration = {
   id: '5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11',

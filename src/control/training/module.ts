@@ -27,12 +27,12 @@ import { createParticipantScopes } from './rounds/participant-scope.service.ts'
 import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { createParticipation } from './rounds/participation.service.ts'
+import { createPrivacyCosts } from './rounds/privacy-costs.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
 import { createRetention } from './rounds/retention.service.ts'
 import { isTrained, trainingReferences } from './rounds/retention.store.ts'
 import { createRoundAggregation } from './rounds/round-aggregation.service.ts'
 import { createRoundEndings } from './rounds/round-endings.service.ts'
-import { createRoundPrices } from './rounds/round-prices.service.ts'
 import { createRoundRecords } from './rounds/round-records.service.ts'
 import { createRoundStarts } from './rounds/round-starts.service.ts'
 import { contributionsTo, undecidedRound } from './rounds/rounds.report.ts'
@@ -110,7 +110,7 @@ const composeRounds = (
   })
   const endings = createRoundEndings(context, { ...shared, shownRounds })
   const due = createDueRounds(context, { ...shared, endings })
-  const prices = createRoundPrices(context, shared)
+  const prices = createPrivacyCosts(context, shared)
   const starts = createRoundStarts(context, { ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
   const rounds = createRoundsService(context, { ...shared, endings, due })
   const acceptance = createUpdateAcceptance(context, { ...shared, endings, observations: delivery.observations })

@@ -1,4 +1,4 @@
-import { hashes, ids, page, times } from '../story.examples.ts'
+import { hashes, ids, page, times } from '../example-ids.ts'
 
 const pathOf = (hash: string): string => {
   const hex = hash.replace('sha256:', '')

@@ -112,7 +112,7 @@ export class LayerCall extends OnnxEmitter {
   }
 
   /** True if the call has this argument set to true, such as `use_causal_mask`. */
-  asks(argument: string): boolean {
+  isSet(argument: string): boolean {
     return this.written?.kwargs[argument] === true
   }
 

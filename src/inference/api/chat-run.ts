@@ -167,11 +167,11 @@ const compileSchemas = async (
       : responseFormat,
   toolUse: toolUse && {
     ...toolUse,
-    compiled: typeof syntax === 'object' ? await schemas.compileTools(orderOf(toolUse, syntax)) : null,
+    compiled: typeof syntax === 'object' ? await schemas.compileTools(grammarRequestOf(toolUse, syntax)) : null,
   },
 })
 
-const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): ToolGrammarRequest => ({
+const grammarRequestOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): ToolGrammarRequest => ({
   syntax,
   tools: tools
     .filter(({ name }) => typeof choice === 'string' || name === choice.name)

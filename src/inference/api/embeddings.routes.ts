@@ -21,7 +21,7 @@ const EmbeddingsBody = Type.Object({
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(EmbeddingsBody.properties))
 const readBody = bodyReader(EmbeddingsBody)
 
-type Order = Static<typeof EmbeddingsBody>
+type EmbeddingsRequest = Static<typeof EmbeddingsBody>
 
 /** Checks each item, because the schema error does not say which one is wrong. */
 const checkItems = (input: readonly unknown[]): void => {
@@ -33,7 +33,7 @@ const checkItems = (input: readonly unknown[]): void => {
 }
 
 /** @throws InferenceError invalid_request or unsupported, with the field as `param` */
-export const readEmbeddingsRequest = (body: unknown): Order => {
+export const readEmbeddingsRequest = (body: unknown): EmbeddingsRequest => {
   const { input, dimensions } = (body ?? {}) as { readonly input?: unknown; readonly dimensions?: unknown }
   const [first] = Array.isArray(input) ? input.flat() : []
   if (typeof first === 'number') throw unsupported('input as tokens is not supported: send the text.', 'input')
@@ -67,7 +67,7 @@ const base64Of = (vector: Float32Array): string => {
 export const presentEmbeddings = (
   { vectors, tokens }: Embeddings,
   model: string,
-  format: Order['encoding_format'],
+  format: EmbeddingsRequest['encoding_format'],
 ) => ({
   object: 'list',
   data: vectors.map((vector, index) => ({

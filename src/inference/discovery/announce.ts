@@ -13,7 +13,7 @@ export interface Announcement {
   readonly version: string
 }
 
-export interface Announced {
+export interface ServiceAnnouncement {
   /** Sends a goodbye so that clients forget the server. */
   stop(): Promise<void>
 }
@@ -26,7 +26,7 @@ const short = (text: string): string =>
     .replace(/\ufffd$/, '')
 
 /** Announces a server by mDNS until stopped. If the network does not allow it, that is logged once and otherwise ignored. */
-export const announce = (server: Announcement, log: (line: string) => void): Announced => {
+export const announce = (server: Announcement, log: (line: string) => void): ServiceAnnouncement => {
   let isReported = false
   const bonjour = openMdns(isLoopback(server.host) ? LOOPBACK : null, (error) => {
     if (!isReported) log(`The server cannot be announced on the local network: ${error.message}`)

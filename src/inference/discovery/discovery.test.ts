@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Announced, announce } from './announce.ts'
+import { announce, type ServiceAnnouncement } from './announce.ts'
 import { type FoundServer, scan } from './scan.ts'
 
 const quiet = (): void => undefined
@@ -17,7 +17,7 @@ const scanUntil = async (isEnough: (servers: readonly FoundServer[]) => boolean)
 const ours = (servers: readonly FoundServer[]) => servers.filter(({ version }) => version === 'discovery-test')
 
 it('an announced server is found with its address, model, and engine until it stops', async () => {
-  const started: Announced[] = []
+  const started: ServiceAnnouncement[] = []
   for (const port of [18_081, 18_082]) {
     const model = port === 18_081 ? 'starter' : `${'ü'.repeat(150)}`
     started.push(announce({ host: '127.0.0.1', port, model, engine: 'llama.cpp', version: 'discovery-test' }, quiet))

@@ -30,6 +30,8 @@ export interface FileCache {
   adopt(sha256: string, path: string, size: number): Promise<void>
   remove(sha256: string): Promise<void>
   hashes(): readonly string[]
+  /** Begins anew after the folder was deleted. */
+  reset(): Promise<void>
   /** Stops evicting copies. */
   close(): void
 }
@@ -125,7 +127,7 @@ export const openFileCache = async (
         .then(
           (size) => {
             entry.size = size
-            bytes += size
+            if (entries.get(sha256) === entry) bytes += size
           },
           (error: unknown) => {
             if (entries.get(sha256) === entry) entries.delete(sha256)
@@ -181,6 +183,12 @@ export const openFileCache = async (
     },
 
     hashes: () => [...entries.keys()],
+
+    async reset() {
+      entries.clear()
+      bytes = 0
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+    },
 
     close: () => clearInterval(looking),
   }

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { watchHeldMemory } from '../../../test/held-memory.ts'
 import { badRequest } from '../../domain/errors.ts'
 import { type BlobStore, blobPath } from './blob-store.ts'
@@ -196,22 +196,58 @@ test('the files of a killed process are deleted when another starts, not those o
   expect(await inStaging()).toEqual([])
 })
 
-test('the process of another machine counts as running for ten minutes after it last renewed its lock', async () => {
+/** A file of a process, and its lock with `holder`, last renewed so many minutes ago. */
+const ofProcess = async (holder: string, minutesAgo: number) => {
   const owner = randomUUID()
-  const [lock, file] = [join(root, 'processes', owner), join(root, 'staging', `${owner}-${randomUUID()}.part`)]
+  const [lock, name] = [join(root, 'processes', owner), `${owner}-${randomUUID()}.part`]
+  await mkdir(join(root, 'processes'), { recursive: true })
+  await writeFile(lock, holder)
+  await writeFile(join(root, 'staging', name), 'x')
   const renewed = (minutes: number) => {
     const at = new Date(Date.now() - minutes * 60_000)
     return utimes(lock, at, at)
   }
+  await renewed(minutesAgo)
+  return { name, renewed }
+}
+
+describe('processes that cannot be examined', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  test('count as running until their locks were not renewed for ten minutes, whatever the clocks say', async () => {
+    // In another container with this host name, and on another machine whose clock is hours behind, or ahead.
+    const [here, elsewhere] = [`1 ${hostname()} ${randomUUID()} other:pid:[1]`, `1 another-machine ${randomUUID()}`]
+    const all = [await ofProcess(here, 0), await ofProcess(elsewhere, 300), await ofProcess(elsewhere, -300)]
+    const [{ renewed }] = all as [(typeof all)[0]]
+    const names = all.map(({ name }) => name).sort()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    await blobs.scratchPath()
+    const minutes = async (count: number) => {
+      for (let passed = 0; passed < count; passed++) {
+        await vi.advanceTimersByTimeAsync(60_000)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+    await minutes(9)
+    expect((await inStaging()).sort()).toEqual(names)
+    await renewed(300)
+    await minutes(1)
+    expect(await inStaging()).toEqual([all[0]?.name])
+    await minutes(9)
+    expect(await inStaging()).toEqual([all[0]?.name])
+    await minutes(1)
+    expect([await inStaging(), await readdir(join(root, 'processes'))]).toEqual([[], [expect.any(String)]])
+  })
+})
+
+test('a process that others took for dead has a lock again before its next file', async () => {
   await blobs.scratchPath()
-  await writeFile(lock, `1 another-machine ${randomUUID()}`)
-  await writeFile(file, 'x')
-  await renewed(9)
+  const [lock = ''] = await readdir(join(root, 'processes'))
+  await rm(join(root, 'processes', lock))
+  const staged = await blobs.stage(source('x'), roomy)
+  expect(await readdir(join(root, 'processes'))).toEqual([lock])
   await (await openFolderStore(root)).sweep(new Date(0))
-  expect(await inStaging()).toEqual([basename(file)])
-  await renewed(11)
-  await (await openFolderStore(root)).sweep(new Date(0))
-  expect([await inStaging(), await readdir(join(root, 'processes'))]).toEqual([[], expect.not.arrayContaining([owner])])
+  expect(await inStaging()).toEqual([basename(staged.path)])
 })
 
 test('64 MiB are streamed without being held in memory', async () => {

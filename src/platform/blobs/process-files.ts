@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type FileLock, isLockHeld, lockFile } from '../transfer/file-lock.ts'
+import { examineLock, type FileLock, lockFile } from '../transfer/file-lock.ts'
+import { exists } from '../transfer/missing-file.ts'
 
 const REMOVED_EVERY_MS = 60_000
+/** Of a process that cannot be examined: counted in looks, not by a clock, which may be set, or stand still while machines sleep. */
+const LOOKS_WITHOUT_RENEWAL = 10
 /** The id of the process at the beginning of a name. Version 1.0.0 named its files, and its caches, without one. */
 const OWNER = /^[0-9a-f-]{36}(?=-)/
 
@@ -15,6 +18,8 @@ export interface ProcessFiles {
   readonly id: string
   /** Call this before creating an entry. The first call deletes those of dead processes, which then continues every minute. */
   enter(): Promise<void>
+  /** Called after another process took this one for dead, and deleted its entries. */
+  onLost(recover: () => Promise<void>): void
   /** Deletes this process's entries. Errors are ignored: the next process deletes what is left. */
   close(): Promise<void>
 }
@@ -29,39 +34,84 @@ export const createProcessFiles = (root: string, folders: readonly string[]): Pr
   let entering: Promise<FileLock> | null = null
   let removing: NodeJS.Timeout | undefined
 
+  let recover = async (): Promise<void> => undefined
+  const renewals = new Map<string, { readonly at: number; readonly looks: number }>()
+
   const removeOf = async (isOver: (owner: string) => boolean | Promise<boolean>): Promise<void> => {
-    for (const folder of [...folders, locks]) {
+    const owners = new Map<string, string[]>()
+    const add = (owner: string, path: string) => owners.set(owner, [...(owners.get(owner) ?? []), path])
+    for (const folder of folders) {
       for (const name of await readdir(folder)) {
-        const owner = folder === locks ? name : ownerOf(name)
-        if (owner !== undefined && (await isOver(owner))) await rm(join(folder, name), { recursive: true, force: true })
+        const owner = ownerOf(name)
+        if (owner !== undefined) add(owner, join(folder, name))
       }
     }
+    // Last, so that a lock remains until the entries are gone.
+    for (const name of await readdir(locks)) add(name, join(locks, name))
+    for (const [owner, paths] of owners) {
+      if (!(await isOver(owner))) continue
+      for (const path of paths) await rm(path, { recursive: true, force: true })
+    }
+  }
+
+  const isDead = async (owner: string): Promise<boolean> => {
+    const state = await examineLock(join(locks, owner))
+    if (typeof state === 'string') return state === 'dead'
+    const last = renewals.get(owner)
+    const looks = last?.at === state ? last.looks + 1 : 0
+    renewals.set(owner, { at: state, looks })
+    return looks >= LOOKS_WITHOUT_RENEWAL
   }
   const removeDead = (): Promise<void> =>
-    removeOf(async (owner) => owner !== id && !(await isLockHeld(join(locks, owner)))).catch(() => undefined)
+    removeOf(async (owner) => owner !== id && (await isDead(owner))).catch(() => undefined)
 
+  /** Before the first entry: one without a lock belongs to a dead process. */
+  const take = (): Promise<FileLock> => lockFile(join(locks, id), () => new Error(`The id ${id} is in use.`))
   const enter = async (): Promise<FileLock> => {
     await mkdir(locks, { recursive: true, mode: 0o700 })
-    // Before the first entry: one without a lock belongs to a dead process.
-    const lock = await lockFile(join(locks, id), () => new Error(`The id ${id} is in use.`))
+    // First, because the disk may be full of them.
     await removeDead()
-    removing = setInterval(() => void removeDead(), REMOVED_EVERY_MS).unref()
+    const lock = await take()
+    clearInterval(removing)
+    removing = setInterval(
+      () =>
+        void renew()
+          .then(removeDead)
+          .catch(() => undefined),
+      REMOVED_EVERY_MS,
+    ).unref()
     return lock
+  }
+  const retake = async (lost: FileLock): Promise<FileLock> => {
+    await lost.release()
+    const lock = await take()
+    await recover()
+    return lock
+  }
+  const begin = (taking: Promise<FileLock>): Promise<FileLock> => {
+    entering = taking
+    taking.catch(() => {
+      if (entering === taking) entering = null
+    })
+    return taking
+  }
+  const renew = async (): Promise<void> => {
+    const current = entering ?? begin(enter())
+    const lock = await current
+    if (await exists(join(locks, id))) return
+    await (entering === current ? begin(retake(lock)) : entering)
   }
 
   return {
     id,
-    async enter() {
-      entering ??= enter().catch((error: unknown) => {
-        entering = null
-        throw error
-      })
-      await entering
+    enter: renew,
+    onLost(by) {
+      recover = by
     },
     async close() {
+      clearInterval(removing)
       const lock = await entering?.catch(() => undefined)
       if (lock === undefined) return
-      clearInterval(removing)
       await removeOf((owner) => owner === id).catch(() => undefined)
       await lock.release().catch(() => undefined)
     },

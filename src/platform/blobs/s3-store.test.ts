@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ObjectStore } from './object-store.ts'
 import { openS3Store } from './s3-store.ts'
@@ -24,4 +25,31 @@ test('the cache of a process of version 1.0.0, whose name is an id too, is delet
   expect(await readdir(cache)).toHaveLength(2)
   await blobs.close()
   expect(await readdir(cache)).toEqual([running])
+})
+
+test('a process whose cache others deleted, because they took it for dead, fetches its files again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const stored = join(folder, 'stored')
+  let key = ''
+  const objects = {
+    putFile: (_key: string, { path }: { path: string }) => copyFile(path, stored),
+    async fetchFile(_key: string, path: string) {
+      await copyFile(stored, path)
+      return { sha256: key, size: 3 }
+    },
+  } as unknown as ObjectStore
+  const blobs = await openS3Store(objects, { folder, cacheBytes: 1000 })
+  const keep = async () => {
+    const staged = await blobs.stage(Readable.from([Buffer.from('abc')]), { maxBytes: 3 })
+    await staged.keep()
+    return staged.sha256
+  }
+  key = await keep()
+  for (const each of ['cache', 'processes']) {
+    for (const name of await readdir(join(folder, each))) await rm(join(folder, each, name), { recursive: true })
+  }
+  expect(await keep()).toBe(key)
+  expect(await blobs.withPaths(async (pathOf) => readFile(await pathOf(key), 'utf8'))).toBe('abc')
+  await blobs.close()
 })

@@ -53,6 +53,7 @@ export const openS3Store = async (
     })
   const mine = join(copies, `${files.id}-copies`)
   const cache = await openFileCache(mine, cacheBytes, fetchFile)
+  files.onLost(cache.reset)
   const area = createStagingArea(staging, files, async (path, sha256, size) => {
     await objects.putFile(keyOf(sha256), { path, size })
     await cache.adopt(sha256, path, size)

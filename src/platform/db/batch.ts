@@ -1,4 +1,4 @@
-import { isOutage, refuseInsideTransaction, retrying, witnessed } from './transactions.ts'
+import { isOutage, observed, refuseInsideTransaction, retrying } from './transactions.ts'
 
 export interface BatcherOptions<In, Out> {
   /**
@@ -28,7 +28,7 @@ export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out
     let results: readonly Out[]
     try {
       // A batch belongs to all its callers, not to the request that happens to start it.
-      results = await witnessed(null, () => retrying(() => run(batch.map(({ item }) => item))))
+      results = await observed(null, () => retrying(() => run(batch.map(({ item }) => item))))
     } catch (error) {
       if (batch.length === 1 || isOutage(error)) {
         for (const { reject } of batch) reject(error)

@@ -6,7 +6,7 @@ import { createLocalHints, createServerHints, type Hints } from './hints.ts'
 import { openServer } from './open-server.ts'
 import type { Tables } from './rows.ts'
 import { StorableDialect } from './storable-parameters.ts'
-import { insideTransaction, refuseInsideTransaction, retrying, witnessHere } from './transactions.ts'
+import { currentObserver, insideTransaction, refuseInsideTransaction, retrying } from './transactions.ts'
 
 /** This process's use of the database since it started. */
 export interface DatabaseLoad {
@@ -116,7 +116,7 @@ const databaseOn = (
     load,
     async transaction(work) {
       let afterwards: (() => Promise<void>)[] = []
-      const witness = witnessHere<Executor>()
+      const witness = currentObserver<Executor>()
       const result = await retrying(() => {
         afterwards = []
         witness?.begun()

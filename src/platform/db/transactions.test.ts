@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { insideTransaction, onCommit, refuseInsideTransaction, witnessed, witnessHere } from './transactions.ts'
+import { currentObserver, insideTransaction, observed, onCommit, refuseInsideTransaction } from './transactions.ts'
 
 const witness = () => ({ begun: () => undefined, ending: async () => undefined, committed: () => undefined })
 const ask = () => refuseInsideTransaction('A query')
@@ -32,20 +32,20 @@ it('finds the witness in everything its work awaits, even if the work starts in 
   const seen = async (): Promise<unknown> => {
     await under
     await insideTransaction(() => sleep(1), [])
-    return witnessHere()
+    return currentObserver()
   }
-  const [first, second] = [witnessed(one, seen), witnessed(two, seen)]
-  expect(await witnessed(one, () => witnessed(null, async () => witnessHere()))).toBeNull()
+  const [first, second] = [observed(one, seen), observed(two, seen)]
+  expect(await observed(one, () => observed(null, async () => currentObserver()))).toBeNull()
   expect(await first).toBe(one)
   expect(await second).toBe(two)
-  expect(witnessHere()).toBeNull()
+  expect(currentObserver()).toBeNull()
   await under
-  expect(await witnessed(one, seen)).toBe(one)
+  expect(await observed(one, seen)).toBe(one)
 })
 
 it('is reset after work that fails', async () => {
   const refused = async () => Promise.reject(new Error('refused'))
-  await expect(witnessed(witness(), () => insideTransaction(refused, []))).rejects.toThrow('refused')
-  expect(witnessHere()).toBeNull()
+  await expect(observed(witness(), () => insideTransaction(refused, []))).rejects.toThrow('refused')
+  expect(currentObserver()).toBeNull()
   expect(ask).not.toThrow()
 })

@@ -52,7 +52,7 @@ interface Scope {
 }
 
 /** Observes the transactions of one request, for the audit log. */
-export interface TransactionWitness<Tx> {
+export interface TransactionObserver<Tx> {
   /** A transaction begins, possibly again after a deadlock. */
   begun(): void
   /** Runs the last statements, after all others. Throwing rolls the transaction back. */
@@ -60,7 +60,7 @@ export interface TransactionWitness<Tx> {
   committed(): void
 }
 
-const witnesses = new AsyncLocalStorage<TransactionWitness<never> | null>()
+const witnesses = new AsyncLocalStorage<TransactionObserver<never> | null>()
 
 /** Number of running calls that use one of the storages. */
 let followed = 0
@@ -84,12 +84,12 @@ const follow = async <Value, T>(
 }
 
 /** Calls `work`; until it settles, `witness` (null: none) observes all transactions that it starts. */
-export const witnessed = <Tx, T>(witness: TransactionWitness<Tx> | null, work: () => Promise<T>): Promise<T> =>
-  witness === null && witnessHere() === null ? work() : follow(witnesses, witness, work)
+export const observed = <Tx, T>(witness: TransactionObserver<Tx> | null, work: () => Promise<T>): Promise<T> =>
+  witness === null && currentObserver() === null ? work() : follow(witnesses, witness, work)
 
 /** Returns the witness of transactions that are started here. */
-export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
-  (witnesses.getStore() ?? null) as TransactionWitness<Tx> | null
+export const currentObserver = <Tx>(): TransactionObserver<Tx> | null =>
+  (witnesses.getStore() ?? null) as TransactionObserver<Tx> | null
 
 /**
  * Runs the body of a transaction, then the work passed to `beforeCommit`; until that settles, `refuseInsideTransaction` throws

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,8 +11,6 @@ import { nullIfMissing } from './missing-file.ts'
  * this machine may be stopped for longer, and keeps its lock.
  */
 const DEAD_AFTER_MS = 120_000
-/** Before the files of such a process are deleted: its clock may differ, and it may have been suspended. */
-const SURELY_DEAD_AFTER_MS = 600_000
 const RENEWED_EVERY_MS = 10_000
 const TAKEOVER_MS = 200
 
@@ -23,8 +22,18 @@ interface Found {
   readonly text: string
   readonly pid: number
   readonly host: string
+  readonly pids: string
   readonly changedAt: number
 }
+
+/** In what process ids are unique: one start of a machine, and one container on it. Empty where the system does not tell. */
+const PIDS = (() => {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return ''
+  }
+})()
 
 /** The texts of this process's locks, to exclude locks left by an earlier process with the same id. */
 const heldHere = new Set<string>()
@@ -34,8 +43,8 @@ const find = async (path: string): Promise<Found | null> => {
   const text = await nullIfMissing(readFile(path, 'utf8'))
   const state = await nullIfMissing(stat(path))
   if (text === null || state === null) return null
-  const [pid = '', host = ''] = text.split(' ')
-  return { text, pid: Number(pid), host, changedAt: state.mtimeMs }
+  const [pid = '', host = '', , pids = ''] = text.split(' ')
+  return { text, pid: Number(pid), host, pids, changedAt: state.mtimeMs }
 }
 
 const isRunning = (pid: number): boolean => {
@@ -47,18 +56,28 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-const isDead = ({ text, pid, host, changedAt }: Found, afterMs: number): boolean => {
+const bootedAt = (): number => Date.now() - uptime() * 1000
+
+const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
   if (heldHere.has(text)) return false
-  if (host !== hostname()) return Date.now() - changedAt >= afterMs
+  if (host !== hostname()) return Date.now() - changedAt >= DEAD_AFTER_MS
   if (pid === process.pid) return true
   // After a reboot another process may have this id.
-  return changedAt < Date.now() - uptime() * 1000 || !isRunning(pid)
+  return changedAt < bootedAt() || !isRunning(pid)
 }
 
-/** False only if there is no lock, or its holder is surely dead. */
-export const isLockHeld = async (path: string): Promise<boolean> => {
+/**
+ * Whether the holder is certainly running or dead (also if there is no lock), whatever the clocks say; if it cannot be examined
+ * from here, such as in another container, when it last renewed the lock by its own clock.
+ */
+export const examineLock = async (path: string): Promise<'running' | 'dead' | number> => {
   const found = await find(path)
-  return found !== null && !isDead(found, SURELY_DEAD_AFTER_MS)
+  if (found === null) return 'dead'
+  const { text, pid, host, pids, changedAt } = found
+  if (heldHere.has(text)) return 'running'
+  if (pids !== PIDS || (pids === '' && host !== hostname())) return changedAt
+  if (pid === process.pid || !isRunning(pid)) return 'dead'
+  return pids === '' && changedAt < bootedAt() ? changedAt : 'running'
 }
 
 const create = async (path: string, text: string): Promise<boolean> => {
@@ -79,7 +98,7 @@ const take = async (path: string, text: string): Promise<boolean> => {
   if (await create(path, text)) return true
   const found = await find(path)
   if (found === null) return create(path, text)
-  if (!isDead(found, DEAD_AFTER_MS)) return false
+  if (!isDead(found)) return false
   await rm(path, { force: true })
   if (!(await create(path, text))) return false
   // Another process may have found the same dead lock and replaced ours: the last one wins.
@@ -93,7 +112,7 @@ const take = async (path: string, text: string): Promise<boolean> => {
  * @throws the result of `refusal` for the holder, such as `process 12 on host`; null if the holder is unknown
  */
 export const lockFile = async (path: string, refusal: (holder: string | null) => Error): Promise<FileLock> => {
-  const text = `${process.pid} ${hostname()} ${randomUUID()}`
+  const text = `${process.pid} ${hostname()} ${randomUUID()} ${PIDS}`
   heldHere.add(text)
   const taken = await take(path, text).catch((error: unknown) => {
     heldHere.delete(text)

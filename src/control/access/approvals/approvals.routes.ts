@@ -1,7 +1,7 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import { presentApproval } from './approval-view.service.ts'
 import { Approval, ApprovalPage, ApprovalParams, ApprovalQuery, RejectBody } from './approvals.schema.ts'
 import type { Approvals } from './approvals.service.ts'
@@ -42,7 +42,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
       config: { access: 'models:read', deviceKeys: false, errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      await catchUp(approvals.expire)
+      await runDue(approvals.expire)
       return presentApproval(await approvals.get(callerOf(request), request.params.approval_id))
     },
   )

@@ -12,7 +12,7 @@ import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PeopleService } from '../people/people.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
@@ -150,7 +150,7 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
       { before, limit }: { readonly before: number | null; readonly limit: number },
     ): Promise<{ approvals: ShownApproval[]; next: number | null }> {
       if (orgId !== undefined && !sees(caller, orgId)) return { approvals: [], next: null }
-      await catchUp(expire)
+      await runDue(expire)
       const filter = { orgId: orgId ?? caller.orgId, status }
       const found = await approvalsStore.page(database.sql, filter, { before, limit: limit + 1 })
       const approvals = found.slice(0, limit)

@@ -1,6 +1,6 @@
 import type { FastifyRequest, FastifySchema, onSendAsyncHookHandler } from 'fastify'
 import { cut } from '../../../domain/text.ts'
-import { witnessed } from '../../../platform/db/transactions.ts'
+import { observed } from '../../../platform/db/transactions.ts'
 import { knownCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import { routeConfigOf } from '../../../platform/http/route-config.ts'
@@ -52,7 +52,7 @@ export const auditRequests = (app: App, audit: Audit): void => {
     route.handler = function (request, reply) {
       const witness = audit.witness(described(action, request))
       Object.assign(request, { [WITNESS]: witness })
-      return witnessed(witness, async () => handler.call(this, request, reply))
+      return observed(witness, async () => handler.call(this, request, reply))
     }
     const onSend: onSendAsyncHookHandler = async (request, { statusCode }) => {
       if (statusCode >= 400) await refused(action, request, statusCode)

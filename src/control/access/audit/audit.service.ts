@@ -5,9 +5,9 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { cut, storable } from '../../../domain/text.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { storableParameter } from '../../../platform/db/storable-parameters.ts'
-import { witnessed } from '../../../platform/db/transactions.ts'
+import { observed } from '../../../platform/db/transactions.ts'
 import type { Signer } from '../../../platform/secrets.ts'
-import type { AuditNote, AuditWitness } from '../../audit-note.ts'
+import type { AuditNote, AuditObserver } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { type AuditName, auditStore } from './audit.store.ts'
 import { type AuditFilter, auditSearchStore, type StoredEntry } from './audit-search.store.ts'
@@ -92,7 +92,7 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
 
   /** Writes a separate entry, outside the transaction of the action. */
   const appendAlone = (request: AuditedRequest, outcome: Parameters<typeof append>[2]): Promise<void> =>
-    witnessed(null, () => database.transaction((tx) => append(tx, request, outcome)))
+    observed(null, () => database.transaction((tx) => append(tx, request, outcome)))
 
   /** Null if the caller may see nothing of the requested organization. */
   const scopeOf = (caller: Caller, orgId: string | undefined): Pick<AuditFilter, 'orgId'> | null =>
@@ -102,7 +102,7 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
     scopeOf,
 
     /** Follows the transactions of a request: the first that has a note or has changed something writes the entry. */
-    witness(request: AuditedRequest): AuditWitness<Executor> & {
+    witness(request: AuditedRequest): AuditObserver<Executor> & {
       isWritten(): boolean
       failed(status: number): Promise<void>
     } {

@@ -9,7 +9,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000
 const BUSY_SECONDS = 2
 
 /** A file as its uploader describes it. */
-export interface Announced {
+export interface DeclaredUpload {
   readonly sha256: string
   readonly size: number
 }
@@ -30,14 +30,14 @@ export const createUploadsService = (
   },
 ) => {
   /** Separates organizations: none can see or break an upload of another. */
-  const nameOf = ({ orgId }: Caller, { sha256, size }: Announced): string =>
+  const nameOf = ({ orgId }: Caller, { sha256, size }: DeclaredUpload): string =>
     createHash('sha256')
       .update(JSON.stringify([orgId, sha256, size]))
       .digest('hex')
 
-  const offset = (caller: Caller, file: Announced): Promise<number> => partials.size(nameOf(caller, file))
+  const offset = (caller: Caller, file: DeclaredUpload): Promise<number> => partials.size(nameOf(caller, file))
 
-  const assertFits = ({ size }: Announced): void => {
+  const assertFits = ({ size }: DeclaredUpload): void => {
     if (size <= maxBytes) return
     throw badRequest(
       `The upload of ${size} bytes is larger than the ${maxBytes} bytes that this server accepts. ` +
@@ -49,7 +49,12 @@ export const createUploadsService = (
     offset,
 
     /** Appends the source's bytes at `from`; returns the new size. */
-    async append(caller: Caller, file: Announced, from: number, source: AsyncIterable<Uint8Array>): Promise<number> {
+    async append(
+      caller: Caller,
+      file: DeclaredUpload,
+      from: number,
+      source: AsyncIterable<Uint8Array>,
+    ): Promise<number> {
       assertFits(file)
       if (from > file.size) throw badRequest(`Upload-Offset ${from} exceeds Upload-Length ${file.size}.`)
       const { outcome, size } = await partials.append(nameOf(caller, file), { offset: from, total: file.size }, source)
@@ -75,7 +80,7 @@ export const createUploadsService = (
      * Stages a complete upload. Copies it, so that no writer can change what is hashed, and the upload still exists if the
      * file cannot be used. `forget` ends it.
      */
-    async stage(caller: Caller, file: Announced): Promise<StagedBlob> {
+    async stage(caller: Caller, file: DeclaredUpload): Promise<StagedBlob> {
       assertFits(file)
       const there = await offset(caller, file)
       if (there < file.size || file.size === 0) {
@@ -96,7 +101,7 @@ export const createUploadsService = (
       )
     },
 
-    forget: (caller: Caller, file: Announced): Promise<void> => partials.remove(nameOf(caller, file)),
+    forget: (caller: Caller, file: DeclaredUpload): Promise<void> => partials.remove(nameOf(caller, file)),
 
     /** Releases what the last process held. Call it at the start of a process that alone can open its database. */
     forgetDeadHolders: (): Promise<void> => partials.forgetWriters(),

@@ -14,7 +14,7 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { catchUp, forEach } from '../../module.ts'
+import { forEach, runDue } from '../../module.ts'
 import type { Bump } from '../assignments/delivery-plans.service.ts'
 import { auditedOf, type DeploymentParts } from './deployment-starts.service.ts'
 import { deploymentsStore, type StoredDeployment } from './deployments.store.ts'
@@ -121,7 +121,7 @@ export const createDeploymentMoves = ({ database, now }: Context, { plans, appro
     const find = async () => (isUuid(id) ? deploymentsStore.find(database.sql, id) : null)
     let deployment = await find()
     if (deployment?.status === 'pending_approval') {
-      await catchUp(approvals.expire)
+      await runDue(approvals.expire)
       deployment = await find()
     } else if (deployment !== null && isDue(deployment)) {
       await attend(id)

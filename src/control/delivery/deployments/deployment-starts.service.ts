@@ -10,12 +10,12 @@ import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { type Aimed, createDeploymentAims } from './deployment-aims.service.ts'
-import type { Aim } from './deployment-targets.service.ts'
+import type { TargetSelector } from './deployment-targets.service.ts'
 import { deploymentsStore, type StoredDeployment } from './deployments.store.ts'
+import { createTargetResolution, type ResolvedTargets } from './target-resolution.service.ts'
 import type { Candidate } from './targets.report.ts'
 
-export interface NewDeployment extends Aim {
+export interface NewDeployment extends TargetSelector {
   readonly percentage: number
   readonly strategy: Strategy
   readonly deadlineSeconds: number
@@ -51,7 +51,7 @@ export interface DeploymentParts {
  */
 const createApproverOf =
   (_context: Context, { approvals, devices }: Pick<DeploymentParts, 'approvals' | 'devices'>) =>
-  async (wanted: Aim, { targets }: Pick<Aimed, 'targets'>): Promise<string | null> => {
+  async (wanted: TargetSelector, { targets }: Pick<ResolvedTargets, 'targets'>): Promise<string | null> => {
     const isNamed = (wanted.devices ?? []).length > 0 || wanted.group !== undefined
     const reached = new Map<string, number>()
     for (const { orgId } of targets) if (orgId !== null) reached.set(orgId, (reached.get(orgId) ?? 0) + 1)
@@ -85,7 +85,7 @@ export const createDeploymentStarts = (context: Context, parts: DeploymentParts)
   const { database, now, newId } = context
   const { plans, approvals } = parts
   const approverOf = createApproverOf(context, parts)
-  const { resolve, aimAt } = createDeploymentAims(context, parts)
+  const { resolve, aimAt } = createTargetResolution(context, parts)
 
   /** Returns the deployment as it would start. */
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
@@ -139,7 +139,7 @@ export const createDeploymentStarts = (context: Context, parts: DeploymentParts)
     resolve,
 
     /** Returns which devices would get it, and whether a second admin would have to approve it. Changes nothing. */
-    async prepare(caller: Caller, aim: Aim): Promise<Aimed> {
+    async prepare(caller: Caller, aim: TargetSelector): Promise<ResolvedTargets> {
       const aimed = await aimAt(caller, aim)
       const nobody = aimed.targets.length === 0 ? ['No target device was found.'] : []
       const approval = await approverOf(aim, aimed).then(waitOf, refusalOf)

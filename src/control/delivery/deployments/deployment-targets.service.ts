@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import { type Candidate, targetsReport } from './targets.report.ts'
 
-export interface Aim {
+export interface TargetSelector {
   readonly modelName: string
   readonly modelVersion: string
   /** Names of devices; empty means the same as absent, but a request may not send an empty list. */
@@ -28,7 +28,7 @@ export const createDeploymentTargets = (
 ) => {
   return async (
     caller: Caller,
-    aim: Aim,
+    aim: TargetSelector,
     near: string | null,
   ): Promise<{ targets: Candidate[]; warnings: string[] }> => {
     const since = activeSince(now())

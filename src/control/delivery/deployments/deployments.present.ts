@@ -3,7 +3,7 @@ import type { Platform } from '../../../domain/device.ts'
 import type { Aim, DeploymentsService, StoredDeployment, TargetDevice } from './deployments.service.ts'
 
 /** Returns the aim in a request's body. */
-export const aimOf = (body: {
+export const targetSelectorOf = (body: {
   readonly model_name: string
   readonly model_version: string
   readonly devices?: readonly string[]

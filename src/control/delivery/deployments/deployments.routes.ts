@@ -5,7 +5,7 @@ import { optionalBody } from '../../../platform/http/validation.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
 import { presentHistory } from '../assignments/plans.present.ts'
 import { PageQuery, ReasonBody } from '../assignments/plans.schema.ts'
-import { aimOf, present, presentExecuted, presentPrepared, presentTarget } from './deployments.present.ts'
+import { present, presentExecuted, presentPrepared, presentTarget, targetSelectorOf } from './deployments.present.ts'
 import {
   Deployment,
   DeploymentDevices,
@@ -49,7 +49,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     },
     async (request) => {
       const caller = callerOf(request)
-      return presentPrepared(caller, await deployments.prepare(caller, aimOf(request.body)))
+      return presentPrepared(caller, await deployments.prepare(caller, targetSelectorOf(request.body)))
     },
   )
 
@@ -72,7 +72,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     async (request) => {
       const { rollout_percentage, strategy, deadline_minutes } = request.body
       const deployment = await deployments.request(callerOf(request), {
-        ...aimOf(request.body),
+        ...targetSelectorOf(request.body),
         percentage: rollout_percentage ?? 100,
         strategy: strategy ?? 'canary',
         deadlineSeconds: deadline_minutes === undefined ? WEEK_SECONDS : Math.max(1, Math.round(60 * deadline_minutes)),

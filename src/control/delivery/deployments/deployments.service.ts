@@ -2,13 +2,13 @@ import { actorOf, type Caller } from '../../../domain/access.ts'
 import type { Reported } from '../../../domain/deployment.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { Context } from '../../context.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import { createDeploymentMoves, type DeploymentMoves } from './deployment-moves.service.ts'
 import { createDeploymentStarts, type DeploymentParts, type Waiting } from './deployment-starts.service.ts'
 import { deploymentsStore } from './deployments.store.ts'
 import { targetsReport } from './targets.report.ts'
 
-export type { Aim } from './deployment-targets.service.ts'
+export type { TargetSelector as Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
 export type { TargetDevice } from './targets.report.ts'
 
@@ -60,7 +60,7 @@ export const createDeploymentsService = (context: Context, parts: DeploymentPart
     ...moves,
 
     async list(caller: Caller, modelName: string | undefined, page: { limit: number; offset: number }) {
-      await catchUp(approvals.expire)
+      await runDue(approvals.expire)
       return deploymentsStore.list(database.sql, { orgId: caller.orgId, modelName }, page)
     },
 

@@ -1,4 +1,4 @@
-import { ids, page, times } from '../../story.examples.ts'
+import { ids, page, times } from '../../example-ids.ts'
 
 const variants = [
   { name: 'current', model_id: ids.model, version: '1.0.0', allocation: 0.5 },

@@ -129,7 +129,7 @@ const actionRoutes = (
       config: changes,
     },
     async (request) => {
-      const { id, status, startedAt } = await experiments.steer(
+      const { id, status, startedAt } = await experiments.applyAction(
         callerOf(request),
         request.params.experiment_id,
         'start',
@@ -155,7 +155,7 @@ const actionRoutes = (
       async (request) => {
         const caller = callerOf(request)
         const reason = request.body?.reason ?? null
-        const experiment = await experiments.steer(caller, request.params.experiment_id, event, reason)
+        const experiment = await experiments.applyAction(caller, request.params.experiment_id, event, reason)
         return { ...present(experiment), warnings: await experiments.warningsOf(caller, experiment) }
       },
     )

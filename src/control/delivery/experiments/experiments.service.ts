@@ -127,7 +127,12 @@ export const createExperimentsService = (
       experimentsStore.list(database.sql, { orgId: caller.orgId, status }, page),
 
     /** Applies an operator's action. @throws conflict if the experiment's status does not allow it */
-    async steer(caller: Caller, id: string, event: ExperimentEvent, reason: string | null): Promise<StoredExperiment> {
+    async applyAction(
+      caller: Caller,
+      id: string,
+      event: ExperimentEvent,
+      reason: string | null,
+    ): Promise<StoredExperiment> {
       await get(caller, id)
       return plans.change(async (tx, bump) => {
         const locked = await experimentsStore.lock(tx, id)

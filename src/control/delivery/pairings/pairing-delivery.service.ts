@@ -30,7 +30,7 @@ const CLAIM_MS = 60 * 1000
 const INTERRUPTED = 'The service stopped while the device was being paired. Create a new code.'
 
 /** Shows a device that is being admitted as paired. */
-export const standing = (pairing: StoredPairing, delivery: PairedDelivery | null, now: Date) => {
+export const pairingState = (pairing: StoredPairing, delivery: PairedDelivery | null, now: Date) => {
   const { status, reason, expiresAt } = pairing
   return pairingAt({ status: status === 'claiming' ? 'paired' : status, reason, expiresAt }, delivery, now)
 }
@@ -124,7 +124,7 @@ export const createPairingDelivery = (
     const { codeHash: _, ...rest } = pairing
     return {
       ...rest,
-      ...standing(pairing, delivery, now()),
+      ...pairingState(pairing, delivery, now()),
       deviceState: delivery?.device ?? null,
       deploymentId: delivery === null ? null : pairing.id,
     }

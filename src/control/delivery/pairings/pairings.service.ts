@@ -9,7 +9,7 @@ import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
-import { createPairingDelivery, onBehalfOf, type Pairing, standing } from './pairing-delivery.service.ts'
+import { createPairingDelivery, onBehalfOf, type Pairing, pairingState } from './pairing-delivery.service.ts'
 import { pairingsStore, type StoredPairing } from './pairings.store.ts'
 
 export type { Pairing } from './pairing-delivery.service.ts'
@@ -75,7 +75,7 @@ const createClaims = ({ now }: Context, { devices }: Parts) => {
     if (pairing === null) {
       throw new ServiceError('not_found', 'This pairing code is unknown. Check it, or create a new one.')
     }
-    const { status } = standing(pairing, null, now())
+    const { status } = pairingState(pairing, null, now())
     if (status === 'waiting') return pairing
     throw conflict(
       status === 'expired'
@@ -154,7 +154,7 @@ export const createPairingsService = (context: Context, parts: Parts) => {
     async isOpen(text: string): Promise<boolean> {
       const code = typedCode(text)
       const pairing = code === null ? null : await pairingsStore.findByCode(database.sql, tokenHash(code))
-      return pairing !== null && standing(pairing, null, now()).status === 'waiting'
+      return pairing !== null && pairingState(pairing, null, now()).status === 'waiting'
     },
 
     /**

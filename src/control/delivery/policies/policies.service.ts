@@ -4,7 +4,7 @@ import { METRIC_NAME } from '../../../domain/metrics.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import type { PolicyParts } from './canaries.service.ts'
 import { decisionsStore } from './decisions.store.ts'
 import { policiesStore, type StoredPolicy } from './policies.store.ts'
@@ -107,7 +107,7 @@ export const createPoliciesService = (context: Context, parts: PolicyParts) => {
 
     async decisions(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const policy = await find(caller, modelIdOrName)
-      await catchUp(tick)
+      await runDue(tick)
       return decisionsStore.decisions(database.sql, policy.id, page)
     },
   }

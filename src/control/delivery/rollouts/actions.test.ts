@@ -2,27 +2,27 @@ import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { startWorld } from '../../../../test/world.ts'
-import { NEXT, type RolloutEvent, type RolloutStatus } from '../../../domain/rollout.ts'
-import { at, created, get, history, path, report, runs, startFleet, steer } from './rollout-calls.fixture.ts'
+import { ROLLOUT_TRANSITIONS, type RolloutEvent, type RolloutStatus } from '../../../domain/rollout.ts'
+import { applyAction, at, created, get, history, path, report, runs, startFleet } from './rollout-calls.fixture.ts'
 
 describe('an operator', () => {
   it('pauses with a reason, resumes, advances, sets the percentage, and rolls back', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key)
-    expect((await steer(world, key, rollout, 'pause', { reason: 'lunch' })).body).toMatchObject({
+    expect((await applyAction(world, key, rollout, 'pause', { reason: 'lunch' })).body).toMatchObject({
       status: 'paused',
       reason: 'lunch',
       next_step_at: null,
     })
-    expect((await steer(world, key, rollout, 'resume')).body).toMatchObject({ status: 'active', reason: null })
-    expect((await steer(world, key, rollout, 'advance')).body).toMatchObject({ status: 'active', percentage: 20 })
+    expect((await applyAction(world, key, rollout, 'resume')).body).toMatchObject({ status: 'active', reason: null })
+    expect((await applyAction(world, key, rollout, 'advance')).body).toMatchObject({ status: 'active', percentage: 20 })
     const set = (percentage: unknown) =>
       world.request('PUT', path(rollout, '/percentage'), { key, body: { percentage } })
     expect((await set(55)).body).toMatchObject({ status: 'active', percentage: 55 })
     expect((await set(5)).body).toMatchObject({ status: 'active', percentage: 5 })
     expect((await set(100)).body).toMatchObject({ status: 'completed', percentage: 100 })
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
-    expect((await steer(world, key, rollout, 'rollback')).body).toMatchObject({ status: 'rolled_back' })
+    expect((await applyAction(world, key, rollout, 'rollback')).body).toMatchObject({ status: 'rolled_back' })
     expect(await runs(world, fleet[0]!)).toEqual([])
     expect((await set(101)).status).toBe(400)
     expect((await set(50)).status).toBe(409)
@@ -31,11 +31,11 @@ describe('an operator', () => {
   it("gets a conflict for an action that the rollout's state does not allow", async () => {
     const { world, key } = await startFleet(1)
     const rollout = await created(world, key)
-    expect(await steer(world, key, rollout, 'resume')).toMatchObject({
+    expect(await applyAction(world, key, rollout, 'resume')).toMatchObject({
       status: 409,
       body: { error: 'conflict', message: 'A rollout that is active cannot be resumed.', status_code: 409 },
     })
-    expect((await steer(world, key, rollout, 'start')).status).toBe(409)
+    expect((await applyAction(world, key, rollout, 'start')).status).toBe(409)
   })
 
   it('deletes a rollout in any state: it is gone, and its devices get their previous version', async () => {
@@ -103,7 +103,7 @@ describe('an operator', () => {
       limit: 1,
       offset: 1,
     })
-    await steer(world, key, rollout, 'rollback')
+    await applyAction(world, key, rollout, 'rollback')
     expect((await devices()).body).toMatchObject({ devices: [{ ...expected[0], current: false }], total: 1 })
   })
 
@@ -155,7 +155,7 @@ describe.each(['embedded', 'postgres'] as const)('concurrent operators (%s)', (d
         const event = events[(n * 7) % events.length]!
         if (event === 'tick') return (await get(world, key, rollout)) && 200
         if (event === 'fail') return (await report(world, fleet[n % 3]!, rollout, n % 2 ? 'failed' : 'active')).status
-        if (event !== 'set') return (await steer(world, key, rollout, event)).status
+        if (event !== 'set') return (await applyAction(world, key, rollout, event)).status
         return (await world.request('PUT', path(rollout, '/percentage'), { key, body: { percentage: n % 90 } })).status
       }
       const statuses: number[] = []
@@ -163,7 +163,7 @@ describe.each(['embedded', 'postgres'] as const)('concurrent operators (%s)', (d
         if (wave % 2 === 1) await world.advance(3600)
         statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, n) => act(wave * 20 + n)))))
       }
-      const last = await Promise.all(Array.from({ length: 6 }, () => steer(world, key, rollout, 'rollback')))
+      const last = await Promise.all(Array.from({ length: 6 }, () => applyAction(world, key, rollout, 'rollback')))
       expect(last.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
       expect([...new Set(statuses)].sort()).toEqual([200, 409])
 
@@ -171,7 +171,7 @@ describe.each(['embedded', 'postgres'] as const)('concurrent operators (%s)', (d
       expect(first).toMatchObject({ event: 'create', status: 'pending' })
       let status: RolloutStatus = 'pending'
       for (const { event, status: next, percentage } of rest) {
-        expect([status, event, NEXT[status][event as RolloutEvent]]).toEqual([status, event, next])
+        expect([status, event, ROLLOUT_TRANSITIONS[status][event as RolloutEvent]]).toEqual([status, event, next])
         expect(percentage).toBeLessThanOrEqual(100)
         status = next
       }

@@ -53,7 +53,7 @@ export const actionRoutes = (
       async (request) => {
         const { model_id, rollout_id } = request.params
         const reason = request.body?.reason
-        return present(await rollouts.steer(callerOf(request), model_id, rollout_id, event, { reason }))
+        return present(await rollouts.applyAction(callerOf(request), model_id, rollout_id, event, { reason }))
       },
     )
   }
@@ -75,7 +75,9 @@ export const actionRoutes = (
     async (request) => {
       const { model_id, rollout_id } = request.params
       const { percentage } = request.body
-      return present(await rollouts.steer(callerOf(request), model_id, rollout_id, 'set_percentage', { percentage }))
+      return present(
+        await rollouts.applyAction(callerOf(request), model_id, rollout_id, 'set_percentage', { percentage }),
+      )
     },
   )
 }

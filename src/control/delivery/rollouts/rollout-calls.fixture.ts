@@ -34,7 +34,7 @@ export const created = async (world: World, key: string, body: object = {}): Pro
 export const path = (rollout: Rollout, rest = '') => `/api/v1/models/m/rollouts/${rollout.rollout_id}${rest}`
 export const get = async (world: World, key: string, rollout: Rollout) =>
   (await world.request('GET', path(rollout), { key })).body as Rollout
-export const steer = (world: World, key: string, rollout: Rollout, event: string, body?: object) =>
+export const applyAction = (world: World, key: string, rollout: Rollout, event: string, body?: object) =>
   world.request('POST', path(rollout, `/${event}`), { key, body })
 export const history = async (world: World, key: string, rollout: Rollout) =>
   ((await world.request('GET', path(rollout, '/history?limit=1000'), { key })).body as { events: Event[] }).events

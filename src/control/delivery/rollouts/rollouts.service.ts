@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { NEXT, type RolloutStatus } from '../../../domain/rollout.ts'
+import { ROLLOUT_TRANSITIONS, type RolloutStatus } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
@@ -10,15 +10,15 @@ import type { ModelsService, StoredModel } from '../../catalog/models/models.ser
 import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { createRolloutApprovals } from './rollout-approvals.service.ts'
-import { createRolloutLaunches } from './rollout-launches.service.ts'
 import { auditedOf, type Change, createRolloutMoves } from './rollout-moves.service.ts'
+import { createRolloutStarts } from './rollout-starts.service.ts'
 import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
-export type { NewRollout } from './rollout-launches.service.ts'
+export type { NewRollout } from './rollout-starts.service.ts'
 export type { StoredRollout } from './rollouts.store.ts'
 
 /** A rollout and the model that it delivers. */
@@ -65,7 +65,7 @@ export const createRolloutsService = (
     tick,
     reported,
     get,
-    ...createRolloutLaunches(context, { ...parts, move }, waits),
+    ...createRolloutStarts(context, { ...parts, move }, waits),
 
     /**
      * Ends a rollout on behalf of the service. One that an operator has completed has already reached its end. Returns null
@@ -74,7 +74,7 @@ export const createRolloutsService = (
     async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {
       const locked = await rolloutsStore.lock(tx, id)
       if (locked?.status === 'completed' && event === 'reach') return locked
-      if (locked === null || NEXT[locked.status][event] === undefined) return null
+      if (locked === null || ROLLOUT_TRANSITIONS[locked.status][event] === undefined) return null
       return move(tx, bump, locked, [event], { reason, actor: null })
     },
 
@@ -87,7 +87,7 @@ export const createRolloutsService = (
       reason: string,
     ) {
       const locked = await rolloutsStore.lock(tx, id)
-      if (locked === null || NEXT[locked.status].promote === undefined) return null
+      if (locked === null || ROLLOUT_TRANSITIONS[locked.status].promote === undefined) return null
       return move(tx, bump, { ...locked, ...steps, targetPercentage: 100 }, ['promote'], { reason, actor: null })
     },
 
@@ -95,7 +95,7 @@ export const createRolloutsService = (
     find: (id: string): Promise<StoredRollout | null> => rolloutsStore.find(database.sql, id),
 
     /** Applies an operator's action. @throws conflict if the rollout's status does not allow it */
-    async steer(
+    async applyAction(
       caller: Caller,
       modelIdOrName: string,
       id: string,
@@ -144,19 +144,19 @@ export const createRolloutsService = (
     },
 
     async active(caller: Caller): Promise<StoredRollout[]> {
-      await catchUp(tick)
+      await runDue(tick)
       return rolloutsStore.active(database.sql, caller.orgId)
     },
 
     async list(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const { model } = await models.find(caller, modelIdOrName)
-      await catchUp(tick)
+      await runDue(tick)
       return { model, ...(await rolloutsStore.list(database.sql, { modelId: model.id }, page)) }
     },
 
     /** Lists the rollouts of every model that the caller sees, each with its model, which is null if it was deleted. */
     async listAll(caller: Caller, status: RolloutStatus | undefined, page: { limit: number; offset: number }) {
-      await catchUp(tick)
+      await runDue(tick)
       const { orgId } = caller
       const filter = { ...(orgId !== null && { orgId }), ...(status !== undefined && { status }) }
       const { rollouts, total } = await rolloutsStore.list(database.sql, filter, page)

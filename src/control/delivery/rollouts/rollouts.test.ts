@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { createModel, uploadVersion } from '../../../../test/fleet-of-models.ts'
 import {
+  applyAction,
   at,
   create,
   created,
@@ -12,7 +13,6 @@ import {
   report,
   runs,
   startFleet,
-  steer,
   uuid,
 } from './rollout-calls.fixture.ts'
 
@@ -59,7 +59,7 @@ describe('creating a rollout', () => {
   it('adds it to the list of all models, which filters by status and separates organizations', async () => {
     const { world, key } = await startFleet(1)
     const paused = await created(world, key)
-    await steer(world, key, paused, 'pause')
+    await applyAction(world, key, paused, 'pause')
     const running = await created(world, key)
     await createModel(world, key, 'other', ['1.0.0'])
     const body = { version: '1.0.0', rollout_percentage: 5 }
@@ -95,7 +95,10 @@ describe('creating a rollout', () => {
     expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [] })
     expect(await runs(world, fleet[0]!)).toEqual([])
     await world.advance(60)
-    expect((await steer(world, key, rollout, 'start')).body).toMatchObject({ status: 'active', started_at: later(1) })
+    expect((await applyAction(world, key, rollout, 'start')).body).toMatchObject({
+      status: 'active',
+      started_at: later(1),
+    })
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
   })
 
@@ -199,7 +202,7 @@ describe('a rollout that runs', () => {
     await world.advance(7200)
     expect(await get(world, key, rollout)).toEqual(paused)
     expect(await runs(world, fleet[3]!)).toEqual(['2.0.0'])
-    expect((await steer(world, key, rollout, 'resume')).body).toMatchObject({
+    expect((await applyAction(world, key, rollout, 'resume')).body).toMatchObject({
       status: 'active',
       reason: null,
       health: { since: later(120), reports: 0, failed: 0 },

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts'
 import { type HeartbeatWrite, heartbeatsStore, type Received } from './heartbeats.store.ts'
 
 /** The devices that a round or job needs now or soon. */
-export interface Wanting {
+export interface OpenDemand {
   readonly orgId: string | null
   /** Only members of the group may join; membership is checked when a device joins. */
   readonly groupId: string | null
@@ -14,20 +14,20 @@ export interface Wanting {
 }
 
 /** A round with free places. */
-export interface JoinableRound extends Wanting {
+export interface JoinableRound extends OpenDemand {
   readonly id: string
 }
 
 /** What to announce to devices: the round that awaits each (by internal ids), and what they may join. */
-export interface Announced {
+export interface Announcements {
   readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
   /** By device, the round that asks it to evaluate its new model. */
   readonly evaluating: ReadonlyMap<string, string>
   readonly open: readonly JoinableRound[]
-  readonly wanting: readonly Wanting[]
+  readonly wanting: readonly OpenDemand[]
 }
 
-export const NOTHING_ANNOUNCED: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
+export const NOTHING_ANNOUNCED: Announcements = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
 
 /** A crash loses the heartbeats that were answered but not yet written: at most those of this period. */
 const FLUSH_MS = 1000
@@ -45,11 +45,11 @@ interface Known {
 interface Written {
   readonly recorded: Received | null
   readonly isAnnounced: boolean
-  readonly announced: Announced
+  readonly announced: Announcements
 }
 
 interface Parts {
-  readonly announcedTo: (deviceIds: readonly string[]) => Promise<Announced>
+  readonly announcedTo: (deviceIds: readonly string[]) => Promise<Announcements>
 }
 
 /** Identifies the device and the limits of the heartbeat; none of the three parts contains a NUL. */

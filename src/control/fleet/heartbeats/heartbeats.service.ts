@@ -6,10 +6,15 @@ import { lastDay, MAX_SLOTS, nextHeartbeatSeconds, SLOT_SECONDS, slotAt } from '
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
-import { type Announced, createHeartbeatWrites, NOTHING_ANNOUNCED, type Wanting } from './heartbeat-writes.service.ts'
+import {
+  type Announcements,
+  createHeartbeatWrites,
+  NOTHING_ANNOUNCED,
+  type OpenDemand,
+} from './heartbeat-writes.service.ts'
 import { type HeartbeatWrite, heartbeatsStore, type Received } from './heartbeats.store.ts'
 
-export type { Announced, JoinableRound, Wanting } from './heartbeat-writes.service.ts'
+export type { Announcements as Announced, JoinableRound, OpenDemand as Wanting } from './heartbeat-writes.service.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -42,7 +47,7 @@ export interface HeartbeatContributors {
   /** Returns the device's assignments. */
   assignmentsOf(device: Received): readonly Assignment[]
   /** Returns the announcements that concern these devices. Called only while there are announcements. */
-  announcedTo(deviceIds: readonly string[]): Promise<Announced>
+  announcedTo(deviceIds: readonly string[]): Promise<Announcements>
   /** Gives a free place in an active round to a device that has none; true if it now takes part. */
   join(roundId: string, deviceId: string): Promise<boolean>
 }
@@ -218,7 +223,7 @@ const knownFleetSize = (devices: Pick<DevicesService, 'census'>): (() => number)
   }
 }
 
-const mayJoin = (round: Wanting, device: Received): boolean => {
+const mayJoin = (round: OpenDemand, device: Received): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
   // A group's members may also be devices without an organization.
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)

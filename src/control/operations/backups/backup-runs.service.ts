@@ -6,7 +6,7 @@ import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { Scrubs } from '../../catalog/files/scrubs.service.ts'
 import type { Context } from '../../context.ts'
 import { createBackupSource } from './backup-source.service.ts'
-import { type BackupTarget, openBackupTargetOutside, STAGING } from './backup-target.ts'
+import { type BackupTarget, openSeparateTarget, STAGING } from './backup-target.ts'
 import { type Backup, backupsStore } from './backups.store.ts'
 import { pruneBackups, readManifest } from './manifest.ts'
 import { verifyBackup } from './read-backup.ts'
@@ -77,7 +77,7 @@ export const createBackupRuns = (context: Context, { files, scrubs }: BackupPart
     const staging = stagingOf(backup.id)
     try {
       const source = await createBackupSource(context, { files, signal })
-      const target = openBackupTargetOutside(url, config)
+      const target = openSeparateTarget(url, config)
       const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
       await rm(staging, { recursive: true, force: true })
       if (isVerified) await verify(target, backup.name, staging, signal)

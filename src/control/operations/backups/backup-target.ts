@@ -112,7 +112,7 @@ const blobFolders = ({ dataDir, storage }: Folders): readonly string[] => [
 ]
 
 /** The folder with which backups in this target are lost; null if it is on another file system or elsewhere. */
-export const lostTogetherWith = async (target: BackupTarget, folders: Folders): Promise<string | null> => {
+export const sharesDiskWith = async (target: BackupTarget, folders: Folders): Promise<string | null> => {
   for (const folder of [folders.dataDir, ...blobFolders(folders)]) {
     if (isTargetIn(target, folder) && (await stat(target.url)).dev === (await stat(folder)).dev) return folder
   }
@@ -120,7 +120,7 @@ export const lostTogetherWith = async (target: BackupTarget, folders: Folders): 
 }
 
 /** Opens a target other than the folders in which the service keeps its own files. @throws bad_request */
-export const openBackupTargetOutside = (url: string, folders: Folders): BackupTarget => {
+export const openSeparateTarget = (url: string, folders: Folders): BackupTarget => {
   const target = openBackupTarget(url)
   const { dataDir } = folders
   const blobs = blobFolders(folders)

@@ -8,11 +8,11 @@ import type { Context } from '../../context.ts'
 import { type BackupParts, createBackupRuns } from './backup-runs.service.ts'
 import {
   type BackupTarget,
-  lostTogetherWith,
   openBackupTarget,
-  openBackupTargetOutside,
+  openSeparateTarget,
   prepareTarget,
   reasonOf,
+  sharesDiskWith,
 } from './backup-target.ts'
 import { type Backup, backupsStore } from './backups.store.ts'
 import { backupName, filePath } from './manifest.ts'
@@ -39,7 +39,7 @@ export const createBackups = (context: Context, parts: BackupParts) => {
 
   /** Warns if the target, which exists, is lost together with what it is a backup of. */
   const warnIfInside = async (target: BackupTarget): Promise<void> => {
-    const folder = await lostTogetherWith(target, config)
+    const folder = await sharesDiskWith(target, config)
     if (folder === null) return
     log.warn(
       { target: target.url },
@@ -56,7 +56,7 @@ export const createBackups = (context: Context, parts: BackupParts) => {
         'Under open enrollment anyone who can reach this address could choose a target: set SERVICE_BACKUP_URL, or SERVICE_ENROLLMENT=token.',
       )
     }
-    openBackupTargetOutside(url, config)
+    openSeparateTarget(url, config)
     return url
   }
 
@@ -137,7 +137,7 @@ export const createBackups = (context: Context, parts: BackupParts) => {
 
     /** Makes a backup now and waits for its end. */
     async make(url: string, isVerified: boolean): Promise<Backup> {
-      openBackupTargetOutside(url, config)
+      openSeparateTarget(url, config)
       const { backup, ended } = await start(url, { isScheduled: false, isVerified })
       await ended
       return show(backup.id)
@@ -148,7 +148,7 @@ export const createBackups = (context: Context, parts: BackupParts) => {
       const { backupUrl: target } = config
       try {
         if (target === null) return
-        const opened = openBackupTargetOutside(target, config)
+        const opened = openSeparateTarget(target, config)
         await prepareTarget(opened)
         await warnIfInside(opened)
       } catch (error) {

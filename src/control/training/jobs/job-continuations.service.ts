@@ -9,10 +9,10 @@ import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
-import type { RoundPrices } from '../rounds/round-prices.service.ts'
+import type { PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
-import { beginningGone, createBeginnings } from './next-round.service.ts'
+import { baseVersionGone, createBaseVersions } from './next-round.service.ts'
 
 /** Continues ended jobs from their last completed round, with the strategy's state from that round. */
 export const createJobContinuations = (
@@ -21,7 +21,7 @@ export const createJobContinuations = (
     readonly progress: Pick<JobProgressService, 'announce'>
     readonly scopes: Pick<ParticipantScopes, 'resolve'>
     readonly draws: Pick<PrivateDraws, 'countEligible'>
-    readonly prices: Pick<RoundPrices, 'roundsLeft'>
+    readonly prices: Pick<PrivacyCosts, 'roundsLeft'>
     readonly ledger: Pick<Ledger, 'quote'>
     readonly models: Pick<ModelsService, 'versionFor'>
     readonly heartbeats: Pick<HeartbeatsService, 'announce'>
@@ -29,7 +29,7 @@ export const createJobContinuations = (
 ) => {
   const { database, now } = context
   const { progress, scopes, draws, prices, ledger, heartbeats } = parts
-  const beginningOf = createBeginnings(context, parts)
+  const beginningOf = createBaseVersions(context, parts)
 
   /** @throws conflict if the version or the state that the next round would start from is gone */
   const requireBeginning = async (job: StoredJob): Promise<void> => {
@@ -40,7 +40,7 @@ export const createJobContinuations = (
           `Start another job from its result, model ${job.latestModelId}; it begins with a new state.`,
       )
     }
-    if ((await beginningOf(job)) === null) throw conflict(beginningGone(job))
+    if ((await beginningOf(job)) === null) throw conflict(baseVersionGone(job))
   }
 
   /** Resolves the job's federation and group again, because both may have changed. */

@@ -7,20 +7,20 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { Context } from '../../context.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
-import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
+import type { CostInputs, PrivacyCost, PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
-import { beginningGone, createBeginnings, createToPrice, nextRound } from './next-round.service.ts'
+import { baseVersionGone, createBaseVersions, createCostInputs, nextRound } from './next-round.service.ts'
 
 interface Parts {
   readonly progress: JobProgressService
   readonly rounds: Pick<RoundsService, 'latestOfJob' | 'isInProgress'>
   readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'>
   readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
-  readonly prices: Pick<RoundPrices, 'priced'>
+  readonly prices: Pick<PrivacyCosts, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly models: Pick<ModelsService, 'versionFor'>
 }
@@ -29,8 +29,8 @@ interface Parts {
 export const createJobTurns = (context: Context, parts: Parts) => {
   const { database, log, now } = context
   const { progress, rounds, starts, prices, secure } = parts
-  const toPrice = createToPrice(parts)
-  const beginningOf = createBeginnings(context, parts)
+  const toPrice = createCostInputs(parts)
+  const beginningOf = createBaseVersions(context, parts)
 
   /** Starts the job's next round in this transaction, or records why it has to wait. */
   const openRound = async (
@@ -38,7 +38,7 @@ export const createJobTurns = (context: Context, parts: Parts) => {
     job: StoredJob,
     version: StoredVersion,
     secured: SecurePlan | null,
-    price: Price | null,
+    price: PrivacyCost | null,
   ): Promise<void> => {
     const { settings } = job
     const sizes = roundSizes(settings)
@@ -89,7 +89,7 @@ export const createJobTurns = (context: Context, parts: Parts) => {
   }
 
   /** Calls `work` with the price of the job's next round; null if the round has no noise or too few devices. */
-  const priced = async (job: StoredJob, work: (price: Price | null) => Promise<void>): Promise<void> => {
+  const priced = async (job: StoredJob, work: (price: PrivacyCost | null) => Promise<void>): Promise<void> => {
     if (job.settings.privacy === null) return work(null)
     if (await rounds.isInProgress(database.sql, job.orgId)) return
     const requested = await toPrice(database.sql, job)
@@ -116,7 +116,7 @@ export const createJobTurns = (context: Context, parts: Parts) => {
   const advance = async (seen: StoredJob, isAwaited: boolean): Promise<void> => {
     const version = await beginningOf(seen)
     if (version === null) {
-      return endWith(seen, isAwaited, { event: 'give_up', endedBy: 'cannot_start', reason: beginningGone(seen) })
+      return endWith(seen, isAwaited, { event: 'give_up', endedBy: 'cannot_start', reason: baseVersionGone(seen) })
     }
     try {
       const secured = await securePlanOf(seen, version)
@@ -171,7 +171,7 @@ export const createJobTurns = (context: Context, parts: Parts) => {
 const createWaits = (
   { database, now }: Context,
   { starts }: Pick<Parts, 'starts'>,
-  toPrice: (db: Database['sql'], job: StoredJob) => Promise<ToPrice>,
+  toPrice: (db: Database['sql'], job: StoredJob) => Promise<CostInputs>,
 ) => {
   const counts = new Map<string, Promise<number>>()
   return async (job: StoredJob): Promise<boolean> => {

@@ -8,12 +8,12 @@ import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import type { DueRounds } from '../rounds/due-rounds.service.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
+import type { JobSpending, PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
-import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
 import type { JobContinuations } from './job-continuations.service.ts'
@@ -39,7 +39,7 @@ export const createJobsService = (
     readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockLatestOf' | 'hasActive'>
     readonly scopes: Pick<ParticipantScopes, 'maySee'>
     readonly due: Pick<DueRounds, 'tick'>
-    readonly prices: Pick<RoundPrices, 'spentBy'>
+    readonly prices: Pick<PrivacyCosts, 'spentBy'>
     readonly endings: RoundEndings
     readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
     readonly shownRounds: Pick<ShownRounds, 'shown'>
@@ -99,7 +99,7 @@ export const createJobsService = (
       spent: JobSpending | null
       published: readonly StoredVersion[]
     }> {
-      await catchUp(due.tick)
+      await runDue(due.tick)
       const job = await get(caller, id)
       const { privacy } = job.settings
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)

@@ -5,7 +5,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
-import type { ToPrice } from '../rounds/round-prices.service.ts'
+import type { CostInputs } from '../rounds/privacy-costs.service.ts'
 import type { RoundRequest } from '../rounds/round-starts.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { StoredJob } from './jobs.store.ts'
@@ -19,7 +19,7 @@ const distributedBy = ({
   latestModelId === null ? [modelId, settings.modelVersion] : [latestModelId]
 
 /** The version that the job's next round distributes; null if it or its file is gone. */
-export const createBeginnings =
+export const createBaseVersions =
   ({ blobs }: Context, { models }: { readonly models: Pick<ModelsService, 'versionFor'> }) =>
   async (job: StoredJob): Promise<StoredVersion | null> => {
     const [modelId, number] = distributedBy(job)
@@ -28,7 +28,7 @@ export const createBeginnings =
   }
 
 /** Why a job cannot have a next round when the version or its file is gone. */
-export const beginningGone = (job: StoredJob): string => {
+export const baseVersionGone = (job: StoredJob): string => {
   const [modelId, number] = distributedBy(job)
   return (
     `${number === undefined ? 'The model' : `Version ${number} of the model`} that the job's next round would distribute ` +
@@ -37,9 +37,9 @@ export const beginningGone = (job: StoredJob): string => {
 }
 
 /** What determines the price of the job's next round, both before and in the transaction that starts it. @throws forbidden */
-export const createToPrice =
+export const createCostInputs =
   ({ scopes }: { readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'> }) =>
-  async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
+  async (db: Database['sql'], job: StoredJob): Promise<CostInputs> => {
     const { orgId, federationId, settings } = job
     const { privacy, targetDevices } = settings
     const { minDevices, requested, selected } = roundSizes(settings)
@@ -60,7 +60,7 @@ export const createToPrice =
 /** The job's next round, before its devices are drawn. */
 export const nextRound = (
   job: StoredJob,
-  priced: ToPrice,
+  priced: CostInputs,
   {
     version,
     secured,

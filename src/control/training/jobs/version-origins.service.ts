@@ -2,7 +2,7 @@ import type { Caller } from '../../../domain/access.ts'
 import { isNotFound } from '../../../domain/errors.ts'
 import type { TrainingOrigin } from '../../catalog/models/lineage.service.ts'
 import type { Context } from '../../context.ts'
-import type { RoundPrices } from '../rounds/round-prices.service.ts'
+import type { PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import { jobsStore } from './jobs.store.ts'
 
@@ -14,7 +14,7 @@ export const createVersionOrigins = (
     prices,
   }: {
     readonly rounds: Pick<RoundsService, 'get'>
-    readonly prices: Pick<RoundPrices, 'spentBy'>
+    readonly prices: Pick<PrivacyCosts, 'spentBy'>
   },
 ) => {
   /** Null if the caller may not see the round. */

@@ -85,7 +85,7 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
 }
 
 /** Device `d` may still join the round: it has no part in it, or was absent and has been heard from since. */
-export const mayYetJoin = (roundId: string): RawBuilder<boolean> => sql<boolean>`not exists (
+export const canStillJoin = (roundId: string): RawBuilder<boolean> => sql<boolean>`not exists (
   select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id
     and (p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null)) is not true)`
 

@@ -11,7 +11,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { selectionStore } from '../../fleet/selection/selection.service.ts'
-import { type AbsentDevicesStore, type Failures, mayYetJoin } from './absent-devices.store.ts'
+import { type AbsentDevicesStore, canStillJoin, type Failures } from './absent-devices.store.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import { roundsStore, type StoredRound } from './rounds.store.ts'
@@ -55,7 +55,7 @@ const createReview = ({ events, now }: Context, { absent, endings, scopes }: Par
   /** How many devices may still join the round; counting stops at `enough`. */
   const countComing = async (tx: Executor, round: StoredRound, enough: number): Promise<number> => {
     const scope = await scopes.scopeOf(tx, round)
-    return selectionStore.countExpected(tx, scope, { condition: mayYetJoin(round.id), now: now(), enough })
+    return selectionStore.countExpected(tx, scope, { condition: canStillJoin(round.id), now: now(), enough })
   }
 
   /** False if every active device has delivered to the round or failed in it. */

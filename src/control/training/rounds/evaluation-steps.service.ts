@@ -4,7 +4,7 @@ import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
-import { catchUp, forEach } from '../../module.ts'
+import { forEach, runDue } from '../../module.ts'
 import { singleFlight } from '../../single-flight.ts'
 import { evaluationsStore } from './evaluations.store.ts'
 import { factsOf } from './round-endings.service.ts'
@@ -112,7 +112,7 @@ export const createEvaluationSteps = (
         return evaluationsStore.record(tx, { roundId: round.id, deviceId }, outcome, now())
       })
       if (!isTaken) throw conflict('The evaluation is over.')
-      await catchUp(tick)
+      await runDue(tick)
     },
   }
 }

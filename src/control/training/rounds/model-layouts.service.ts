@@ -1,4 +1,4 @@
-import type { Inspection } from '../../../aggregation/job.ts'
+import type { Inspection } from '../../../aggregation/aggregation-messages.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { notAggregable } from '../../../domain/model.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'

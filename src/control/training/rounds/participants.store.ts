@@ -100,7 +100,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
    * Carries devices that still train in an asynchronous job's ended round over to its next one. Each keeps the model it has, if
    * that model is recent enough and its round has not timed out. Fails the others; returns how many were carried over.
    */
-  async takeAlong(
+  async carryOver(
     db: Executor,
     move: { readonly from: string; readonly to: string; readonly oldestStep: number; readonly now: Date },
   ): Promise<number> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import type { AggregationResult, PrivacyPlan } from '../../../aggregation/job.ts'
+import type { AggregationResult, PrivacyPlan } from '../../../aggregation/aggregation-messages.ts'
 import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'

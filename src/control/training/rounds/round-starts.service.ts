@@ -5,13 +5,13 @@ import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { type PrivateDraws, type Scope, selectionStore } from '../../fleet/selection/selection.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import { newRound, planOf, type RoundRequest } from './opening-round.service.ts'
+import { newRound, planOf, type RoundRequest } from './new-round.service.ts'
 import { hasPartIn, type ParticipantsStore } from './participants.store.ts'
+import type { PrivacyCost } from './privacy-costs.service.ts'
 import { factsOf, type RoundEndings } from './round-endings.service.ts'
-import type { Price } from './round-prices.service.ts'
 import { type NewRound, roundsStore, type StoredRound } from './rounds.store.ts'
 
-export type { RoundRequest } from './opening-round.service.ts'
+export type { RoundRequest } from './new-round.service.ts'
 
 interface Parts {
   readonly participants: ParticipantsStore
@@ -59,24 +59,24 @@ const createOpenings = (
     const { id, startedAt, plan } = round
     const draw = await drawOf(tx, round, requested.scope)
     const inserted = await insert(tx, round, requested.starter === null ? 0 : 1)
-    const takenAlong = requested.job?.previousRoundId
-      ? await participants.takeAlong(tx, {
+    const carriedOver = requested.job?.previousRoundId
+      ? await participants.carryOver(tx, {
           from: requested.job.previousRoundId,
           to: id,
           oldestStep: requested.job.step - Number(plan.options!.max_staleness),
           now: startedAt,
         })
       : 0
-    const count = round.targetDevices - takenAlong
+    const count = round.targetDevices - carriedOver
     const drawn = await selectionStore.drawActive(tx, { ...draw, count, except: null, without: hasPartIn(id) })
     await participants.insertAll(tx, id, { starter: null, drawn }, startedAt)
-    const takingPart = takenAlong + drawn.length
+    const takingPart = carriedOver + drawn.length
     await roundsStore.update(tx, id, { taking_part: takingPart })
     return { ...inserted, takingPart }
   }
 
   /** Reserves the round's cost before the draw: its cost and sample rate must not depend on which devices are drawn. */
-  const openPrivate = async (tx: Executor, round: NewRound, scope: Scope, price: Price): Promise<StoredRound> => {
+  const openPrivate = async (tx: Executor, round: NewRound, scope: Scope, price: PrivacyCost): Promise<StoredRound> => {
     const { privacy, quote } = price
     if (quote !== null) {
       await ledger.reserve(tx, quote, { roundId: round.id, jobId: round.jobId, clipNorm: privacy.clipNorm })
@@ -102,7 +102,7 @@ export const createRoundStarts = (context: Context, parts: Parts) => {
   const { openPlain, openAsynchronous, openPrivate } = createOpenings(context, parts)
 
   /** How many devices could be selected; null if the plan does not need it, because counting reads them all. */
-  const populationOf = async (tx: Executor, { strategy, scope }: RoundRequest, price: Price | null) => {
+  const populationOf = async (tx: Executor, { strategy, scope }: RoundRequest, price: PrivacyCost | null) => {
     if (price !== null) return price.population
     return strategy !== null && STRATEGY_RULES[strategy.name].controlVariates
       ? selectionStore.countActive(tx, scope, now())
@@ -127,7 +127,7 @@ export const createRoundStarts = (context: Context, parts: Parts) => {
      * min_devices ends in the same transaction, and is charged. @throws conflict while another round of the organization is in
      * progress, and if something else was booked in the meantime
      */
-    async open(tx: Executor, request: RoundRequest, price: Price | null): Promise<StoredRound> {
+    async open(tx: Executor, request: RoundRequest, price: PrivacyCost | null): Promise<StoredRound> {
       const startedAt = now()
       const starter = await starterOf(tx, request)
       const requested = { ...request, starter, graceSeconds: request.graceSeconds ?? parts.graceSeconds }

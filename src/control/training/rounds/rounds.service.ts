@@ -6,7 +6,7 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import { singleFlight } from '../../single-flight.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
@@ -63,7 +63,7 @@ const createRoundLookup = (
     const find = () => (isUuid(id) ? lookUp(id.toLowerCase()) : Promise.resolve(null))
     let round = await find()
     if (round !== null && isDue(round, now())) {
-      await catchUp(tick)
+      await runDue(tick)
       round = await find()
     }
     if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
@@ -152,7 +152,7 @@ export const createRoundsService = (
     },
 
     async list(caller: Caller, status: RoundStatus | undefined, page: { limit: number; offset: number }) {
-      await catchUp(due.tick)
+      await runDue(due.tick)
       return roundsReport.list(database.sql, caller.orgId, status, page)
     },
 

@@ -7,8 +7,8 @@ import type { RoundRow } from '../../../platform/db/training-rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import {
   fromRow,
-  isToBeSeenAt,
   type NewRound,
+  needsReviewAt,
   ROUND_COLUMNS,
   type RoundPrivacy,
   type StoredRound,
@@ -96,14 +96,14 @@ export const roundsStore = {
   async isAnyDue(db: Executor, now: Date): Promise<boolean> {
     const { rows } = await sql<{
       due: boolean
-    }>`select exists (select from rounds where ${isToBeSeenAt(now)}) as due`.execute(db)
+    }>`select exists (select from rounds where ${needsReviewAt(now)}) as due`.execute(db)
     return rows[0]!.due
   },
 
   /** The first of those rounds after this id, locked; skips rounds locked by others. */
   async lockDue(db: Executor, now: Date, after: string): Promise<StoredRound | null> {
     const { rows } = await sql<Selectable<RoundRow>>`
-      select * from rounds where ${isToBeSeenAt(now)} and id > ${after} order by id limit 1
+      select * from rounds where ${needsReviewAt(now)} and id > ${after} order by id limit 1
       for update skip locked`.execute(db)
     return rows[0] === undefined ? null : fromRow(rows[0])
   },

@@ -13,13 +13,13 @@ import {
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import { requireNoNoise, type SecureSettingsRequest, type SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
-import type { RoundRequest } from './opening-round.service.ts'
+import type { RoundRequest } from './new-round.service.ts'
 import type { ParticipantScope, ParticipantScopes } from './participant-scope.service.ts'
-import type { RoundPrices } from './round-prices.service.ts'
+import type { PrivacyCosts } from './privacy-costs.service.ts'
 import type { RoundStarts } from './round-starts.service.ts'
 import { roundsReport } from './rounds.report.ts'
 import { alreadyInProgress, type PrivacySettings, roundsStore, type StoredRound } from './rounds.store.ts'
@@ -57,7 +57,7 @@ export const createStandaloneRounds = (
     readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion' | 'versionFor'>
     readonly layouts: Pick<ModelLayouts, 'contentOf'>
     readonly scopes: Pick<ParticipantScopes, 'resolve'>
-    readonly prices: Pick<RoundPrices, 'priced'>
+    readonly prices: Pick<PrivacyCosts, 'priced'>
     readonly starts: Pick<RoundStarts, 'open'>
     readonly secure: Pick<SecureSteps, 'prepare'>
     readonly due: Pick<DueRounds, 'tick'>
@@ -88,7 +88,7 @@ export const createStandaloneRounds = (
       }
       const orgOfModel = async () => (await namedModel(caller, requested))?.model.orgId
       const within = await scopes.resolve(caller, requested, orgOfModel)
-      await catchUp(due.tick)
+      await runDue(due.tick)
       if ((await roundsStore.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const named = await namedModel(caller, requested)
       const version = named === null ? await defaultModel(within) : named.version

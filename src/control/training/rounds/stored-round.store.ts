@@ -149,7 +149,7 @@ export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
       or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
 
 /** An active round is due for its next status, or for a review of absent devices. */
-export const isToBeSeenAt = (now: Date): RawBuilder<boolean> =>
+export const needsReviewAt = (now: Date): RawBuilder<boolean> =>
   sql<boolean>`(${isDueAt(now)} or (status = 'active' and review_at <= ${now}))`
 
 /**

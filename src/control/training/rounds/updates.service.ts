@@ -7,7 +7,7 @@ import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { Context } from '../../context.ts'
-import { catchUp } from '../../module.ts'
+import { runDue } from '../../module.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
@@ -136,7 +136,7 @@ const createFailures =
       await due.review(tx, changed)
       return false
     })
-    if (isDue) await catchUp(due.tick)
+    if (isDue) await runDue(due.tick)
     return rounds.get(caller, roundId)
   }
 
@@ -193,7 +193,7 @@ export const createUpdatesService = (context: Context, parts: Parts) => {
         update = await accept()
       }
       if (update === null) {
-        await catchUp(due.tick)
+        await runDue(due.tick)
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict(
           'The round changed while the update arrived. Check its status before trying again.',

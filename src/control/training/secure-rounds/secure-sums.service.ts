@@ -1,4 +1,4 @@
-import type { UnmaskingJob } from '../../../aggregation/job.ts'
+import type { UnmaskingJob } from '../../../aggregation/aggregation-messages.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
 import { requireNames } from '../../../secure-aggregation/messages.ts'

@@ -41,7 +41,7 @@ const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly nu
   const parts: string[] = []
   if (query.mask !== null && added.length > 0) parts.push(wide(query.mask, [...added, added.length + 2]))
   for (const mask of new Set([value.mask, key.mask])) if (mask !== null) parts.push(wide(mask, [1, ...behind]))
-  if (call.asks('use_causal_mask')) {
+  if (call.isSet('use_causal_mask')) {
     const sizes: readonly Size[] = [query.shape[1]!, value.shape[1]!]
     const [rows, columns] = call.fixed(sizes, 'the number of its steps') as [number, number]
     const seen = Array.from({ length: rows * columns }, (_, at) => Number(at % columns <= Math.floor(at / columns)))
@@ -114,7 +114,7 @@ const multiHeadAttention: Layer = (call) => {
   const shape = [...inputs[0]!.shape.slice(0, -1), width]
   const name = shape.length === 3 ? flat : call.reshape(flat, [-1, ...call.fixed(shape.slice(1), 'its shape')])
   const result = call.result(name, shape, { mask: query.mask })
-  if (!call.asks('return_attention_scores')) return result
+  if (!call.isSet('return_attention_scores')) return result
   return [result, call.result(scores, [shape[0]!, count, query.shape[1]!, value.shape[1]!])]
 }
 
@@ -140,7 +140,7 @@ const attention: Layer = (call) => {
   const kept = (mask: string) => call.emit('Mul', [mixed, call.unsqueeze(call.castTo(mask, 'f32'), [2])])
   const shape = [...query.shape.slice(0, 2), value.shape[2]!]
   const result = call.result(query.mask === null ? mixed : kept(query.mask), shape, { mask: query.mask })
-  return call.asks('return_attention_scores')
+  return call.isSet('return_attention_scores')
     ? [result, call.result(weights, [...shape.slice(0, 2), value.shape[1]!])]
     : result
 }

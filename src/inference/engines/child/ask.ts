@@ -48,7 +48,7 @@ const reasonOf = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new Error('The request was aborted.')
 
 /** Yields a chat's events. Ends at once, and notifies the process, when `signal` is aborted or the reader stops. */
-export async function* converse(
+export async function* streamChat(
   supervisor: Asking,
   request: ChatRequest,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createToolReader, type ReplyPart } from '../../structured-output/tool-reader.ts'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
-import { type Asking, askOnce, converse } from '../child/ask.ts'
+import { type Asking, askOnce, streamChat } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } from '../engine.ts'
 import { LLAMA_PROGRAM, type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
@@ -40,7 +40,7 @@ const chatting = (supervisor: Asking, syntax: ToolSyntax) => ({
   followsGrammars: true,
   tools: syntax,
   chat: (request: ChatRequest, signal: AbortSignal) => {
-    const events = converse(supervisor, withoutSchema(request), signal)
+    const events = streamChat(supervisor, withoutSchema(request), signal)
     return request.toolUse ? readCalls(events, syntax) : events
   },
   countTokens: async (messages: readonly ChatMessage[], tools?: readonly Tool[]) =>

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
 import { type Environment, findProgram } from '../../find-program.ts'
 import { freePort, HOST } from './free-port.ts'
-import { type KeptProgram, keepProgram } from './kept-program.ts'
 import { listServed } from './openai-client.ts'
 import type { Server } from './server-requests.ts'
 import type { ServerProgram } from './servers.ts'
+import { type SupervisedProgram, superviseProgram } from './supervised-program.ts'
 
 const PROBE_MS = 100
 /** After this time, a server that accepted the connection counts as hanging. */
@@ -25,7 +25,7 @@ export interface StartOptions {
 }
 
 export interface RunningServer extends Server {
-  readonly program: KeptProgram
+  readonly program: SupervisedProgram
 }
 
 /** A server that is restarted when it ends. */
@@ -36,7 +36,7 @@ export interface StartedServer {
   close(): Promise<void>
 }
 
-export const withWords = (what: string, program: KeptProgram): string => {
+export const withWords = (what: string, program: SupervisedProgram): string => {
   const words = program.stderrTail()
   return words === '' ? `${what} It printed nothing.` : `${what} Its output:\n${words}`
 }
@@ -52,7 +52,7 @@ const startOnce = async (
   const port = await freePort()
   const server = { baseUrl: `http://${HOST}:${port}/v1`, stallMs: PROBE_TIMEOUT_MS }
   const argv = [...argumentsFor(options.path), '--host', HOST, '--port', String(port)]
-  const program = keepProgram(path, argv, options)
+  const program = superviseProgram(path, argv, options)
   const deadline = performance.now() + readyWithinMs
   let ended: string | null = null
   void program.ended.then((reason) => {

@@ -2,7 +2,7 @@ import { conflict } from '../domain/errors.ts'
 import { rulesOf } from '../domain/strategy-rules.ts'
 import { decodeElements, encodeElements } from '../tensors/elements.ts'
 import { BYTES_OF, elementCount, type Statistic } from '../tensors/weight-file.ts'
-import type { AggregationJob } from './job.ts'
+import type { AggregationJob } from './aggregation-messages.ts'
 import type { RoundFiles } from './round-files.ts'
 
 // Merges statistics from several devices as if computed over all their data. Attributes are named as in scikit-learn.

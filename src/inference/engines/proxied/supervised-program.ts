@@ -7,7 +7,7 @@ import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import type { Environment } from '../../find-program.ts'
 
 /** A child program that ends when this process ends. */
-export interface KeptProgram {
+export interface SupervisedProgram {
   /** Resolves when it has ended, with the reason in words: `exit code 1`. */
   readonly ended: Promise<string>
   /** Its last output on stderr, which shows why it failed. */
@@ -19,11 +19,11 @@ const KEPT_LINES = 12
 const MAX_LINE_LENGTH = 300
 const STDERR_DRAIN_MS = 1000
 
-export const keepProgram = (
+export const superviseProgram = (
   path: string,
   argv: readonly string[],
   { env, log, cwd }: { readonly env: Environment; readonly log: (line: string) => void; readonly cwd?: string },
-): KeptProgram => {
+): SupervisedProgram => {
   const keeper = fork(fileURLToPath(threadEntry(import.meta.url, 'keeper.process')), [path, ...argv], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: env as NodeJS.ProcessEnv,

@@ -27,7 +27,7 @@ export interface NewRollout extends Wanted {
   readonly group: string | undefined
 }
 
-export interface Launch extends Wanted {
+export interface RolloutStart extends Wanted {
   /** Null until the version is uploaded. */
   readonly versionNumber: number | null
   readonly groupId: string | null
@@ -68,7 +68,7 @@ const precedenceWarnings = (
 }
 
 /** Creates rollouts: version, devices, and steps. */
-export const createRolloutLaunches = (
+export const createRolloutStarts = (
   { now, newId }: Context,
   { plans, models, devices, groups, move, settings }: Parts,
   waits: RolloutApprovals,
@@ -112,7 +112,7 @@ export const createRolloutLaunches = (
     tx: Executor,
     bump: Bump,
     model: StoredModel,
-    wanted: Launch,
+    wanted: RolloutStart,
     actor: string | null,
   ): Promise<StoredRollout> => {
     const pending: StoredRollout = {
@@ -173,7 +173,7 @@ export const createRolloutLaunches = (
     },
 
     /** Creates a rollout on behalf of the service, in a transaction of `plans.change`. */
-    launch: (tx: Executor, bump: Bump, model: StoredModel, wanted: Launch): Promise<StoredRollout> =>
+    launch: (tx: Executor, bump: Bump, model: StoredModel, wanted: RolloutStart): Promise<StoredRollout> =>
       launch(tx, bump, model, wanted, null),
 
     /** Returns how the rollout would proceed if it stayed healthy. Creates nothing. */

@@ -5,18 +5,18 @@ import type { Context } from '../../context.ts'
 import type { Requester } from '../../federations/accounting/accounting.ts'
 import { BudgetRefused, type Ledger, type Quote } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
-import type { RoundRequest } from './opening-round.service.ts'
+import type { RoundRequest } from './new-round.service.ts'
 import { roundsReport } from './rounds.report.ts'
 import type { RoundPrivacy } from './rounds.store.ts'
 
 /** The properties of a round that determine its price. */
-export type ToPrice = Pick<
+export type CostInputs = Pick<
   RoundRequest,
   'orgId' | 'federationId' | 'scope' | 'privacy' | 'minDevices' | 'wantedUpdates' | 'targetDevices' | 'starter'
 >
 
 /** The cost of a private round's noise, computed before the transaction that opens the round. */
-export interface Price {
+export interface PrivacyCost {
   readonly privacy: RoundPrivacy
   /** N, the number of devices that the round draws from. */
   readonly population: number
@@ -40,7 +40,7 @@ export interface JobLimit {
 }
 
 /** Computes what private rounds cost: one that is about to start, and those of a job in total. */
-export const createRoundPrices = (
+export const createPrivacyCosts = (
   { database }: Context,
   {
     draws,
@@ -107,8 +107,8 @@ export const createRoundPrices = (
      * job's limit or the federation's privacy budget
      */
     async priced<T>(
-      requested: ToPrice,
-      work: (price: Price | null) => Promise<T>,
+      requested: CostInputs,
+      work: (price: PrivacyCost | null) => Promise<T>,
       limit: JobLimit | null = null,
     ): Promise<T> {
       if (requested.privacy === null) return work(null)
@@ -130,4 +130,4 @@ export const createRoundPrices = (
 
 const shown = (number: number): string => String(Number(number.toPrecision(6)))
 
-export type RoundPrices = ReturnType<typeof createRoundPrices>
+export type PrivacyCosts = ReturnType<typeof createPrivacyCosts>

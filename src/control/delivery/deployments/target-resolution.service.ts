@@ -10,11 +10,11 @@ import {
 import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { type Aim, createDeploymentTargets, devicesFor } from './deployment-targets.service.ts'
+import { createDeploymentTargets, devicesFor, type TargetSelector } from './deployment-targets.service.ts'
 import type { Candidate } from './targets.report.ts'
 
 /** What an aim means now. */
-export interface Aimed {
+export interface ResolvedTargets {
   /** The organization that the deployment belongs to. */
   readonly orgId: string | null
   readonly model: StoredModel | null
@@ -37,7 +37,7 @@ const ownerOf = (caller: Caller, model: StoredModel | null, targets: readonly Ca
 /** Returns null for a name that the catalog does not contain: devices may resolve it. */
 const createResolve =
   ({ models }: { readonly models: Pick<ModelsService, 'resolve'> }) =>
-  async (caller: Caller, { modelName, modelVersion }: Aim): Promise<ResolvedVersion | null> => {
+  async (caller: Caller, { modelName, modelVersion }: TargetSelector): Promise<ResolvedVersion | null> => {
     try {
       return await models.resolve(caller, modelName, modelVersion)
     } catch (error) {
@@ -48,7 +48,7 @@ const createResolve =
   }
 
 /** Resolves what a request names: a version, and the devices that the deployment may reach. */
-export const createDeploymentAims = (
+export const createTargetResolution = (
   context: Context,
   parts: {
     readonly plans: Pick<DeliveryPlans, 'reaches'>
@@ -61,7 +61,7 @@ export const createDeploymentAims = (
   const resolve = createResolve(parts)
 
   /** Resolves an aim to a version and devices. Changes nothing. */
-  const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
+  const aimAt = async (caller: Caller, aim: TargetSelector): Promise<ResolvedTargets> => {
     const resolved = await resolve(caller, aim)
     const model = resolved?.model ?? null
     const { targets: found, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)

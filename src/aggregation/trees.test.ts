@@ -190,10 +190,10 @@ it('leaves that are NaN or infinite are refused, conditions of other nodes are n
 it.each([
   ['left_children', 0, 9999, 'node 0 has the child 9999, but there are'],
   ['right_children', 0, -1, 'node 0 has the child -1, but there are'],
-  ['left_children', 0, 0, 'node 0 has several parents, or is its own'],
-  ['right_children', 0, 1, 'node 1 has several parents, or is its own'],
-  ['split_indices', 0, 500, 'node 0 compares feature 500 of'],
-  ['split_indices', 0, -1, 'node 0 compares feature -1 of'],
+  ['left_children', 0, 0, 'node 0 has more than one parent, or is in a cycle'],
+  ['right_children', 0, 1, 'node 1 has more than one parent, or is in a cycle'],
+  ['split_indices', 0, 500, 'node 0 splits on feature 500, but the model has'],
+  ['split_indices', 0, -1, 'node 0 splits on feature -1, but the model has'],
   ['split_conditions', null, null, 'split_conditions has '],
   ['sum_hessian', null, null, 'sum_hessian has '],
 ] as const)('an update with a damaged tree is refused: %s[%s] is %s', async (list, node, value, reason) => {
@@ -224,7 +224,7 @@ it('a pruned tree, whose lists still have the nodes that were cut off, is accept
   const other = changed('a', ({ gradient_booster: { model } }) => {
     ;(model.tree_info as number[])[0] = 7
   })
-  await expect(inspectFile(other, options)).rejects.toThrow('tree_info names other classes than its 1')
+  await expect(inspectFile(other, options)).rejects.toThrow('tree_info names a class that does not exist (classes: 1)')
 })
 
 it('the leaves of trees with several outputs are their weights, not their conditions', async () => {

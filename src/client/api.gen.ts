@@ -2644,7 +2644,7 @@ export interface components {
             max_tokens?: number;
             seed?: number;
             stop?: string | string[];
-            /** @description As in the API of OpenAI. At most 65536 characters of JSON */
+            /** @description As in the OpenAI API. At most 65536 characters of JSON */
             response_format?: { [key: string]: unknown; };
         };
         /** @description One of the replies */
@@ -6679,7 +6679,7 @@ export interface components {
         NewPolicy: {
             /** @description Default: false: nothing is rolled out automatically */
             enabled?: boolean;
-            /** @description Below 100 without canary_group; default: 10 */
+            /** @description Must be below 100 without canary_group. Default: 10 */
             canary_percentage?: number;
             /** @description Id or name of a device group; default: the fleet */
             canary_group?: string;
@@ -6777,7 +6777,7 @@ export interface components {
             min_devices: number;
             /** @description Default: 300 */
             timeout_seconds?: number;
-            /** @description Id or name, or name@version; default: the latest aggregated model of the organization, with federation only of its rounds there */
+            /** @description Id or name, or name@version. Default: the organization's latest aggregated model, or in a federation, the latest from its rounds there */
             global_model_id?: string;
             /** @description Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
             org_id?: string;

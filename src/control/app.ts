@@ -166,7 +166,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
       await parts.access.keys.flushUses()
       await parts.access.auditChains.exportHeads()
     } finally {
-      // What a full disk does not take must not leave the database open.
+      // If a full disk makes a write fail, the database must still be closed.
       await context.close()
     }
   }

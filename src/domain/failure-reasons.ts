@@ -13,12 +13,12 @@ const NOT_COMPLETED = 'The round could no longer be completed'
 export const notCompleted = (why: string): string => `${NOT_COMPLETED}: ${why}.`
 
 /**
- * The end of a reason, from the first words of a device on; a regular expression in JavaScript and PostgreSQL. The first group is
- * what precedes the words.
+ * A regular expression, for JavaScript and PostgreSQL, that matches a reason from what a device wrote to the end. The first group
+ * is the service's introduction to it.
  */
 export const DEVICES_WORDS = '( devices? failed: | Most often: ).*$'
 
-/** A reason for records that an erasure of the device does not change. */
+/** The reason without what devices wrote, for records that an erasure of a device does not change. */
 export const withoutDevicesWords = (reason: string): string => reason.replace(new RegExp(DEVICES_WORDS, 's'), '$1...')
 
 const OF_SERVICE = [

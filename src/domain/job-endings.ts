@@ -41,9 +41,9 @@ export const neverReported = (metric: string, reported: readonly string[] | null
   return `No round reported the metric '${metric}'${others ?? ''}.`
 }
 
-/** The message of a federation's job whose metric is withheld from members, who could compute it from what it decides. */
-export const decidedNothing = (metric: string): string =>
-  `No round has a value of '${metric}' that all members may see, so publish and stop_when were not decided by it.`
+/** The note for a federation's job whose metric is withheld: its values could be inferred from what they decide. */
+export const metricWithheld = (metric: string): string =>
+  `No round has a value of '${metric}' that all members may see, so publish and stop_when did not use it.`
 
 /** Returns how the job ends after a completed round; null: it continues. */
 export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {

@@ -31,7 +31,10 @@ const AWAY_WORDS =
   /timeout exceeded when trying to connect|connection terminated|connection timeout|client has encountered a/i
 const RETRY_AFTER_SECONDS = 2
 
-/** Returns the response to a request when the database is down, all connections are in use, or a lock is held too long; undefined for other errors. */
+/**
+ * Returns the response to a request when the database is down, all connections are in use, or a lock is held too long; undefined
+ * for other errors.
+ */
 export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException

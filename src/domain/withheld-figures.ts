@@ -30,8 +30,8 @@ const isOwn = ({ own, others }: Sources, devices: number): boolean => others.len
 
 /**
  * True if a mean over this many devices may be shown: either all are the organization's own, or each other organization that
- * reported has at least the minimum number. Together would not suffice: a member's averages can be subtracted too. If a device
- * was erased, its organization is not known.
+ * reported has at least the minimum number. A total would not suffice: members' averages can be subtracted too. If a device was
+ * erased, its organization is not known.
  */
 export const mayShow = (sources: Sources, devices: number): boolean => {
   const { own, others, fewest } = sources
@@ -42,8 +42,8 @@ export const mayShow = (sources: Sources, devices: number): boolean => {
 /**
  * Omits metrics that too few other devices reported, and withholds figures that could be a single device's value. The worst tenth
  * must remain large enough without the organization's own devices, which may all be in it; the same number keeps these from
- * moving the median to a value at the edge. The rest of each other organization must remain large enough without the worst
- * tenth, which may be all its, because its average may be known.
+ * moving the median to a value at the edge. Each other organization must remain large enough without the worst tenth, all of
+ * which may be its devices, because its average may be known.
  */
 export const shownSummaries = (summaries: MetricSummaries, sourcesOf: (name: string) => Sources): ShownSummaries =>
   Object.fromEntries(

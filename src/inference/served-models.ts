@@ -97,7 +97,7 @@ const assertFollowed = async (
     if (!draft || !(await readGgufHeader(first!.file.path)).embeds) return
     throw new InferenceError(
       'unsupported',
-      `${first!.file.name} computes embeddings, without decoding. Leave out --draft.`,
+      `${first!.file.name} is an embedding model, which does not generate tokens. Leave out --draft.`,
     )
   }
   const [what, option] = refused

@@ -38,7 +38,7 @@ it('checks the key files that exist, and creates none', async () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   await writeFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   await expect(checkKeys(dataDir)).rejects.toThrow(
-    `${path} cannot be used: it must contain an Ed25519 private key in PEM, and it is ec. Restore it`,
+    `${path} cannot be used: it must contain an Ed25519 private key in PEM, but the key is of type ec. Restore it`,
   )
   await rm(path)
   await mkdir(path)

@@ -84,7 +84,8 @@ const signingKeyOf = (path: string, found: Buffer): KeyObject => {
   } catch (error) {
     throw new Error(`${wrong}. ${FIX}`, { cause: error })
   }
-  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${wrong}, and it is ${key.asymmetricKeyType}. ${FIX}`)
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`${wrong}, but the key is of type ${key.asymmetricKeyType}. ${FIX}`)
   return key
 }
 

@@ -49,7 +49,8 @@ export const FORMATS = {
     title: 'an exported PyTorch program',
     extensions: ['pt2'],
     check: readZip,
-    instead: 'Its graph takes the weights of other versions of the model: push those for training.',
+    instead:
+      'Its graph is used with the weights of other versions of the model. To train, push the weights as a separate version.',
     versions: ['pytorch'],
     decides: true,
     sniff: ({ members }) => members !== null && looksExported(members),

@@ -28,7 +28,7 @@ export const requireSoundTree = (
   const lists = new Map([...PER_NODE, ...present].map((name) => [name, numbersOf(codec, tree.get(name))]))
   if (!(count >= 1)) throw fault('it has no nodes')
   for (const [name, { length }] of lists) {
-    if (length !== count) throw fault(`${name} has ${length} of ${count} nodes`)
+    if (length !== count) throw fault(`${name} has ${length} values for ${count} nodes`)
   }
   const [left, right, feature, condition] = PER_NODE.map((name) => lists.get(name)!) as Four
   const [nodes, starts, sizes, categories] = CATEGORIES.map((name) => numbersOf(codec, tree.get(name))) as Four
@@ -38,7 +38,7 @@ export const requireSoundTree = (
   const isReached = new Uint8Array(count)
   const waiting = [0]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (isReached[node] === 1) throw fault(`node ${node} has several parents, or is its own`)
+    if (isReached[node] === 1) throw fault(`node ${node} has more than one parent, or is in a cycle`)
     isReached[node] = 1
     if (left[node] === -1) continue
     for (const child of [left[node]!, right[node]!]) {
@@ -47,7 +47,7 @@ export const requireSoundTree = (
       waiting.push(child)
     }
     if (!(feature[node]! >= 0 && feature[node]! < features))
-      throw fault(`node ${node} compares feature ${feature[node]} of ${features}`)
+      throw fault(`node ${node} splits on feature ${feature[node]}, but the model has ${features} features`)
   }
   // Conditions of other nodes may be NaN (a split by categories) or infinite (a split by whether a value is missing). The
   // leaves of trees with several outputs are their weights.

@@ -69,7 +69,9 @@ export const readTrees = (source: ByteSource): TreeModel => {
   const parameters = mapIn(root, 'learner', 'learner_model_param')
   const classes = Math.max(1, ...['num_class', 'num_target'].map((name) => Number(parameters.get(name) ?? 1)))
   if (!groups.every((group) => group >= 0 && group < classes))
-    throw badRequest(`The XGBoost model is damaged: tree_info names other classes than its ${classes}. ${SAVE}`)
+    throw badRequest(
+      `The XGBoost model is damaged: tree_info names a class that does not exist (classes: ${classes}). ${SAVE}`,
+    )
   const features = Number(parameters.get('num_feature'))
   for (const [index, tree] of (trees as Map<string, XgboostValue>[]).entries())
     requireSoundTree(codec, tree, { index, features })

@@ -3,7 +3,6 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -325,9 +324,11 @@ const deletesCopiesOfOthers = async (objects: Objects): Promise<void> => {
   expect(copies()).toEqual([kept])
   // A killed process leaves its copies, and its lock without anyone who renews it.
   const dead = randomUUID()
-  mkdirSync(join(folder, 'cache', dead))
-  await writeFile(join(folder, 'cache', dead, kept), 'x')
-  await writeFile(join(folder, 'processes', dead), `${spawnSync('true').pid} ${hostname()} ${dead}`)
+  mkdirSync(join(folder, 'cache', `${dead}-copies`))
+  await writeFile(join(folder, 'cache', `${dead}-copies`, kept), 'x')
+  const [running = ''] = readdirSync(join(folder, 'processes'))
+  const [, host, , scope] = (await readFile(join(folder, 'processes', running), 'utf8')).split(' ')
+  await writeFile(join(folder, 'processes', dead), `${spawnSync('true').pid} ${host} ${dead} ${scope}`)
   const third = await open()
   expect(copies()).toEqual([kept])
   await second.close()

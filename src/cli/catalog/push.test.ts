@@ -182,7 +182,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     [1, "svc: There is no file and no model 'other' here."],
     [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],
     [1, 'svc: renamed.gguf is one of 2 parts of a model, but a version is one file.'],
-    [1, 'svc: graph.onnx keeps weights in another file, weights.data, but a version is one file.'],
+    [1, 'svc: graph.onnx stores weights in another file, weights.data, but a version is one file.'],
     [0, undefined],
     [1, 'svc: There is no model with the id 00000000-0000-4000-8000-000000000000.'],
     [1, "svc: 'hf:a/b/c' is not the name of a model."],

@@ -74,7 +74,7 @@ test.each([
   [
     ['serve', EMBEDDINGS, '--draft', 'prompt-lookup', '--port', '0', '--host', '127.0.0.1'],
     1,
-    'tiny-embed computes embeddings, without decoding. Leave out --draft.',
+    'tiny-embed is an embedding model, which does not generate tokens. Leave out --draft.',
   ],
   [['serve', 'starter', '--port', '0', '--host', '203.0.113.1'], 1, '203.0.113.1 is not an address of this machine.'],
 ])('refuses svc %j with the reason', async (argv, exitCode, reason) => {

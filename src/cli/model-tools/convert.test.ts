@@ -206,7 +206,10 @@ it.skipIf(testEngines === null)(`compares the outputs of source and result (${WI
 it.skipIf(testEngines === null)(`reports a model that the engine rejects (${WITHOUT})`, async () => {
   const { run } = await withModel(linear('NoSuchOperator'))
   const ran = await run(['linear.onnx', '--json'], dirname(testEngines!))
-  expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('onnx cannot be run: onnxruntime cannot') })
+  expect(ran).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(/onnx cannot be run: onnxruntime cannot[\s\S]*--no-validate/),
+  })
   expect(JSON.parse(ran.stdout).files[0].validation).toEqual({
     state: 'fails',
     reason: expect.stringContaining('NoSuchOperator'),
@@ -233,7 +236,7 @@ it.skipIf(testEngines === null)(`says that other sources than ONNX cannot be run
   expect(JSON.parse(ran.stdout).files[0].validation).toEqual({
     state: 'runs',
     samples: 3,
-    reason: 'of the sources, only ONNX can be run',
+    reason: 'only ONNX source models can be run',
   })
 })
 

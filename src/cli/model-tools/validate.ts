@@ -188,7 +188,7 @@ const compareFile = async (
     return {
       state: 'runs',
       samples: samples.length,
-      reason: expected?.notRun ?? 'of the sources, only ONNX can be run',
+      reason: expected?.notRun ?? 'only ONNX source models can be run',
     }
   }
   const comparison = compare(expected.outputs, found.outputs, toleranceOf(model))

@@ -26,7 +26,7 @@ const headIn = (line: string): Heads[number] | null => {
   return isObject(head) && 'signature' in head ? (head as Heads[number]) : null
 }
 
-/** Returns the heads of lines; lines that a full disk or a kill has torn are skipped, and named. */
+/** Returns the head in each line; lines left incomplete by a full disk or a killed process are skipped and reported. */
 const headsInLines = (path: string, text: string, note: (words: string) => void): Heads => {
   const heads: Heads = []
   const torn: number[] = []
@@ -36,8 +36,8 @@ const headsInLines = (path: string, text: string, note: (words: string) => void)
     else if (head !== undefined) heads.push(head)
   }
   if (torn.length > 0 && heads.length === 0)
-    throw new Failure(`${path} is not a file of signed heads: line ${torn[0]} is not a head in JSON.`)
-  if (torn.length > 0) note(`${path}: skipped what is not a complete head: line ${torn.join(', ')}.`)
+    throw new Failure(`${path} is not a file of signed heads: line ${torn[0]} is not a JSON head.`)
+  if (torn.length > 0) note(`${path}: skipped lines that are not complete heads: ${torn.join(', ')}.`)
   return heads
 }
 

@@ -40,11 +40,11 @@ it('passes only if a signed head was compared', async () => {
   expect(await verify('torn.jsonl')).toEqual([
     0,
     'acme: valid, signed heads compared: 1\n',
-    'torn.jsonl: skipped what is not a complete head: line 1, 3.',
+    'torn.jsonl: skipped lines that are not complete heads: 1, 3.',
   ])
   await writeFile(join(cwd, 'other.txt'), 'hello\n')
   expect((await verify('other.txt'))[2]).toBe(
-    'svc: other.txt is not a file of signed heads: line 1 is not a head in JSON.',
+    'svc: other.txt is not a file of signed heads: line 1 is not a JSON head.',
   )
   expect((await verify('nowhere'))[2]).toBe('svc: nowhere cannot be read: it does not exist.')
 })

@@ -39,7 +39,7 @@ export const trainRoundActions: readonly Action[] = [
       matches === true
         ? null
         : new Failure(`Round ${round_id} does not reproduce the result in its receipt.`, {
-            advice: 'The updates, the aggregating service, or the receipt have changed since.',
+            advice: 'The updates, the aggregating service, or the receipt has changed since.',
           }),
   }),
 ]

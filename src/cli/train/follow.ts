@@ -28,8 +28,8 @@ const waitingNote = ({ waiting_for, waiting_until }: JobDetail): string =>
   waiting_until === null ? `${waiting_for}` : `${waiting_for} It waits until ${timeWords(waiting_until)} UTC.`
 
 /**
- * Prints each round as it ends and what the job waits for, with a progress bar on a terminal, until the job has ended. Ctrl-C does not stop
- * the job. Survives a restart of the service.
+ * Prints each round as it ends and what the job waits for, with a progress bar on a terminal, until the job has ended. Ctrl-C does
+ * not stop the job. Survives a restart of the service.
  * @throws Failure with the job's reason if the job did not complete
  */
 export const follow = async (session: Session, connection: Connection, id: string): Promise<JobDetail> => {

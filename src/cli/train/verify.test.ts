@@ -54,7 +54,7 @@ it('replays a completed round: exits with 0 if the bytes are equal, and with 1 i
     },
     stderr:
       `svc: Round ${roundId} does not reproduce the result in its receipt.\n` +
-      'The updates, the aggregating service, or the receipt have changed since.\n',
+      'The updates, the aggregating service, or the receipt has changed since.\n',
   })
   expect(await svc('train', 'verify', '1')).toEqual({
     exitCode: 1,

@@ -74,7 +74,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   try {
     const folder = join(home.folder, 'downloads', mark)
     const path = await fetchModelFile(found, folder, { signal, progress: bar.update })
-    await assertWhole(path)
+    await requireSingleFile(path)
     const { fileName, label } = found
     return { path, fileName, name: nameFor(plainNameOf(source)), description: `From ${label}`, isOurs: true }
   } finally {
@@ -83,7 +83,7 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
 }
 
 /** @throws Failure for a file that is only a part of its model */
-const assertWhole = async (path: string): Promise<void> => {
+const requireSingleFile = async (path: string): Promise<void> => {
   const name = basename(path)
   const parts = readSplitCount(path)
   if (parts > 1) {
@@ -93,14 +93,14 @@ const assertWhole = async (path: string): Promise<void> => {
   }
   const [further] = name.toLowerCase().endsWith('.onnx') ? await readExternalFiles(path) : []
   if (further !== undefined) {
-    throw new Failure(`${name} keeps weights in another file, ${further}, but a version is one file.`, {
-      advice: "Save one file: onnx.save(onnx.load(path), 'whole.onnx', save_as_external_data=False).",
+    throw new Failure(`${name} stores weights in another file, ${further}, but a version is one file.`, {
+      advice: "Save it as one file: onnx.save(onnx.load(path), 'whole.onnx', save_as_external_data=False).",
     })
   }
 }
 
 const fileAt = async (path: string): Promise<Pushed> => {
-  await assertWhole(path)
+  await requireSingleFile(path)
   return { path, fileName: basename(path), name: nameFor(basename(path)), description: '', isOurs: false }
 }
 

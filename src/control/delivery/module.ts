@@ -157,7 +157,7 @@ export const delivery: Module<Delivery, Earlier> = {
     policiesRoutes(app, policies, models)
   },
   tasks: (_context, { rollouts, deployments, reportedPlans, policies, plans, estimates }) => [
-    // Tasks of their own: while one waits for a lock, the others go on, and none runs twice at once.
+    // Separate tasks: while one waits for a lock, the others continue, and none runs twice at once.
     { name: 'rollouts', everyMs: 1000, run: rollouts.tick },
     { name: 'deployments', everyMs: 1000, run: deployments.tick },
     { name: 'reported-plans', everyMs: 1000, run: reportedPlans.tick },

@@ -12,16 +12,16 @@ export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
   pairings: sql`from pairings t where t.device_id = ${deviceId} and t.org_id is not distinct from ${orgId}`,
 })
 
-/** Cuts the words of devices from the reasons of plans on which the device has reported: they may be its words. */
+/** Removes what devices wrote from the reasons of plans on which the device has reported: it may have written it. */
 export const cutReasons = async (tx: Executor, deviceId: string): Promise<void> => {
   const own = sql`select plan_id from plan_reports where device_id = ${deviceId}`
-  // Waits for those whose reasons are being written, in statements of their own: the next ones see what was written.
+  // Waits for plans whose reasons are being written. Separate statements, so that the next ones see what was written.
   await sql`select from rollouts where status = 'active' and id in (${own}) order by id for update`.execute(tx)
   await sql`select from deployments where status = 'started' and id in (${own}) order by id for update`.execute(tx)
   await cutReasonsOf(tx, own, '(erased)')
 }
 
-/** Puts `instead` in the place of what devices wrote in the reasons of these plans. */
+/** Replaces what devices wrote in the reasons of these plans with `instead`. */
 export const cutReasonsOf = async (tx: Executor, plans: RawBuilder<unknown>, instead: string): Promise<void> => {
   const hasWords = sql`reason ~ ${DEVICES_WORDS}`
   const cut = sql`regexp_replace(reason, ${DEVICES_WORDS}, ${`\\1${instead}`})`

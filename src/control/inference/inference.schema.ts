@@ -42,7 +42,7 @@ export const ChatBody = Body('Chat', 'A chat that the model continues', examples
   stop: Type.Optional(
     Type.Union([Type.String({ maxLength: 200 }), Type.Array(Type.String({ maxLength: 200 }), { maxItems: 4 })]),
   ),
-  response_format: Type.Optional(FreeRequestObject('As in the API of OpenAI')),
+  response_format: Type.Optional(FreeRequestObject('As in the OpenAI API')),
 })
 
 export const EmbeddingsBody = Body('EmbeddingsRequest', 'Texts to embed', examples.embed, {

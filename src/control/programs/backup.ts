@@ -25,7 +25,8 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
     )
     await requireEmbedded(dataDir)
   }
-  const context = await openContext(config, {})
+  // Its warnings, on the standard output, are in the summary.
+  const context = await openContext({ ...config, logLevel: 'error' }, {})
   try {
     const { operations, access } = createParts(context)
     const { backups } = operations

@@ -39,9 +39,9 @@ const forgetName = async (tx: Executor, { id, deviceId }: NamedDevice): Promise<
     where t.id in (select job_id from (${own}) own) and ${isNamed(sql`t.reason`)}`.execute(tx)
 }
 
-/** Cuts the words of devices from the reasons of rounds in which the device has failed: they may be its words. */
+/** Removes what devices wrote from the reasons of rounds in which the device has failed: it may have written it. */
 const cutReasons = async (tx: Executor, { id }: NamedDevice): Promise<void> => {
-  // The reasons of a federation's rounds contain no words of devices.
+  // The reasons of a federation's rounds contain nothing that devices wrote.
   const rounds = sql`
     select r.id from rounds r join round_participants p on p.round_id = r.id
     where p.device_id = ${id} and p.state = 'failed' and r.federation_id is null`

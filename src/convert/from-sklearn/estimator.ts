@@ -177,7 +177,7 @@ export class Estimator {
       const texts = items.map((item) => (typeof item === 'string' ? item : ''))
       if (missing >= 0 && texts.filter((item) => item === '').length > 1)
         this.refuse(
-          `${name} has several of '', None, and NaN, which a string input of ONNX cannot tell apart. Replace them before fitting.`,
+          `${name} contains more than one of '', None, and NaN, which an ONNX string input cannot tell apart. Replace them before fitting.`,
         )
       return { texts, missing: missing < 0 ? null : missing }
     }

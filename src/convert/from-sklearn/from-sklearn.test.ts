@@ -218,7 +218,7 @@ it.each<[string, string, RegExp]>([
 
 it('categories that a string input cannot tell apart are refused', () => {
   expect(() => convert(fixture('unreadable/ordinal-ambiguous.pkl'))).toThrow(
-    "OrdinalEncoder: categories_[0] has several of '', None, and NaN",
+    "OrdinalEncoder: categories_[0] contains more than one of '', None, and NaN",
   )
 })
 

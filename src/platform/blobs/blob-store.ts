@@ -45,7 +45,7 @@ export interface BlobStore {
   presign?(sha256: string, fileName: string): Promise<string>
   /** Deletes staging files of dead processes, and those older than `olderThan` that this process is not using. */
   sweep(olderThan: Date): Promise<number>
-  /** Deletes this process's copies of the files, of those given to `unstored`, that it returns: another process removed them. */
+  /** Deletes this process's copies of files that others removed: `unstored` returns those of the hashes that are not stored. */
   dropCopies(unstored: (hashes: readonly string[]) => Promise<readonly string[]>): Promise<void>
   /** Deletes everything that only this process uses. */
   close(): Promise<void>

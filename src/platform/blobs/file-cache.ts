@@ -30,7 +30,7 @@ export interface FileCache {
   adopt(sha256: string, path: string, size: number): Promise<void>
   remove(sha256: string): Promise<void>
   hashes(): readonly string[]
-  /** Begins anew after the folder was deleted. */
+  /** Starts over after the folder was deleted. */
   reset(): Promise<void>
   /** Stops evicting copies. */
   close(): void

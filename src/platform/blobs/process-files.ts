@@ -5,7 +5,7 @@ import { examineLock, type FileLock, lockFile } from '../transfer/file-lock.ts'
 import { exists } from '../transfer/missing-file.ts'
 
 const REMOVED_EVERY_MS = 60_000
-/** Of a process that cannot be examined: counted in looks, not by a clock, which may be set, or stand still while machines sleep. */
+/** For a process that cannot be examined: checks are counted, because clocks may be set or stop while a machine sleeps. */
 const LOOKS_WITHOUT_RENEWAL = 10
 /** The id of the process at the beginning of a name. Version 1.0.0 named its files, and its caches, without one. */
 const OWNER = /^[0-9a-f-]{36}(?=-)/
@@ -16,9 +16,9 @@ export const ownerOf = (name: string): string | undefined => OWNER.exec(name)?.[
 export interface ProcessFiles {
   /** The names of this process's entries in the folders begin with `<id>-`. */
   readonly id: string
-  /** Call this before creating an entry. The first call deletes those of dead processes, which then continues every minute. */
-  enter(): Promise<void>
-  /** Called after another process took this one for dead, and deleted its entries. */
+  /** Call this before creating an entry. The first call deletes those of dead processes; a timer then does so every minute. */
+  ensureLock(): Promise<void>
+  /** Registers what to do after another process assumed that this one was dead and deleted its entries. */
   onLost(recover: () => Promise<void>): void
   /** Deletes this process's entries. Errors are ignored: the next process deletes what is left. */
   close(): Promise<void>
@@ -65,9 +65,9 @@ export const createProcessFiles = (root: string, folders: readonly string[]): Pr
   const removeDead = (): Promise<void> =>
     removeOf(async (owner) => owner !== id && (await isDead(owner))).catch(() => undefined)
 
-  /** Before the first entry: one without a lock belongs to a dead process. */
+  /** Called before the first entry is created: an entry without a lock belongs to a dead process. */
   const take = (): Promise<FileLock> => lockFile(join(locks, id), () => new Error(`The id ${id} is in use.`))
-  const enter = async (): Promise<FileLock> => {
+  const ensureLock = async (): Promise<FileLock> => {
     await mkdir(locks, { recursive: true, mode: 0o700 })
     // First, because the disk may be full of them.
     await removeDead()
@@ -96,7 +96,7 @@ export const createProcessFiles = (root: string, folders: readonly string[]): Pr
     return taking
   }
   const renew = async (): Promise<void> => {
-    const current = entering ?? begin(enter())
+    const current = entering ?? begin(ensureLock())
     const lock = await current
     if (await exists(join(locks, id))) return
     await (entering === current ? begin(retake(lock)) : entering)
@@ -104,7 +104,7 @@ export const createProcessFiles = (root: string, folders: readonly string[]): Pr
 
   return {
     id,
-    enter: renew,
+    ensureLock: renew,
     onLost(by) {
       recover = by
     },

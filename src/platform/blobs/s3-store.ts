@@ -44,7 +44,7 @@ export const openS3Store = async (
   const [staging, copies] = [join(root, 'staging'), join(root, 'cache')]
   for (const each of [staging, copies]) await mkdir(each, { recursive: true, mode: 0o700 })
   const files = createProcessFiles(root, [staging, copies])
-  await files.enter()
+  await files.ensureLock()
   const keyOf = (sha256: string): string => blobPath(requireSha256(sha256))
 
   const fetchFile = (sha256: string, path: string) =>

@@ -52,13 +52,13 @@ export const writeSynced = async (
 /** Receives files in the folder `staging`, as `<id of the process>-<uuid>`, until `store` moves them elsewhere. */
 export const createStagingArea = (
   staging: string,
-  files: Pick<ProcessFiles, 'id' | 'enter'>,
+  files: Pick<ProcessFiles, 'id' | 'ensureLock'>,
   store: (path: string, sha256: string, size: number) => Promise<void>,
 ): Pick<BlobStore, 'stage' | 'scratchPath' | 'adopt' | 'sweep'> => {
   // This process's files, which `sweep` must not delete, however old they are.
   const inUse = new Set<string>()
   const newPath = async (extension: string): Promise<string> => {
-    await files.enter()
+    await files.ensureLock()
     return join(staging, `${files.id}-${randomUUID()}.${extension}`)
   }
 
@@ -134,7 +134,7 @@ export const createStagingArea = (
     },
 
     async sweep(olderThan) {
-      await files.enter()
+      await files.ensureLock()
       let removed = 0
       for (const name of await readdir(staging)) {
         const path = join(staging, basename(name))

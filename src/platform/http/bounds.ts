@@ -11,7 +11,7 @@ interface Bounded {
   readonly anyOf?: readonly Bounded[]
 }
 
-const exceeded = (schema: Bounded, value: unknown): 'maxLength' | 'maxItems' | 'maxProperties' | null => {
+const exceededBound = (schema: Bounded, value: unknown): 'maxLength' | 'maxItems' | 'maxProperties' | null => {
   // A character has at most two UTF-16 code units.
   if (typeof value === 'string') return value.length > 2 * (schema.maxLength ?? value.length) ? 'maxLength' : null
   if (Array.isArray(value)) return value.length > (schema.maxItems ?? value.length) ? 'maxItems' : null
@@ -25,29 +25,29 @@ const join = (path: string, step: string): string => `${path}/${step.replaceAll(
 
 /**
  * Returns the first value that is longer than its schema allows, as an error of the validator; null if there is none. Collecting
- * all errors takes every keyword and every item of a long array, with `uniqueItems` in quadratic time.
+ * all errors evaluates every keyword and every item of a long array, and `uniqueItems` takes quadratic time.
  */
-export const findExceeded = (
+export const findOversizedValue = (
   schema: Bounded,
   value: unknown,
   schemaPath = '#',
   instancePath = '',
 ): TLocalizedValidationError | null => {
   const place = { schemaPath, instancePath, message: '' }
-  const keyword = exceeded(schema, value)
+  const keyword = exceededBound(schema, value)
   if (keyword !== null) return { ...place, keyword, params: { limit: schema[keyword]! } }
 
   const { anyOf = [], items, properties = {} } = schema
   const isRefused = (branch: Bounded): boolean =>
-    findExceeded(branch, value) !== null || (branch.type !== undefined && branch.type !== typeOf(value))
-  if (anyOf.some((branch) => findExceeded(branch, value) !== null) && anyOf.every(isRefused))
+    findOversizedValue(branch, value) !== null || (branch.type !== undefined && branch.type !== typeOf(value))
+  if (anyOf.some((branch) => findOversizedValue(branch, value) !== null) && anyOf.every(isRefused))
     return { ...place, keyword: 'anyOf', params: {} }
 
   if (typeof value !== 'object' || value === null) return null
   if (Array.isArray(value)) {
     if (items === undefined) return null
     for (const [index, item] of value.entries()) {
-      const found = findExceeded(items, item, `${schemaPath}/items`, `${instancePath}/${index}`)
+      const found = findOversizedValue(items, item, `${schemaPath}/items`, `${instancePath}/${index}`)
       if (found !== null) return found
     }
     return null
@@ -55,7 +55,7 @@ export const findExceeded = (
   for (const [name, property] of Object.entries(properties)) {
     if (!Object.hasOwn(value, name)) continue
     const inner = (value as Readonly<Record<string, unknown>>)[name]
-    const found = findExceeded(property, inner, join(`${schemaPath}/properties`, name), join(instancePath, name))
+    const found = findOversizedValue(property, inner, join(`${schemaPath}/properties`, name), join(instancePath, name))
     if (found !== null) return found
   }
   return null

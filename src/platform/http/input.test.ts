@@ -30,7 +30,7 @@ test.each([
   ['half a pair after an escaped backslash', '{"a":"\\\\\\ud83d"}'],
 ])('%s is refused', async (_what, payload) => {
   expect((await post(payload)).message).toBe(
-    'The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.',
+    'The JSON body contains U+0000 or an unpaired surrogate, which cannot be stored. Remove it.',
   )
 })
 

@@ -52,7 +52,9 @@ const hasProto = (json: string): boolean => {
 const assertStorable = (bytes: Buffer, json: string): void => {
   if (isNestedTooDeep(bytes)) throw new InvalidRequest(`The JSON body is nested deeper than ${MAX_DEPTH} levels.`)
   if (hasUnstorable(json))
-    throw new InvalidRequest('The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.')
+    throw new InvalidRequest(
+      'The JSON body contains U+0000 or an unpaired surrogate, which cannot be stored. Remove it.',
+    )
   if (hasProto(json)) throw new InvalidRequest('The JSON body must not contain the key __proto__.')
 }
 

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import Format from 'typebox/format'
 import { Value } from 'typebox/value'
 import { badRequest } from '../../domain/errors.ts'
-import { findExceeded } from './bounds.ts'
+import { findOversizedValue } from './bounds.ts'
 import { formatValidationErrors, type Part } from './validation-errors.ts'
 
 // RFC 3339 allows leap seconds, and RFC 9557 a zone name after the time; neither a Date nor the database can represent them.
@@ -107,7 +107,7 @@ const validatorOf = (part: Part, schema: TSchema): Validator => {
     let value = coerces ? coerceFields(schema, data as Record<string, unknown>) : data
     if (defaults) value = Value.Default(schema, value)
     if (compiled.Check(value)) return { value }
-    const long = findExceeded(schema, value)
+    const long = findOversizedValue(schema, value)
     const errors = long === null ? compiled.Errors(value) : [long]
     return { error: new InvalidRequest(formatValidationErrors(part, schema, value, errors)) }
   }

@@ -72,7 +72,7 @@ const jsonLength = (value: unknown, limit: number): number => {
   return Math.max(length, 2)
 }
 
-/** A request's object with any fields, whose names the validator does not visit, and which the document describes by `shown`. */
+/** An object in a request whose fields the validator does not visit; the API document shows the schema `shown`. */
 export const UncheckedObject = (shown: object) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', [DOCUMENTED_AS]: shown })
 

@@ -26,8 +26,8 @@ interface Found {
   readonly changedAt: number
 }
 
-/** In what process ids are unique: one start of a machine, and one container on it. Empty where the system does not tell. */
-const PIDS = (() => {
+/** Where process ids are unique: one boot of a machine, and one PID namespace in it. Empty on systems without these. */
+const PID_SCOPE = (() => {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${readlinkSync('/proc/self/ns/pid')}`
   } catch {
@@ -67,15 +67,15 @@ const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
 }
 
 /**
- * Whether the holder is certainly running or dead (also if there is no lock), whatever the clocks say; if it cannot be examined
- * from here, such as in another container, when it last renewed the lock by its own clock.
+ * Returns `running` or `dead` (also if there is no lock) if this is certain, independent of any clock. If the holder cannot be
+ * examined from here, for example in another container: the time of its last renewal, by its own clock.
  */
 export const examineLock = async (path: string): Promise<'running' | 'dead' | number> => {
   const found = await find(path)
   if (found === null) return 'dead'
   const { text, pid, host, pids, changedAt } = found
   if (heldHere.has(text)) return 'running'
-  if (pids !== PIDS || (pids === '' && host !== hostname())) return changedAt
+  if (pids !== PID_SCOPE || (pids === '' && host !== hostname())) return changedAt
   if (pid === process.pid || !isRunning(pid)) return 'dead'
   return pids === '' && changedAt < bootedAt() ? changedAt : 'running'
 }
@@ -112,7 +112,7 @@ const take = async (path: string, text: string): Promise<boolean> => {
  * @throws the result of `refusal` for the holder, such as `process 12 on host`; null if the holder is unknown
  */
 export const lockFile = async (path: string, refusal: (holder: string | null) => Error): Promise<FileLock> => {
-  const text = `${process.pid} ${hostname()} ${randomUUID()} ${PIDS}`
+  const text = `${process.pid} ${hostname()} ${randomUUID()} ${PID_SCOPE}`
   heldHere.add(text)
   const taken = await take(path, text).catch((error: unknown) => {
     heldHere.delete(text)

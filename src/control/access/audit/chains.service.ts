@@ -52,7 +52,7 @@ export const createAuditChains = (
     return found
   }
 
-  /** A full disk or a kill may have left part of a line, to which nothing must be joined. */
+  /** A full disk or a killed process may have left an incomplete line: begins a new one. */
   const append = async (lines: string): Promise<void> => {
     const file = await open(path, 'a+', 0o600)
     try {

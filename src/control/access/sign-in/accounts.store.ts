@@ -82,7 +82,7 @@ export const accountsStore = {
     } catch (error) {
       if (!isUniqueViolation(error)) throw error
       throw conflict(
-        'Another account of this organization was linked to you at the identity provider at the same moment. Sign in again.',
+        'Another account of this organization was linked to your identity at the provider at the same moment. Sign in again.',
       )
     }
   },

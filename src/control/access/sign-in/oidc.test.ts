@@ -246,7 +246,7 @@ it.skipIf(!hasPostgres())('of two sign-ins at the same moment, only one links an
   for (const { status, body } of await Promise.all(early)) {
     expect([status, body.message]).toEqual([
       409,
-      'Another account of this organization was linked to you at the identity provider at the same moment. Sign in again.',
+      'Another account of this organization was linked to your identity at the provider at the same moment. Sign in again.',
     ])
   }
 })

@@ -12,7 +12,7 @@ const MIN_PAUSE_MS = 20
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 const SAMPLES = 5
-const NONE_THERE = 'It is missing, like other files: SERVICE_STORAGE_URL may name another place.'
+const NONE_THERE = 'It is missing, as are the other newest files: SERVICE_STORAGE_URL may point to the wrong place.'
 
 export type { DamagedFile, FileChecks } from './scrubs.store.ts'
 
@@ -103,8 +103,8 @@ export const createScrubs = ({ config, database, blobs, events, log, now }: Cont
     },
 
     /**
-     * Reports the newest files if the storage has none of them, and takes that back once it does: the setting may name another
-     * place, where this process would store new files.
+     * Reports the newest files as damaged if the storage has none of them, and as repaired once it has them again: the setting
+     * may point to the wrong place, where this process would store new files.
      */
     async checkPlace(): Promise<void> {
       const newest = await scrubsStore.newest(database.sql, SAMPLES)
@@ -115,8 +115,8 @@ export const createScrubs = ({ config, database, blobs, events, log, now }: Cont
       if (newest.length === 0 || present.some((isPresent) => isPresent)) return
       log.error(
         { files: newest.length },
-        'the newest stored files are not in the storage: SERVICE_STORAGE_URL (default: the folder blobs in the data folder) may name ' +
-          'another place. Correct it and restart: downloads of these files fail, and new files are stored there',
+        'the newest stored files are not in the storage: SERVICE_STORAGE_URL (default: the folder blobs in the data folder) may ' +
+          'point to the wrong place. Correct it and restart: downloads of these files fail, and new files are stored in the wrong place',
       )
       for (const { sha256 } of newest) await markDamaged(sha256, NONE_THERE)
     },

@@ -151,7 +151,7 @@ it('files that are not where SERVICE_STORAGE_URL points are reported at the star
   await world.restart({ storage: { kind: 'folder', path: await emptyFolder() } })
   expect((await damaged()).map(({ sha256 }) => sha256).sort()).toEqual([one.sha256, two.sha256].sort())
   expect(await doctor()).toContain('2 of 2 are damaged: ')
-  expect(await doctor()).toContain('SERVICE_STORAGE_URL may name another place.')
+  expect(await doctor()).toContain('SERVICE_STORAGE_URL may point to the wrong place.')
   await world.restart({ storage: { kind: 'folder', path: null } })
   expect(await damaged()).toEqual([])
 

@@ -213,7 +213,7 @@ describe('versions', () => {
       format: 'pytorch',
       warnings: [
         expect.stringMatching(
-          /^The file is an exported PyTorch program: .*\. Its graph takes the weights of other versions of the model: push those/,
+          /^The file is an exported PyTorch program: .*\. Its graph is used with the weights of other versions of the model\. To train, push the weights/,
         ),
       ],
     })

@@ -27,7 +27,7 @@ export const createGroupMembers = () => {
   return async (db: Executor, groupIds: readonly string[]): Promise<ReadonlyMap<string, Members>> => {
     // Before the members: those that are added in between are read again next time.
     const changes = await changesOf(db, groupIds)
-    // A call that has not ended, of a load that failed, may replace it meanwhile.
+    // Read once: a call from a load that failed may still be running and replace `known`.
     const before = known
     const stale = [...changes].filter(([id, changed]) => before.get(id)?.changed !== changed).map(([id]) => id)
     const fresh = stale.length === 0 ? new Map<string, Members>() : await read(db, stale)

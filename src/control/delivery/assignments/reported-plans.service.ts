@@ -3,8 +3,8 @@ import { forEach } from '../../module.ts'
 import { type ReportedPlan, reportsStore } from './reports.store.ts'
 
 /**
- * Does what the reports of devices call for. The statement that stores a report marks its plan, and the mark stays until the
- * plan was checked: what fails or is cut off is found again by the next tick, of any process.
+ * Acts on devices' reports. The statement that stores a report marks its plan, and the mark stays until the plan has been
+ * checked: a check that fails or is interrupted is repeated at the next tick of any process.
  */
 export const createReportedPlans = (
   { database }: Pick<Context, 'database'>,
@@ -21,8 +21,8 @@ export const createReportedPlans = (
       })
     } finally {
       const failed = [...marked.keys()].filter((planId) => !checked.has(planId))
-      // While checks of a plan fail, its reports go on. A new mark replaces its marks: another process may have read them, and
-      // remove them although it has not seen the latest reports.
+      // While checks of a plan fail, reports keep arriving. A new mark replaces its marks: another process may have read the old
+      // ones, and remove them although it has not seen the latest reports.
       const isPiledUp = failed.length > 0 && marks.length > marked.size
       if (isPiledUp) await reportsStore.markReported(database.sql, failed)
       const done = marks.filter(({ planId }) => isPiledUp || checked.has(planId)).map(({ ordinal }) => ordinal)

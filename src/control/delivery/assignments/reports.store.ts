@@ -127,7 +127,7 @@ export const reportsStore = {
     }
   },
 
-  /** Deletes a plan's reports, and what devices wrote in its reasons: nobody would know later whose words these are. */
+  /** Deletes a plan's reports, and what devices wrote from its reasons: without the reports, the authors are unknown. */
   async forget(tx: Executor, planId: string): Promise<void> {
     await cutReasonsOf(tx, sql`${planId}::uuid`, '...')
     await tx.deleteFrom('plan_reports').where('plan_id', '=', planId).execute()

@@ -11,7 +11,7 @@ const Share = (description: string, fallback: number) =>
 export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolicy, {
   enabled: Type.Optional(Type.Boolean({ description: 'Default: false: nothing is rolled out automatically' })),
   canary_percentage: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: 'Below 100 without canary_group; default: 10' }),
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Must be below 100 without canary_group. Default: 10' }),
   ),
   canary_group: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group; default: the fleet' }),

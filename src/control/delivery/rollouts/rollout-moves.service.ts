@@ -121,7 +121,7 @@ export const createRolloutMoves = (
     attend,
     tick,
 
-    /** Attends to the rollout if devices' reports may end it. */
+    /** Calls `attend` if devices' reports may complete, pause, or roll back the rollout. */
     async reported(id: string): Promise<void> {
       const rollout = await rolloutsStore.find(database.sql, id)
       if (rollout?.status !== 'active') return

@@ -23,7 +23,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
   app.post(
     '/api/v1/devices/register',
     {
-      // For capabilities, whose characters may have three bytes.
+      // For 65,536 characters of capabilities, which may have three bytes each.
       bodyLimit: 256 * 1024,
       schema: {
         operationId: 'registerDevice',

@@ -303,7 +303,7 @@ it('an offline backup says that it was verified, and that a damaged file is not 
   const offline = await svc('backup', target, '--data-dir', world.dataDir, '--verify')
   expect([offline.exitCode, offline.stdout, offline.stderr]).toEqual([
     0,
-    expect.stringMatching(/ is complete: .* It was restored to a scratch folder and compared\.\n$/),
+    expect.stringMatching(/^Backup .* is complete: .* It was restored to a scratch folder and compared\.\n$/),
     expect.stringContaining('1 stored file is damaged and not included: svc doctor\n'),
   ])
 })

@@ -49,7 +49,7 @@ const movedTo = (places: readonly Place[]) => {
     audit_cursor = audit_cursor || ${JSON.stringify(audit)}::jsonb, batch = null`
 }
 
-/** Released just now: no process waits for it, and its time says when it was last held, by the database's clock. */
+/** A lease that has expired: any process may claim it, and its time is when it was last held, by the database's clock. */
 const RELEASED = sql`now()`
 
 /** Events after its cursor that it may see. */
@@ -113,7 +113,7 @@ export const deliveriesStore = {
     }))
   },
 
-  /** Before a request: if it must be repeated, it will be with the same events. */
+  /** Call this before a request, so that a repetition of it has the same events. */
   async sending(db: Executor, { id, lease }: LeasedIntegration, places: readonly Place[]): Promise<void> {
     await sql`
       update integrations set batch = ${JSON.stringify(batchOf(places))}::jsonb

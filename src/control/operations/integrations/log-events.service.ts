@@ -28,7 +28,7 @@ export const createLogEvents = (
     time: entry.at.toISOString(),
   })
 
-  /** The next ones, of a batch only those in it: events, then entries of each chain in order. */
+  /** The next events, then the next entries of each chain in order; given a batch, only those in it. */
   const upTo = async ({ id, orgId, auditCursor }: StoredIntegration, batch: Batch | null): Promise<PlacedEvent[]> => {
     const events = await deliveriesStore.pendingEvents(database.sql, id, AT_ONCE)
     const found = events.filter(({ place }) => batch === null || isIn(batch, place))
@@ -54,7 +54,7 @@ export const createLogEvents = (
   }
 }
 
-/** Transaction numbers exceed what a number holds exactly. */
+/** Compares transaction ids as bigints, because they may exceed the integers that a number represents exactly. */
 const isIn = ({ event, audit }: Batch, place: Place): boolean => {
   if (place.from === 'audit') return place.seq <= (audit[place.orgId] ?? 0)
   if (event === null) return false

@@ -178,6 +178,6 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
     }))
   }
   // A batch that is sent again has the same events, so that receivers may ignore an id that they know.
-  const id = `${receiver.id}-${events.at(-1)?.id ?? 'test'}`
+  const id = `${receiver.id}-${events.at(-1)?.id ?? `test-${now.getTime()}`}`
   return post(endpoint, { ...signIn(config), ...webhookHeaders(textOf(config, 'secret'), id, text, now) })
 }

@@ -1,8 +1,8 @@
 import {
   afterCompletedRound,
   afterFailedRound,
-  decidedNothing,
   type Ending,
+  metricWithheld,
   neverReported,
 } from '../../../domain/job-endings.ts'
 import { asLosses, isBest, isMeasuredLater, objectiveOf, type RoundValue } from '../../../domain/job-metric.ts'
@@ -18,7 +18,7 @@ import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
 
 interface Parts {
-  readonly shownRounds: Pick<ShownRounds, 'catalogued'>
+  readonly shownRounds: Pick<ShownRounds, 'cataloged'>
   readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
   readonly evaluationSteps: Pick<EvaluationSteps, 'ask'>
 }
@@ -40,7 +40,7 @@ const createValues =
   async (tx: Executor, { id, federationId }: StoredJob, metric: string): Promise<readonly RoundValue[]> => {
     if (federationId === null) return roundsReport.valuesOf(tx, id, metric)
     // Members see what the values decide: only those that all of them may see count (docs/decisions/0185).
-    const rounds = await shownRounds.catalogued(tx, await roundsReport.completedOf(tx, id))
+    const rounds = await shownRounds.cataloged(tx, await roundsReport.completedOf(tx, id))
     return rounds.map((round) => ({ modelId: round.aggregatedModelId, value: metricsOf(round)[metric] ?? null }))
   }
 
@@ -53,7 +53,7 @@ const createPublications = (parts: Parts) => {
     const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
     if (modelId === null || resultId === null || round === null) return
     const { id: roundId, roundNumber } = round
-    const metrics = metricsOf((await shownRounds.catalogued(tx, [round]))[0]!)
+    const metrics = metricsOf((await shownRounds.cataloged(tx, [round]))[0]!)
     await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
   }
 
@@ -98,8 +98,8 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
     ended: string | null = null,
   ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
-  /** True if the job was to be decided by values that not all members may see. */
-  const isUndecidable = async (tx: Executor, job: StoredJob, metric: string): Promise<boolean> =>
+  /** True if publish or stop_when needs values, but there are none that all members may see. */
+  const hasNoShownValue = async (tx: Executor, job: StoredJob, metric: string): Promise<boolean> =>
     job.federationId !== null &&
     (job.settings.publish === 'best' || job.settings.stopWhen !== null) &&
     (await valuesOf(tx, job, metric)).every(({ value }) => value === null)
@@ -110,7 +110,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
     if (roundsCompleted === 0) return reason
     const { metric } = objectiveOf(job.settings)
     if ((await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null))
-      return (await isUndecidable(tx, job, metric)) ? `${reason} ${decidedNothing(metric)}` : reason
+      return (await hasNoShownValue(tx, job, metric)) ? `${reason} ${metricWithheld(metric)}` : reason
     if (job.settings.metric === undefined) return reason
     // All members read the reason, and devices choose the names of their metrics.
     const reported = federationId === null ? await roundsReport.metricsOf(tx, id) : null

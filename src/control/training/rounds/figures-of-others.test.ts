@@ -143,7 +143,7 @@ it('values that members may not see decide neither what a job publishes nor when
     status: 'completed',
     reason:
       'All 2 requested rounds are completed. ' +
-      "No round has a value of 'loss' that all members may see, so publish and stop_when were not decided by it.",
+      "No round has a value of 'loss' that all members may see, so publish and stop_when did not use it.",
     published: [{ round_number: 2 }],
   })
 })

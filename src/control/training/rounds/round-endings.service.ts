@@ -29,7 +29,7 @@ interface Parts {
   readonly participants: ParticipantsStore
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
-  readonly shownRounds: Pick<ShownRounds, 'catalogued'>
+  readonly shownRounds: Pick<ShownRounds, 'cataloged'>
 }
 
 const createCompletion = ({ database, events, now }: Context, { models, files, shownRounds }: Parts) => {
@@ -62,15 +62,15 @@ const createCompletion = ({ database, events, now }: Context, { models, files, s
       const held = await roundsStore.lockHeld(tx, round.id, owner)
       if (held === null) return false
       const figures = { accuracy, loss, metrics, completedDevices: delivered.length }
-      const [catalogued] = await shownRounds.catalogued(tx, [{ ...held, ...figures }])
+      const [cataloged] = await shownRounds.cataloged(tx, [{ ...held, ...figures }])
       const model = await models.addAggregate(tx, {
         roundId: round.id,
         roundNumber: round.roundNumber,
         origin,
         format: formatIn(aggregate.result.format),
         orgId: round.orgId,
-        accuracy: catalogued!.accuracy,
-        loss: catalogued!.loss,
+        accuracy: cataloged!.accuracy,
+        loss: cataloged!.loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
         file: {
           sha256: aggregate.output.sha256,
@@ -96,7 +96,7 @@ const createCompletion = ({ database, events, now }: Context, { models, files, s
       await events.publish(tx, 'round.completed', {
         ...factsOf(held),
         modelId: model.id,
-        loss: catalogued!.loss,
+        loss: cataloged!.loss,
         stateSha256: aggregate.state?.sha256 ?? null,
         controlSha256: aggregate.control?.sha256 ?? null,
         nextClipNorm: aggregate.result.privacy?.nextClipNorm ?? null,

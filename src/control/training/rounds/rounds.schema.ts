@@ -49,7 +49,7 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   global_model_id: Type.Optional(
     Type.String({
       description:
-        'Id or name, or name@version; default: the latest aggregated model of the organization, with federation only of its rounds there',
+        "Id or name, or name@version. Default: the organization's latest aggregated model, or in a federation, the latest from its rounds there",
     }),
   ),
   org_id: Type.Optional(

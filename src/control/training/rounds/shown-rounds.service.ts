@@ -90,7 +90,7 @@ export const createShownRounds = (
      * Rounds of one job with the figures that any member of the federation may see, because they become part of the catalog or
      * decide about the job: as shown to a member without a device in the round.
      */
-    async catalogued(db: Executor, rounds: readonly StoredRound[]): Promise<readonly ShownRound[]> {
+    async cataloged(db: Executor, rounds: readonly StoredRound[]): Promise<readonly ShownRound[]> {
       if (rounds.every(({ federationId }) => federationId === null)) return rounds
       const sources = await sourcesOf(db, rounds)
       const fewest = await fewestBy(db, rounds, sources)

@@ -1,9 +1,7 @@
-import type { VersionFormat } from '../domain/model.ts'
 import type { FormatDescriptor, Sample } from './format-descriptor.ts'
-import { readHdf5, readKeras } from './hdf5.ts'
+import { readHdf5 } from './hdf5.ts'
 import { plainPickle, startOfCompressed } from './joblib-compression.ts'
 import { readNpy, startsLikeNpy } from './npy.ts'
-import { readNpz } from './npz.ts'
 import { readOnnx, startsLikeOnnx } from './onnx.ts'
 import { startsLikePickle, walkPickle } from './pickle-walk.ts'
 import { readRaw } from './raw.ts'
@@ -11,22 +9,16 @@ import { looksLikeCsv, looksLikeJson } from './recognized-text.ts'
 import { readSafetensors, startsLikeSafetensors } from './safetensors.ts'
 import { readSklearn } from './sklearn.ts'
 import { readTorchLegacy, startsLikeTorchLegacy } from './torch-legacy.ts'
-import { findTorchPickle, looksExported, readTorchZip } from './torch-zip.ts'
 import type { TensorPlaces } from './weight-file.ts'
-import { planNpy, planNpz } from './write-npz.ts'
+import { planNpy } from './write-npz.ts'
 import { planRaw } from './write-raw.ts'
 import { planSafetensors } from './write-safetensors.ts'
-import { planTorch } from './write-torch.ts'
-import { readZip } from './zip.ts'
-
-const ARRAYS: readonly VersionFormat[] = ['pytorch', 'tensorflow', 'sklearn', 'xgboost']
+import { ARRAYS, ZIP_FORMATS } from './zip-formats.ts'
 
 const startsWith =
   (sign: string, at = 0) =>
   ({ head }: Sample): boolean =>
     head.length >= at + sign.length && [...sign].every((char, i) => head[at + i] === char.charCodeAt(0))
-
-const hasMember = ({ members }: Sample, matches: (name: string) => boolean): boolean => members?.some(matches) ?? false
 
 const HDF5 = '\x89HDF\r\n\x1a\n'
 /** The groups that save_weights() creates, as listed in the name heap of the root group. */
@@ -36,52 +28,7 @@ const TREES = 'Trees cannot be averaged; strategies xgb_bagging and xgb_cyclic c
 
 /** Every recognized kind of content, in the order of the checks. To add a format, add a row and its reader. */
 export const FORMATS = {
-  'torch-zip': {
-    title: 'a PyTorch .pt file',
-    extensions: ['pt', 'pth'],
-    read: (source) => readTorchZip(source, readZip(source)),
-    plan: planTorch,
-    versions: ['pytorch'],
-    decides: true,
-    sniff: ({ members }) => members !== null && findTorchPickle(members.map((name) => ({ name }))) !== undefined,
-  },
-  'torch-program': {
-    title: 'an exported PyTorch program',
-    extensions: ['pt2'],
-    check: readZip,
-    instead:
-      'Its graph is used with the weights of other versions of the model. To train, push the weights as a separate version.',
-    versions: ['pytorch'],
-    decides: true,
-    sniff: ({ members }) => members !== null && looksExported(members),
-  },
-  npz: {
-    title: 'a NumPy .npz file',
-    extensions: ['npz'],
-    read: (source, limits) => readNpz(source, readZip(source), limits),
-    plan: planNpz,
-    versions: ARRAYS,
-    decides: false,
-    sniff: (sample) => hasMember(sample, (name) => name.endsWith('.npy')),
-  },
-  keras: {
-    title: 'a Keras model',
-    extensions: ['keras'],
-    read: (source) => readKeras(source, readZip(source)),
-    mayBeOpaque: true,
-    check: readZip,
-    versions: ['tensorflow'],
-    decides: true,
-    sniff: (sample) => hasMember(sample, (name) => name === 'model.weights.h5' || name === 'model.weights.json'),
-  },
-  zip: {
-    title: 'a zip archive, but neither a PyTorch file nor a .npz',
-    extensions: ['zip'],
-    check: readZip,
-    versions: [],
-    decides: false,
-    sniff: ({ members }) => members !== null,
-  },
+  ...ZIP_FORMATS,
   npy: {
     title: 'a NumPy .npy file',
     extensions: ['npy'],

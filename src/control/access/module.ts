@@ -49,17 +49,12 @@ const DAY_MS = 24 * HOUR_MS
 
 const create = (context: Context) => {
   const { config, events } = context
-  const { enrollment } = config
   const settings = createSettingsService(context)
-  const keys = createKeysService(context, { enrollment, settings })
-  const login = createLoginService(context, { keys, enrollment })
-  const deviceLogins = createDeviceLoginsService(context, { keys, enrollment })
-  const orgs = createOrgsService(context, {
-    settings,
-    enrollment,
-    region: config.region,
-  })
-  const sessions = createSessionsService(context, { keys, enrollment })
+  const keys = createKeysService(context, { settings })
+  const login = createLoginService(context, { keys })
+  const deviceLogins = createDeviceLoginsService(context, { keys })
+  const orgs = createOrgsService(context, { settings })
+  const sessions = createSessionsService(context, { keys })
   const peopleStore = createPeopleStore()
   const people = createPeopleService(context, {
     store: peopleStore,

@@ -16,16 +16,14 @@ import { createPrivateDraws } from './selection/selection.service.ts'
 import { selectionStore } from './selection/selection.store.ts'
 
 const create = (context: Context, { access }: { readonly access: Access }) => {
-  const { config, database, events } = context
+  const { database, events } = context
   const { keys } = access
-  const { enrollment } = config
   const devicesStore = createDevicesStore(keys)
   const deviceHash = createDeviceHash(access.signer)
   const devices = createDevicesService(context, {
     store: devicesStore,
     isErased: async (orgId, deviceId) => erasuresStore.isErased(database.sql, await deviceHash(orgId, deviceId)),
     keys,
-    enrollment,
   })
   const groups = createGroupsService(context, {
     devices,

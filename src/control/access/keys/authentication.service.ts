@@ -1,12 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import {
-  type Caller,
-  DEFAULT_ORG,
-  DEVICE_GRANTS,
-  type EnrollmentMode,
-  type Grant,
-  SCOPES,
-} from '../../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, DEVICE_GRANTS, type Grant, SCOPES } from '../../../domain/access.ts'
 import { isWellFormedKey } from '../../../domain/api-key.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -31,10 +24,7 @@ export const effectiveGrants = (key: StoredKey): readonly Grant[] =>
   key.role === null ? key.grants : ROLE_SCOPES[key.role].filter((scope) => key.grants.includes(scope))
 
 /** Authenticates keys. Looks up many keys at a time, caches them for seconds, and writes their uses at intervals. */
-export const createAuthentication = (
-  { database, now }: Context,
-  { enrollment }: { readonly enrollment: EnrollmentMode },
-) => {
+export const createAuthentication = ({ database, now, config: { enrollment } }: Context) => {
   const cache = new LRUCache<string, StoredKey>({
     maxSize: CACHED_KEYS,
     sizeCalculation: () => 1,

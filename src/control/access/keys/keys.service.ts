@@ -1,13 +1,4 @@
-import {
-  type Caller,
-  type EnrollmentMode,
-  holds,
-  keyBehind,
-  requireOwnOrg,
-  SCOPES,
-  type Scope,
-  sees,
-} from '../../../domain/access.ts'
+import { type Caller, holds, keyBehind, requireOwnOrg, SCOPES, type Scope, sees } from '../../../domain/access.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -33,14 +24,10 @@ const isOwn = (caller: Caller, key: StoredKey): boolean =>
 
 export const createKeysService = (
   context: Context,
-  parts: {
-    readonly enrollment: EnrollmentMode
-    readonly settings: Pick<SettingsService, 'of'>
-  },
+  { settings }: { readonly settings: Pick<SettingsService, 'of'> },
 ) => {
   const { database, now } = context
-  const { settings } = parts
-  const authentication = createAuthentication(context, parts)
+  const authentication = createAuthentication(context)
   const mint = mintWith(context)
 
   /** The latest time at which a new key of the organization may end; null for never. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
+import type { Caller } from '../../../domain/access.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { CONSONANTS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -43,14 +43,8 @@ const userHashOf = (text: string): string => {
  * with a long one; a signed-in person types the short one, and approves or denies.
  */
 export const createDeviceLoginsService = (
-  { database, now }: Context,
-  {
-    keys,
-    enrollment,
-  }: {
-    readonly keys: KeysService
-    readonly enrollment: EnrollmentMode
-  },
+  { database, now, config: { enrollment } }: Context,
+  { keys }: { readonly keys: KeysService },
 ) => {
   /** Returns why the program gets no key now; null if it was approved. */
   const poll = async (tx: Executor, hash: string): Promise<Refusal | null> => {

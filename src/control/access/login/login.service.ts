@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
+import type { Caller } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import { isLoopback } from '../../../domain/loopback.ts'
 import { isSameText, tokenHash } from '../../../platform/token-hash.ts'
@@ -20,14 +20,8 @@ const NO_CHALLENGE = ''
  * (RFC 8252, section 7.3). The browser carries only a one-time code; the key goes straight to the client that has the verifier.
  */
 export const createLoginService = (
-  { database, now }: Context,
-  {
-    keys,
-    enrollment,
-  }: {
-    readonly keys: KeysService
-    readonly enrollment: EnrollmentMode
-  },
+  { database, now, config: { enrollment } }: Context,
+  { keys }: { readonly keys: KeysService },
 ) => {
   const makeCode = async (
     caller: Caller | null,

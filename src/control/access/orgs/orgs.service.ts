@@ -1,4 +1,4 @@
-import { type Caller, DEFAULT_ORG, type EnrollmentMode, sees } from '../../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
 import { PRESETS } from '../../../domain/compliance.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { StartError } from '../../../platform/db/start-error.ts'
@@ -13,12 +13,7 @@ const MAX_ID_CHARS = 128
 
 export const createOrgsService = (
   context: Context,
-  parts: {
-    readonly settings: Pick<SettingsService, 'lock' | 'set'>
-    readonly enrollment: EnrollmentMode
-    /** Where this installation keeps its data; null if it is not set. */
-    readonly region: StoredOrg['region'] | null
-  },
+  { settings }: { readonly settings: Pick<SettingsService, 'lock' | 'set'> },
 ) => ({
   /** Creates an organization whose id is derived from its name: `Acme Robotics` becomes `acme-robotics`. */
   async create(
@@ -32,7 +27,7 @@ export const createOrgsService = (
       throw badRequest(
         `name: choose a shorter one; its id would have ${id.length} characters, and at most ${MAX_ID_CHARS} are allowed.`,
       )
-    const { region, settings } = parts
+    const { region } = context.config
     const requested = { ...wanted, region: wanted.region ?? region ?? 'us' }
     if (region !== null && requested.region !== region) {
       throw badRequest(`region: this installation keeps data in '${region}', not in '${requested.region}'.`)
@@ -51,7 +46,11 @@ export const createOrgsService = (
 
   /** Warns of a probable typo. If the organization is created later, its existing keys and people still belong to it. */
   async warningsOf(id: string | null): Promise<string[]> {
-    if (id === null || parts.enrollment === 'open' || (await orgsStore.find(context.database.sql, id)) !== null)
+    if (
+      id === null ||
+      context.config.enrollment === 'open' ||
+      (await orgsStore.find(context.database.sql, id)) !== null
+    )
       return []
     return [`There is no organization '${id}' yet: check the name, or create it with svc init.`]
   },
@@ -64,8 +63,8 @@ export const createOrgsService = (
 
   /** At startup, refuses organizations whose data must be kept elsewhere. @throws StartError */
   async requireRegion(): Promise<void> {
-    const { database } = context
-    const { region } = parts
+    const { database, config } = context
+    const { region } = config
     const others = region === null ? [] : await orgsStore.elsewhere(database.sql, region)
     if (others.length === 0) return
     const named = others.map((org) => `${org.id} (${org.region})`).join(', ')
@@ -81,7 +80,12 @@ export const createOrgsService = (
    */
   ensureDefault: (): Promise<void> =>
     context.database.transaction(async (tx) => {
-      const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: parts.region ?? ('us' as const) }
+      const org = {
+        id: DEFAULT_ORG,
+        name: DEFAULT_ORG,
+        compliance: null,
+        region: context.config.region ?? ('us' as const),
+      }
       await orgsStore.insert(tx, { ...org, createdAt: context.now() })
       await context.events.publish(tx, 'unbound.adopted', { orgId: DEFAULT_ORG })
     }),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Caller, type EnrollmentMode, holds, SCOPES } from '../../../domain/access.ts'
+import { type Caller, holds, SCOPES } from '../../../domain/access.ts'
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -30,11 +30,13 @@ interface SignedIn {
 
 export interface SessionParts {
   readonly keys: KeysService
-  readonly enrollment: EnrollmentMode
 }
 
 /** Opens sessions, and finds the callers behind them. */
-export const createSessionOpening = ({ database, now, newId }: Context, { keys, enrollment }: SessionParts) => {
+export const createSessionOpening = (
+  { database, now, newId, config: { enrollment } }: Context,
+  { keys }: SessionParts,
+) => {
   const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
     if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
     return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}

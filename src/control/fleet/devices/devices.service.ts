@@ -1,4 +1,4 @@
-import { type Caller, DEFAULT_ORG, type EnrollmentMode, holds, requireOwnOrg, sees } from '../../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, holds, requireOwnOrg, sees } from '../../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, type ServiceError, unauthorized } from '../../../domain/errors.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -31,18 +31,16 @@ const createListCount = (database: Database, store: DevicesStore, now: () => Dat
 }
 
 export const createDevicesService = (
-  { database, events, now, newId }: Context,
+  { database, events, now, newId, config: { enrollment } }: Context,
   {
     store,
     isErased,
     keys,
-    enrollment,
   }: {
     readonly store: DevicesStore
     /** Whether such a device was erased, so that it must not be registered again automatically. */
     readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
     readonly keys: KeysService
-    readonly enrollment: EnrollmentMode
   },
 ) => {
   const insert = createBatcher<{ device: StoredDevice; key: StoredKey }, boolean>({

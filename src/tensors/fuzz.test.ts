@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { frameworkFiles, frameworkPath } from '../../test/fixtures/frameworks/open.ts'
 import { fixtureBytes, fixtureNames } from '../../test/fixtures/weights/open.ts'
+import { randomFrom } from '../../test/random.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { detectFormat, isWeightFormat } from './detect.ts'
 import { readTensorBytes } from './elements.ts'
@@ -17,17 +18,6 @@ const TELLING = [0, 1, 0x7f, 0x80, 0xff, 0x28, 0x2e, 0x63, 0x52, 0x74, 0x75, 0x6
 
 /** False values for length fields. */
 const LIES = [0, 1, 0x7f, 0xff, 0xffff, 2 ** 24, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1]
-
-/** mulberry32: a small seeded generator, good enough for choosing positions. */
-const randomFrom = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 const withLength = (bytes: Uint8Array, at: number, length: number): Uint8Array => {
   const copy = copyOf(bytes)

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, it, onTestFinished } from 'vitest'
+import { randomFrom } from '../random.ts'
 import { builtFile } from './built-program.ts'
 
 // To run longer: SOAK_REQUESTS=200000.
@@ -15,17 +16,6 @@ const AT_ONCE = 12
 const SLOTS = 4
 /** After thousands of requests, a heap that no longer grows still fluctuates by this much. */
 const BREATHING_BYTES = 48 * 2 ** 20
-
-/** mulberry32: small, seeded, good enough to mix requests. */
-const randomFrom = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 /** Starts `svc serve starter` as a separate process. */
 const startServer = async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { randomFrom } from '../../../test/random.ts'
 import { withheldAgainstSubtraction } from './subtraction.ts'
 
 interface NamedCell {
@@ -175,11 +176,7 @@ const rankOf = (cells: readonly NamedCell[], groups: readonly string[]): number 
 }
 
 it('every n independent combinations of the groups that are left depend on n times the minimum of devices', async () => {
-  let seed = 1
-  const random = (below: number): number => {
-    seed = (seed * 48271) % 2147483647
-    return seed % below
-  }
+  const random = randomFrom(1)
   let kept = 0
   for (let n = 0; n < 300; n++) {
     const groups = ['a', 'b', 'c', 'd', 'e'].slice(0, 2 + random(4))

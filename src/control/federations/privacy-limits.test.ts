@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { startFleet, startJob, uploadModel } from '../../../test/training-fleet.ts'
 import { startWorld } from '../../../test/world.ts'
+import { createRandom } from '../../domain/random-numbers.ts'
 import { openFederation } from './federation.fixture.ts'
 
 type Body = Record<string, unknown>
@@ -20,16 +21,10 @@ const numbersOf = (value: unknown): (number | null)[] => {
   return Object.values(value).flatMap(numbersOf)
 }
 
-/** Random finite doubles from the whole range (mulberry32), including many extreme ones. */
+/** Random finite doubles from the whole range, including many extreme ones. */
 const doubles = (seed: number) => {
   const special = [5e-324, 1e-320, 2.3e-308, 1e-300, 1e-20, 1e-9, 1 - 2 ** -53, 1, 3e15, 1e16, 1e308, Number.MAX_VALUE]
-  let state = seed
-  const random = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
+  const random = createRandom(seed)
   return {
     any: () => (random() < 0.3 ? special[Math.floor(random() * special.length)]! : 10 ** (631 * random() - 323)),
     /** Mostly within the range of the field. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { randomFrom } from '../../../test/random.ts'
 import { type GraphTensors, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { tfliteEngines, WITHOUT_LITERT } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
@@ -299,8 +300,7 @@ it('.litertlm bundles and other files are recognized and refused', () => {
 it('damaged files and models always result in bad requests', async () => {
   const onnx = await readFile(`${FOLDER}/series.onnx`)
   const { bytes } = await converted('forest')
-  let seed = 1
-  const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below
+  const random = randomFrom(1)
   const isBadRequest = (run: () => unknown) => {
     try {
       run()

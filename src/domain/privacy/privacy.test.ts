@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createRandom } from '../random-numbers.ts'
 import { privacyLoss } from './accountant.ts'
 import { createCompositions } from './composition.ts'
 import { fourierOf } from './fft.ts'
@@ -16,16 +17,6 @@ const steps = (noiseMultiplier: number, sampleRate: number, count = 1): NoisySte
   sampleRate,
   steps: count,
 })
-/** Numbers in [0, 1), by mulberry32. */
-const seeded = (seed: number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 const rdpEpsilon = (rounds: readonly NoisySteps[], delta: number) =>
   epsilonOfRdp(composedRdp(rounds, createMoments().rdp), delta).epsilon
@@ -213,7 +204,7 @@ describe('accounting by privacy loss distributions', () => {
   })
 
   it('finishes for any finite numbers, with a bound that is not NaN', () => {
-    const random = seeded(7)
+    const random = createRandom(7)
     const anything = () => 10 ** (616 * random() - 308)
     for (let n = 0; n < 30; n++) {
       const rounds = Array.from({ length: 1 + (n % 3) }, () =>

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
+import { randomFrom } from '../../../test/random.ts'
 import { jsonObject } from './compile-schema.ts'
 import { JSON_RULES } from './json-nodes.ts'
-import { randomFrom, randomText } from './random-text.fixture.ts'
+import { randomText } from './random-text.fixture.ts'
 
 const closeJson = (beginning: string): string => {
   const closing = jsonObject.follow()

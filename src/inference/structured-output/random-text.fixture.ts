@@ -1,16 +1,5 @@
 import type { Grammar, GrammarNode } from './grammar.ts'
 
-/** mulberry32: small, seeded, and good enough to pick alternatives. */
-export const randomFrom = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
-
 /** Generates a random text of the grammar; beyond `depth`, it prefers alternatives that do not nest. */
 export const randomText = ({ root, rules }: Grammar, random: (below: number) => number, depth = 24): string => {
   const write = (node: GrammarNode, left: number): string => {

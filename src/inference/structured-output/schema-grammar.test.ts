@@ -1,8 +1,9 @@
 import { Compile } from 'typebox/schema'
 import { expect, it } from 'vitest'
+import { randomFrom } from '../../../test/random.ts'
 import { InferenceError } from '../errors.ts'
 import { compileSchema, schemaResponse } from './compile-schema.ts'
-import { randomFrom, randomText } from './random-text.fixture.ts'
+import { randomText } from './random-text.fixture.ts'
 import { schemaGrammar } from './schema-grammar.ts'
 
 type Schema = Record<string, unknown>

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, it } from 'vitest'
+import { randomFrom } from '../../../../test/random.ts'
 import { InferenceError } from '../../errors.ts'
 import { readGgufHeader } from './header.ts'
 import { makeGguf, tinyLlama } from './write-gguf.fixture.ts'
@@ -12,17 +13,6 @@ const MUTATIONS = 500
 const root = join(import.meta.dirname, '../../../..')
 const folder = mkdtempSync(join(tmpdir(), 'gguf-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-
-/** mulberry32: small, seeded, and good enough to pick positions. */
-const randomFrom = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 /** Damages the first `head` bytes, which are read before the weights. */
 const mutate = (bytes: Buffer, head: number, random: (below: number) => number): Buffer => {

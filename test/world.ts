@@ -146,6 +146,14 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   }
 }
 
+/** Returns a function that calls the API with `key`, unless it gets another. */
+export const apiOf =
+  <Body = Record<string, unknown>>(world: World, key: string | undefined) =>
+  async (method: string, path: string, body?: unknown, as = key): Promise<{ status: number; body: Body }> => {
+    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: response.status, body: response.body as Body }
+  }
+
 /** Returns a multipart body with one file and text fields. */
 export const formOf = (
   file: Uint8Array | string,

@@ -1,14 +1,11 @@
 import { expect } from 'vitest'
-import { startWorld } from '../../../test/world.ts'
+import { apiOf, startWorld } from '../../../test/world.ts'
 
 /** Opens a federation of acme and beta with open enrollment and a key that may do everything; returns helpers for its fleet. */
 export const openClinic = async () => {
   const world = await startWorld()
   const { key } = await world.register('operator')
-  const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const send = apiOf(world, key)
   const made = await send('POST', '/federations', { name: 'clinic', org_id: 'acme' })
   const id = made.body.id as string
   await send('POST', `/federations/${id}/join`, { org_id: 'beta' })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formOf, startWorld, type TestDevice } from '../../../test/world.ts'
+import { apiOf, formOf, startWorld, type TestDevice } from '../../../test/world.ts'
 import { gaussianEpsilon } from '../../domain/privacy/gaussian.ts'
 import { initialModel } from '../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../sdk/trainers/weights-codec.ts'
@@ -13,10 +13,7 @@ const open = async () => {
   for (const [at, org_id] of ['acme', 'acme', 'beta'].entries())
     devices.push(await world.register(`d${at}`, { org_id }))
   const { key } = devices[0]!
-  const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const send = apiOf(world, key)
   const id = (await send('POST', '/federations', { name: 'league', org_id: 'acme' })).body.id as string
   await send('POST', `/federations/${id}/join`, { org_id: 'beta' })
   const modelId = (await send('POST', '/models', { name: 'scanner' })).body.id as string

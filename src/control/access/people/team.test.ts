@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../../test/postgres-program.ts'
-import { startWorld } from '../../../../test/world.ts'
+import { apiOf, startWorld } from '../../../../test/world.ts'
 import type { Role } from '../../../domain/roles.ts'
 
 const PASSWORD = 'four unrelated words here'
@@ -20,10 +20,7 @@ interface TestResponse {
 const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld({ ...options, config: { enrollment: 'token', ...options?.config } })
   const admin = world.service.firstAdminKey!
-  const call = async (method: string, path: string, body?: unknown, key = admin) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as TestResponse }
-  }
+  const call = apiOf<TestResponse>(world, admin)
   const join = async (email: string, role: Role, org_id = 'acme', password = PASSWORD) => {
     const { body } = await call('POST', '/team', { email, role, org_id })
     return (await call('POST', '/invitations/accept', { token: body.token, name: 'Somebody', password })).body

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, startWorld } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld } from '../../../../test/world.ts'
 import { COMPLIANCE, PRESETS } from '../../../domain/compliance.ts'
 
 const DAY_S = 24 * 3600
@@ -9,10 +9,7 @@ const start = async (
 ) => {
   const world = await startWorld({ config: { enrollment: 'token', ...config } })
   const admin = world.service.firstAdminKey!
-  const call = async (method: string, path: string, body?: unknown, key = admin) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as TestResponse }
-  }
+  const call = apiOf<TestResponse>(world, admin)
   const found = async (compliance?: string) => {
     expect((await call('POST', '/orgs', { name: 'acme', compliance })).status).toBe(201)
     return (await call('POST', '/keys', { name: 'k', org_id: 'acme', scopes: [...SCOPES, 'admin'] })).body.api_key

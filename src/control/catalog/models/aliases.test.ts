@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
 const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('author')
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body }
-  }
+  const ask = apiOf<unknown>(world, key)
   await ask('POST', '/models', { name: 'scorer' })
   for (const label of ['1.0.0', '1.1.0', '1.2.0']) await upload(world, key, 'scorer', label)
   const promote = (version: string, alias: string, fields: object = {}) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
-import { startWorld } from '../../../../test/world.ts'
+import { apiOf, startWorld } from '../../../../test/world.ts'
 
 const nowhere = '00000000-0000-4000-8000-000000000000'
 
@@ -8,10 +8,7 @@ const nowhere = '00000000-0000-4000-8000-000000000000'
 const setUp = async () => {
   const world = await startWorld()
   const { key, deviceId } = await world.register('d0')
-  const send = async (method: string, path: string, body?: unknown) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const send = apiOf(world, key)
   const model = await createModel(world, key, 'my-model', ['1.0.0'])
   const other = await createModel(world, key, 'other', ['1.0.0'])
   const report = async (planId: unknown, body: object) => {

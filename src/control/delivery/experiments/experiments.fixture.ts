@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { formOf, startWorld, type TestDevice, type WorldOptions } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld, type TestDevice, type WorldOptions } from '../../../../test/world.ts'
 
 export interface ExperimentBody {
   readonly id: string
@@ -11,10 +11,7 @@ export interface ExperimentBody {
 export const startExperimentService = async (options: WorldOptions = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('operator')
-  const send = async (method: string, path: string, body?: unknown, as = key) => {
-    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: response.status, body: response.body }
-  }
+  const send = apiOf<unknown>(world, key)
   const ask = (method: string, path: string, body?: unknown, as = key) => send(method, `/experiments${path}`, body, as)
 
   /** Creates a model with this many uploaded versions; returns its id. */

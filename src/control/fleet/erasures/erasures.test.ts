@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, startWorld } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld } from '../../../../test/world.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
 
 const DATABASES = ['embedded', ...(hasPostgres() ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
@@ -12,10 +12,7 @@ type Body = Readonly<Record<string, unknown>>
 const setUp = async (database: 'embedded' | 'postgres', enrollment: 'open' | 'token' = 'token') => {
   const world = await startWorld({ database, config: { enrollment } })
   const root = enrollment === 'token' ? world.service.firstAdminKey! : (await world.register('operator')).key
-  const ask = async (method: string, path: string, body?: unknown, key = root) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as Body }
-  }
+  const ask = apiOf<Body>(world, root)
   const must = async (method: string, path: string, body?: unknown, key = root) => {
     const response = await ask(method, path, body, key)
     expect([method, path, response.status < 300 ? '' : response.body]).toEqual([method, path, ''])

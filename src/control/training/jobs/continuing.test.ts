@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
@@ -28,10 +28,7 @@ const weights = (value: number): Uint8Array => {
 const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('trainer')
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const ask = apiOf(world, key)
   await ask('POST', '/models', { name: 'net' })
   await upload(world, key)
   const start = async (fields: object): Promise<string> => {

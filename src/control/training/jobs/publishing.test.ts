@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 import { openFederation } from '../../../control/federations/federation.fixture.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
@@ -30,10 +30,7 @@ const weights = (value: number): Uint8Array => {
 const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('trainer')
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const ask = apiOf(world, key)
   await ask('POST', '/models', { name: 'net' })
   await push(world, key, weights(0), { version_label: '1.4.2' })
   const start = async (fields: object): Promise<string> => {

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { formOf, startWorld } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
@@ -17,10 +17,7 @@ it('a version shows which round made it and how, and on how many devices it runs
   const world = await startWorld()
   const { key } = await world.register('a')
   const other = await world.register('b')
-  const ask = async (method: string, path: string, body?: unknown, as = key) => {
-    const response = await world.request(method, `/api/v1${path}`, { key: as, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const ask = apiOf(world, key)
   const model = (await ask('POST', '/models', { name: 'net' })).body.id
   await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: formOf(weights(0)) })
   expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
@@ -17,10 +17,7 @@ const weights = (value: number): Uint8Array => {
 
 /** A job's rounds with one device, which submits a different number in each. */
 const trainer = async (world: World, key: string, deviceKey = key, model = 'net') => {
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const response = await world.request(method, `/api/v1${path}`, { key, body })
-    return { status: response.status, body: response.body as Record<string, unknown> }
-  }
+  const ask = apiOf(world, key)
   await ask('POST', '/models', { name: model })
   await world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: formOf(weights(0)) })
   const play = async (fields: object, count: number) => {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { badRequest, conflict } from '../domain/errors.ts'
 import { isObject } from '../domain/is-object.ts'
 import { jsonOrNull } from '../domain/parse-json.ts'
-import { writeDurably } from '../platform/transfer/durable-file.ts'
-import { type FileLock, lockFile } from '../platform/transfer/file-lock.ts'
-import { nullIfMissing } from '../platform/transfer/missing-file.ts'
+import { writeDurably } from '../platform/files/durable-file.ts'
+import { type FileLock, lockFile } from '../platform/files/file-lock.ts'
+import { nullIfMissing } from '../platform/files/missing-file.ts'
 
 /** What an agent must keep between runs. The key is shown only once, at registration. */
 export interface Identity {

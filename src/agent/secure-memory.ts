@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { jsonOrNull } from '../domain/parse-json.ts'
-import { writeDurably } from '../platform/transfer/durable-file.ts'
+import { writeDurably } from '../platform/files/durable-file.ts'
 import type { SecureMemory } from '../sdk/secure-part.ts'
 import type { DevicePart } from '../secure-aggregation/device-part.ts'
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { renameDurably } from '../platform/transfer/durable-file.ts'
-import { nullIfNoPath } from '../platform/transfer/missing-file.ts'
+import { renameDurably } from '../platform/files/durable-file.ts'
+import { nullIfNoPath } from '../platform/files/missing-file.ts'
 import { Failure, wrongUsage } from './failure.ts'
 
 const stateOf = (path: string) => nullIfNoPath(stat(path, { bigint: true }))

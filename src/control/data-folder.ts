@@ -3,9 +3,9 @@ import { access, chmod, mkdtemp, readdir, rm, rmdir, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
 import { asDiskFull } from '../domain/outages.ts'
-import { otherOwnerOf, ownerAdvice } from '../platform/db/embedded/folder-owner.ts'
+import { otherOwnerOf, ownerAdvice } from '../platform/files/folder-owner.ts'
+import { codeOf, faultOf, makeFolder } from '../platform/files/make-folder.ts'
 import { checkKeys } from '../platform/secrets.ts'
-import { codeOf, faultOf, makeFolder } from '../platform/transfer/make-folder.ts'
 
 /** Restricts access, because the folder contains keys and weights. A writable folder of another owner stays unchanged. */
 const closeToOthers = async (path: string): Promise<void> => {

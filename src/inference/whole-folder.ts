@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { nullIfMissing } from '../platform/transfer/missing-file.ts'
+import { nullIfMissing } from '../platform/files/missing-file.ts'
 
 // Folders that appear in and disappear from `root` atomically.
 

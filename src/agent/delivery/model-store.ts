@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { renameDurably, writeDurably } from '../../platform/transfer/durable-file.ts'
+import { renameDurably, writeDurably } from '../../platform/files/durable-file.ts'
 import { extensionByContent } from '../weight-file-extension.ts'
 import { emptyState, isFolderName, type KeptVersion, type ModelState } from './model-state.ts'
 

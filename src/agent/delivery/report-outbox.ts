@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ApiError } from '../../client/client.ts'
 import { jsonOrNull } from '../../domain/parse-json.ts'
-import { writeDurably } from '../../platform/transfer/durable-file.ts'
+import { writeDurably } from '../../platform/files/durable-file.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { backOffMs, DEFAULT_POLICY, isTransient, sleep } from '../../sdk/retry.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, stat } from 'node:fs/promises'
-import { addPathToError } from '../../platform/transfer/durable-file.ts'
+import { addPathToError } from '../../platform/files/durable-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { PromptLine } from '../inference/prompt-file.ts'
 import { isSameFile } from '../result-files.ts'

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { exists } from '../../platform/transfer/missing-file.ts'
+import { exists } from '../../platform/files/missing-file.ts'
 import { InferenceError } from '../errors.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../whole-folder.ts'
 import { copyModel, partsOf } from './copy-model.ts'

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { addPathToError } from '../../platform/transfer/durable-file.ts'
-import { exists } from '../../platform/transfer/missing-file.ts'
+import { addPathToError } from '../../platform/files/durable-file.ts'
+import { exists } from '../../platform/files/missing-file.ts'
 import { readSplitCount } from './gguf/header.ts'
 
 export interface Copied {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { nullIfMissing } from '../transfer/missing-file.ts'
+import { nullIfMissing } from '../files/missing-file.ts'
 
 /** A lock not renewed for this long belongs to a dead process. Stalled clients are disconnected far earlier. */
 const DEAD_AFTER_MS = 120_000

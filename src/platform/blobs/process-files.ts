@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { examineLock, type FileLock, lockFile } from '../transfer/file-lock.ts'
-import { exists } from '../transfer/missing-file.ts'
+import { examineLock, type FileLock, lockFile } from '../files/file-lock.ts'
+import { exists } from '../files/missing-file.ts'
 
 const REMOVED_EVERY_MS = 60_000
 /** For a process that cannot be examined: checks are counted, because clocks may be set or stop while a machine sleeps. */

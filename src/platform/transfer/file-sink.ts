@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { addPathToError } from './durable-file.ts'
+import { addPathToError } from '../files/durable-file.ts'
 import type { Digest } from './remote-file.ts'
 import type { Sink } from './resume-download.ts'
 

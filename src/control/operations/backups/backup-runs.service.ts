@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUuid } from '../../../domain/model.ts'
-import { ownerAdvice } from '../../../platform/db/embedded/folder-owner.ts'
+import { ownerAdvice } from '../../../platform/files/folder-owner.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { Scrubs } from '../../catalog/files/scrubs.service.ts'
 import type { Context } from '../../context.ts'

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeDurably } from '../../../platform/transfer/durable-file.ts'
+import { writeDurably } from '../../../platform/files/durable-file.ts'
 import { InferenceError } from '../../errors.ts'
 import type { Calibration } from './choose-model.ts'
 import { SCORING } from './complexity.ts'

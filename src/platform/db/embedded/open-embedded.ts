@@ -2,11 +2,11 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { asDiskFull } from '../../../domain/outages.ts'
+import { ownerAdvice } from '../../files/folder-owner.ts'
 import { ignoreBrokenConnections, parseValue } from '../pool.ts'
 import { StartError } from '../start-error.ts'
 import { type DatabaseThread, startDatabaseThread, type ThreadEvents } from './database-thread.ts'
 import { lockFolder } from './folder-lock.ts'
-import { ownerAdvice } from './folder-owner.ts'
 import { createDatabaseFolder, EMBEDDED_MAJOR } from './template.ts'
 
 export interface EmbeddedDatabase {

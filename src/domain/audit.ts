@@ -88,7 +88,7 @@ const scrubbed = (text: string): string =>
     .replace(/:\/\/[^/@\s"]+@/g, `://${REDACTED}@`)
     .replace(/([?&][\w.-]+=)[^&#\s"]*/g, `$1${REDACTED}`)
 
-const shownValue = (field: string, value: unknown): string | null => {
+const displayValue = (field: string, value: unknown): string | null => {
   if (value === undefined) return null
   if (SECRET.test(field) || PERSONAL.test(field)) return value === null ? 'null' : `"${REDACTED}"`
   const text = scrubbed(
@@ -112,7 +112,7 @@ export const changesOf = (before: Fields | null, after: Fields | null): readonly
   )
   const shown = changed.slice(0, MAX_FIELDS).map((name) => {
     const field = snakeCase(name)
-    return { field, from: shownValue(field, before?.[name]), to: shownValue(field, after?.[name]) }
+    return { field, from: displayValue(field, before?.[name]), to: displayValue(field, after?.[name]) }
   })
   const rest = changed.length - shown.length
   return rest === 0 ? shown : [...shown, { field: '…', from: null, to: `"${rest} more fields"` }]

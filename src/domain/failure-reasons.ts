@@ -16,10 +16,10 @@ export const notCompleted = (why: string): string => `${NOT_COMPLETED}: ${why}.`
  * A regular expression, for JavaScript and PostgreSQL, that matches a reason from what a device wrote to the end. The first group
  * is the service's introduction to it.
  */
-export const DEVICES_WORDS = '( devices? failed: | Most often: ).*$'
+export const REPORTED_REASON = '( devices? failed: | Most often: ).*$'
 
 /** The reason without what devices wrote, for records that an erasure of a device does not change. */
-export const withoutDevicesWords = (reason: string): string => reason.replace(new RegExp(DEVICES_WORDS, 's'), '$1...')
+export const withoutDevicesWords = (reason: string): string => reason.replace(new RegExp(REPORTED_REASON, 's'), '$1...')
 
 const OF_SERVICE = [
   NOT_DELIVERED,

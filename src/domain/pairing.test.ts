@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { composeCode, type PairedDelivery, pairingAt, shownCode, typedCode } from './pairing.ts'
+import { composeCode, displayCode, type PairedDelivery, pairingAt, typedCode } from './pairing.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
 const kept = (status: 'waiting' | 'paired' | 'failed', reason: string | null = null, expiresInMs = 1) => ({
@@ -11,7 +11,7 @@ const kept = (status: 'waiting' | 'paired' | 'failed', reason: string | null = n
 it('a code has eight unambiguous, equally likely characters, and is accepted however it is typed', () => {
   const bytes = Uint8Array.from([0, 29, 30, 239, 240, 255, 1, 2, 3, 4])
   const code = composeCode(() => bytes)
-  expect([code, shownCode(code)]).toEqual(['2Z2Z3456', '2Z2Z-3456'])
+  expect([code, displayCode(code)]).toEqual(['2Z2Z3456', '2Z2Z-3456'])
   expect(
     ['2z2z-3456', ' 2Z2Z 3456 ', '2Z2Z3456', '2Z2Z345', '2Z2Z34567', '2Z2Z345O', ''].map((text) => typedCode(text)),
   ).toEqual([code, code, code, null, null, null, null])

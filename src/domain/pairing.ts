@@ -27,7 +27,7 @@ export const composeCode = (randomBytes: (count: number) => Uint8Array, alphabet
 }
 
 /** `ABCD-2345`, for display. */
-export const shownCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
+export const displayCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 
 /** Normalizes a typed code, ignoring case, spaces and hyphens; null if it cannot be a code. */
 export const typedCode = (text: string, alphabet = ALPHABET): string | null => {

@@ -58,7 +58,7 @@ export const strategySettings = (
 }
 
 /** Returns the number of updates below which a round cannot succeed: Krum needs 2f + 3 (Blanchard et al. 2017, section 3). */
-export const fewestUpdates = ({ options: { byzantine: f } }: StrategySettings): number =>
+export const minUpdates = ({ options: { byzantine: f } }: StrategySettings): number =>
   typeof f === 'number' ? 2 * f + 3 : 1
 
 /** Returns `minDevices`, raised to what the strategy needs. Throws bad_request if a round closes with fewer updates than that. */
@@ -66,14 +66,14 @@ export const minDevicesFor = (
   strategy: StrategySettings,
   { minDevices, requested }: { readonly minDevices: number; readonly requested: number },
 ): number => {
-  const fewest = fewestUpdates(strategy)
-  if (requested < fewest) {
+  const minimum = minUpdates(strategy)
+  if (requested < minimum) {
     throw badRequest(
       `target_devices (${requested}) is too low for strategy '${strategy.name}' with strategy_options.byzantine ` +
-        `${strategy.options.byzantine}: it needs 2f + 3 = ${fewest} updates. Set target_devices to that, or byzantine lower.`,
+        `${strategy.options.byzantine}: it needs 2f + 3 = ${minimum} updates. Set target_devices to that, or byzantine lower.`,
     )
   }
-  return Math.max(minDevices, fewest)
+  return Math.max(minDevices, minimum)
 }
 
 /** Throws bad_request with the reason if the strategy cannot be combined with clipping and noise. */

@@ -2,7 +2,7 @@ import { badRequest, conflict } from './errors.ts'
 import type { Goal } from './metric-goal.ts'
 import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
-import { fewestUpdates, minDevicesFor, type StrategySettings } from './strategy-settings.ts'
+import { minDevicesFor, minUpdates, type StrategySettings } from './strategy-settings.ts'
 
 /** `pending` until its first round begins. Every job ends in one of the last three, always with a reason. */
 export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stopped'
@@ -202,10 +202,10 @@ export const waitingForDevices = (
   job: JobTarget & { readonly settings: Pick<JobSettings, 'strategy' | 'minDevices'> },
 ): string => {
   const { strategy, minDevices } = job.settings
-  const fewest = fewestUpdates(strategy)
+  const minimum = minUpdates(strategy)
   const why =
-    fewest > minDevices && needed === fewest
-      ? ` Strategy '${strategy.name}' with byzantine ${strategy.options.byzantine} needs 2f + 3 = ${fewest} updates.`
+    minimum > minDevices && needed === minimum
+      ? ` Strategy '${strategy.name}' with byzantine ${strategy.options.byzantine} needs 2f + 3 = ${minimum} updates.`
       : ''
   return `Waits for ${needed} active devices${targetOf(job)} that train; ${active === 1 ? '1 is' : `${active} are`} active.${why}`
 }

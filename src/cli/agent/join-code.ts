@@ -1,4 +1,4 @@
-import { shownCode, typedCode } from '../../domain/pairing.ts'
+import { displayCode, typedCode } from '../../domain/pairing.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseApiBase } from '../service-address.ts'
 
@@ -9,7 +9,7 @@ export interface JoinCode {
 }
 
 /** `ABCD-2345@http://192.168.1.20:8000`: a pairing code and the service's address, in one word without shell metacharacters. */
-export const composeJoinCode = ({ baseUrl, code }: JoinCode): string => `${shownCode(code)}@${baseUrl}`
+export const composeJoinCode = ({ baseUrl, code }: JoinCode): string => `${displayCode(code)}@${baseUrl}`
 
 const EXPECTED = 'It must look like ABCD-2345@http://192.168.1.20:8000, as svc devices invite prints it.'
 

@@ -3,7 +3,7 @@ import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session } from '../session.ts'
-import { countWords, type ModelStatus, percentageWords, type ShownPlan, statusOf } from './status.ts'
+import { countWords, type ModelStatus, type PlanWithProgress, percentageWords, statusOf } from './status.ts'
 
 interface StatusOptions extends DataOptions {
   readonly watch?: true
@@ -40,7 +40,7 @@ const showModel = (out: Output, { name, model }: ModelStatus): void => {
   )
 }
 
-const showPlans = (out: Output, plans: readonly ShownPlan[]): void => {
+const showPlans = (out: Output, plans: readonly PlanWithProgress[]): void => {
   out.line('')
   if (plans.length === 0) {
     out.line('It has no rollout or deployment.')

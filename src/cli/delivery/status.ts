@@ -12,7 +12,7 @@ import {
   progressOf,
 } from './plans.ts'
 
-export interface ShownPlan extends Plan, Progress {
+export interface PlanWithProgress extends Plan, Progress {
   readonly failures: readonly PlanDevice[]
 }
 
@@ -21,7 +21,7 @@ export interface ModelStatus {
   /** null if the name is not in the catalog but has deployments. */
   readonly model: ModelDetail | null
   /** The open plans and the last closed one, newest first. */
-  readonly plans: readonly ShownPlan[]
+  readonly plans: readonly PlanWithProgress[]
 }
 
 /** @throws Failure if the name has neither a model nor plans */
@@ -34,7 +34,7 @@ export const statusOf = async (connection: Connection, name: string): Promise<Mo
   const last = all.find((plan) => !isOpen(plan))
   const shown = all.filter((plan) => isOpen(plan) || plan === last)
   const plans = await Promise.all(
-    shown.map(async (plan): Promise<ShownPlan> => {
+    shown.map(async (plan): Promise<PlanWithProgress> => {
       const { counts, warnings } = await progressOf(connection, plan, model?.id ?? null)
       const failures = (counts.failed ?? 0) > 0 ? await failuresOf(connection, plan, model?.id ?? null) : []
       return { ...plan, counts, warnings, failures }

@@ -103,7 +103,7 @@ const rowOf =
   ]
 
 /** Returns at most SHOWN_POLICIES evenly spaced policies, plus the chosen one. */
-const shownOf = (all: readonly Policy[], chosen: Policy): readonly Policy[] => {
+const policiesToPrint = (all: readonly Policy[], chosen: Policy): readonly Policy[] => {
   const step = Math.max(1, (all.length - 1) / (SHOWN_POLICIES - 1))
   const places = new Set(
     Array.from({ length: Math.min(all.length, SHOWN_POLICIES) }, (_, one) => Math.round(one * step)),
@@ -166,7 +166,7 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
     'TIME VS ALONE',
     'TOKENS',
   ]
-  out.table(header, shownOf(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
+  out.table(header, policiesToPrint(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
   out.note(
     `* the fastest that keeps ${wholePercent(options.keep)} of the quality of ${names.at(-1)} alone (${alone.quality.toFixed(3)}).`,
   )

@@ -9,7 +9,7 @@ const MAX_NAMED = 10
 const MAX_NAME_LENGTH = 100
 
 /** A warning about unknown filters, which is stored with the query; empty if there are none. */
-const unknownIn = (filters: object): string[] => {
+const unknownFilters = (filters: object): string[] => {
   const unknown = Object.keys(filters).filter((name) => !KNOWN_FILTERS.includes(name))
   if (unknown.length === 0) return []
   const named = unknown.slice(0, MAX_NAMED).map((name) => `'${name.slice(0, MAX_NAME_LENGTH)}'`)
@@ -35,6 +35,6 @@ export const conditionsOf = (filters: Static<typeof DescriptiveBody>['filters'] 
     endTime,
     platforms: platform === undefined || Array.isArray(platform) ? platform : [platform],
     minSampleCount: min_sample_count,
-    warnings: unknownIn(filters),
+    warnings: unknownFilters(filters),
   }
 }

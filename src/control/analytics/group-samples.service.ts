@@ -1,6 +1,6 @@
 import { activeSince } from '../../domain/device.ts'
+import { MIN_GROUP_SIZE } from '../../domain/disclosure.ts'
 import { badRequest } from '../../domain/errors.ts'
-import { MIN_GROUP_SIZE } from '../../domain/withheld-figures.ts'
 import type { Context } from '../context.ts'
 import type { Group } from './analyses.ts'
 import type { Filters, ReadingsReport } from './readings.report.ts'

@@ -45,12 +45,12 @@ export const withheldAgainstSubtraction = async (
   const work = createWork(maxSteps)
   const visible = new Set(shown)
   const considered = Uint8Array.from(groupIds, (id) => (visible.has(id) ? 1 : 0))
-  const shownCells = await restrictedTo(cells, considered, work)
-  const sizes = await dropGroupsWithOwnDevices(shownCells, considered, minDevices, work)
+  const publishedCells = await restrictedTo(cells, considered, work)
+  const sizes = await dropGroupsWithOwnDevices(publishedCells, considered, minDevices, work)
   const bySize = [...considered.keys()]
     .filter((group) => considered[group] === 1)
     .sort((a, b) => sizes[b]! - sizes[a]! || (groupIds[a]! < groupIds[b]! ? 1 : -1))
-  const columns = await columnsOf(await restrictedTo(shownCells, considered, work), groupIds.length, work)
+  const columns = await columnsOf(await restrictedTo(publishedCells, considered, work), groupIds.length, work)
   const withheld = await withheldOf(bySize, columns, minDevices, work)
   return withheld.map(([group, because]) => ({ id: groupIds[group]!, because }))
 }

@@ -20,10 +20,10 @@ import { createObservationsService } from './experiments/observations.service.ts
 import {
   activeRolloutsOf,
   adoptDelivery,
-  cutReasons,
   deliveryRowsOf,
   isDelivered,
   leaveDeployments,
+  redactReasons,
 } from './ownership.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
@@ -62,7 +62,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     rowsOf: deliveryRowsOf,
     assignmentsOf: (device) => plans.assignmentsOf(device),
     async beforeErasure(tx, { id, orgId }) {
-      await cutReasons(tx, id)
+      await redactReasons(tx, id)
       const planIds = new Set([...(await leaveDeployments(tx, id)), ...(await activeRolloutsOf(tx, orgId))])
       if (planIds.size === 0) return
       await reportsStore.markReported(tx, [...planIds])

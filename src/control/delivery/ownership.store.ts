@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { DEVICES_WORDS } from '../../domain/failure-reasons.ts'
+import { REPORTED_REASON } from '../../domain/failure-reasons.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { ModelUses } from '../catalog/models/round-models.service.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
@@ -13,18 +13,18 @@ export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
 })
 
 /** Removes what devices wrote from the reasons of plans on which the device has reported: it may have written it. */
-export const cutReasons = async (tx: Executor, deviceId: string): Promise<void> => {
+export const redactReasons = async (tx: Executor, deviceId: string): Promise<void> => {
   const own = sql`select plan_id from plan_reports where device_id = ${deviceId}`
   // Waits for plans whose reasons are being written. Separate statements, so that the next ones see what was written.
   await sql`select from rollouts where status = 'active' and id in (${own}) order by id for update`.execute(tx)
   await sql`select from deployments where status = 'started' and id in (${own}) order by id for update`.execute(tx)
-  await cutReasonsOf(tx, own, '(erased)')
+  await redactPlanReasons(tx, own, '(erased)')
 }
 
 /** Replaces what devices wrote in the reasons of these plans with `instead`. */
-export const cutReasonsOf = async (tx: Executor, plans: RawBuilder<unknown>, instead: string): Promise<void> => {
-  const hasWords = sql`reason ~ ${DEVICES_WORDS}`
-  const cut = sql`regexp_replace(reason, ${DEVICES_WORDS}, ${`\\1${instead}`})`
+export const redactPlanReasons = async (tx: Executor, plans: RawBuilder<unknown>, instead: string): Promise<void> => {
+  const hasWords = sql`reason ~ ${REPORTED_REASON}`
+  const cut = sql`regexp_replace(reason, ${REPORTED_REASON}, ${`\\1${instead}`})`
   await sql`update rollouts set reason = ${cut} where id in (${plans}) and ${hasWords}`.execute(tx)
   await sql`update deployments set reason = ${cut} where id in (${plans}) and ${hasWords}`.execute(tx)
   await sql`update plan_events set reason = ${cut} where plan_id in (${plans}) and ${hasWords}`.execute(tx)

@@ -18,8 +18,8 @@ export interface Contribution {
 
 /** The same for other members: accuracy and loss only of rounds in which enough of the organization's devices took part. */
 export interface MemberContribution extends Contribution {
-  readonly shownAccuracy: number | null
-  readonly shownLoss: number | null
+  readonly visibleAccuracy: number | null
+  readonly visibleLoss: number | null
 }
 
 /** Contributions by organization; omits those that have contributed nothing. */
@@ -34,8 +34,8 @@ const NO_CONTRIBUTION: MemberContribution = {
   avgAccuracy: null,
   avgLoss: null,
   lastContributionAt: null,
-  shownAccuracy: null,
-  shownLoss: null,
+  visibleAccuracy: null,
+  visibleLoss: null,
 }
 
 /** Manages the members of a federation: invitations, joining, and leaving. */
@@ -113,8 +113,8 @@ export const createMembersService = (
       const found = await membersStore.list(database.sql, federation.id, page)
       const contributed = await contributionsTo(federation.id)
       const withContribution = (member: JoinedMember): Member => {
-        const { shownAccuracy, shownLoss, ...own } = contributed.get(member.orgId) ?? NO_CONTRIBUTION
-        const others = { avgAccuracy: shownAccuracy, avgLoss: shownLoss }
+        const { visibleAccuracy, visibleLoss, ...own } = contributed.get(member.orgId) ?? NO_CONTRIBUTION
+        const others = { avgAccuracy: visibleAccuracy, avgLoss: visibleLoss }
         return { ...own, ...(sees(caller, member.orgId) ? {} : others), ...member }
       }
       return { members: found.members.map(withContribution), total: found.total }

@@ -41,7 +41,11 @@ const create = (context: Context, { access, catalog, federations, fleet, trainin
   const receivers = {
     allowPrivate: config.integrationsPrivate === 'allow',
   }
-  const runs = createTrainingRuns(context, { ...receivers, models: catalog.models, shownRounds: training.shownRounds })
+  const runs = createTrainingRuns(context, {
+    ...receivers,
+    models: catalog.models,
+    visibleRounds: training.visibleRounds,
+  })
   const logEvents = createLogEvents(context, { ...receivers, audit: access.audit, presentEntry: access.presentEntry })
   const deliveries = createDeliveries(context, { ...receivers, events: logEvents, metrics, runs })
   const tail = createEventTail(context)

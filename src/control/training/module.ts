@@ -38,12 +38,12 @@ import { createRoundStarts } from './rounds/round-starts.service.ts'
 import { contributionsTo, undecidedRound } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
-import { createShownRounds } from './rounds/shown-rounds.service.ts'
 import { createStandaloneRounds } from './rounds/standalone-rounds.service.ts'
 import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
 import { createUpdateMetrics } from './rounds/update-metrics.service.ts'
 import { updatesRoutes } from './rounds/updates.routes.ts'
 import { createUpdatesService } from './rounds/updates.service.ts'
+import { createVisibleRounds } from './rounds/visible-rounds.service.ts'
 import { secureRoundsRoutes } from './secure-rounds/secure-rounds.routes.ts'
 import { createSecureRoundsService } from './secure-rounds/secure-rounds.service.ts'
 import { createSecureSteps, type SecureSteps } from './secure-rounds/secure-steps.service.ts'
@@ -104,11 +104,11 @@ const composeRounds = (
     scopes,
     ledger,
   }
-  const shownRounds = createShownRounds(context, {
+  const visibleRounds = createVisibleRounds(context, {
     federations,
     settings: access.settings,
   })
-  const endings = createRoundEndings(context, { ...shared, shownRounds })
+  const endings = createRoundEndings(context, { ...shared, visibleRounds: visibleRounds })
   const due = createDueRounds(context, { ...shared, endings })
   const prices = createPrivacyCosts(context, shared)
   const starts = createRoundStarts(context, { ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
@@ -119,7 +119,7 @@ const composeRounds = (
   return {
     layouts: sides.layouts,
     scopes,
-    shownRounds,
+    visibleRounds: visibleRounds,
     endings,
     due,
     prices,
@@ -168,7 +168,7 @@ export const training: Module<Training, Earlier> = {
   create,
   async routes(app, parts, { blobs, config }) {
     const downloads = createDownloads({ blobs, config })
-    roundsRoutes(app, parts.rounds, parts.standalone, parts.shownRounds)
+    roundsRoutes(app, parts.rounds, parts.standalone, parts.visibleRounds)
     participationRoutes(app, parts.participation, parts.records, downloads)
     evaluationRoutes(app, parts.evaluationSteps, downloads)
     receiptsRoutes(app, parts.records)

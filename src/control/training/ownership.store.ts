@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { conflict } from '../../domain/errors.ts'
-import { DEVICES_WORDS } from '../../domain/failure-reasons.ts'
+import { REPORTED_REASON } from '../../domain/failure-reasons.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
 
@@ -40,14 +40,14 @@ const forgetName = async (tx: Executor, { id, deviceId }: NamedDevice): Promise<
 }
 
 /** Removes what devices wrote from the reasons of rounds in which the device has failed: it may have written it. */
-const cutReasons = async (tx: Executor, { id }: NamedDevice): Promise<void> => {
+const redactReasons = async (tx: Executor, { id }: NamedDevice): Promise<void> => {
   // The reasons of a federation's rounds contain nothing that devices wrote.
   const rounds = sql`
     select r.id from rounds r join round_participants p on p.round_id = r.id
     where p.device_id = ${id} and p.state = 'failed' and r.federation_id is null`
   const jobs = sql`select job_id from rounds where id in (${rounds})`
-  const hasWords = (text: RawBuilder<unknown>) => sql`${text} ~ ${DEVICES_WORDS}`
-  const cut = (text: RawBuilder<unknown>) => sql`regexp_replace(${text}, ${DEVICES_WORDS}, '\\1(erased)')`
+  const hasWords = (text: RawBuilder<unknown>) => sql`${text} ~ ${REPORTED_REASON}`
+  const cut = (text: RawBuilder<unknown>) => sql`regexp_replace(${text}, ${REPORTED_REASON}, '\\1(erased)')`
   const [failure, reason] = [sql`failure_reason`, sql`reason`]
   await sql`update rounds set failure_reason = ${cut(failure)} where id in (${rounds}) and ${hasWords(failure)}`.execute(
     tx,
@@ -91,7 +91,7 @@ export const withdrawFromRounds =
       from round_participants p
       where p.round_id = r.id and p.device_id = ${id} and r.status in ('pending', 'active')`.execute(tx)
     await forgetName(tx, device)
-    await cutReasons(tx, device)
+    await redactReasons(tx, device)
   }
 
 /**

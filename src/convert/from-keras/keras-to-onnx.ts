@@ -9,9 +9,9 @@ import { LayerCall, type Scope } from './layer-call.ts'
 import { declaredInput, inputsOf } from './model-inputs.ts'
 import { layerFor, runModel } from './run-model.ts'
 
-const unknownIn = ({ layers }: KerasModel): string[] =>
+const unknownLayers = ({ layers }: KerasModel): string[] =>
   layers.flatMap((layer) => {
-    if (isModel(layer)) return unknownIn(modelOf(layer.className, layer.config))
+    if (isModel(layer)) return unknownLayers(modelOf(layer.className, layer.config))
     return layer.className === 'InputLayer' || layerFor(layer) !== undefined
       ? []
       : [`${layer.className} '${layer.name}'`]
@@ -30,7 +30,7 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
 ]
 
 const requireKnown = (model: KerasModel): void => {
-  const unknown = [...new Set(unknownIn(model))]
+  const unknown = [...new Set(unknownLayers(model))]
   if (unknown.length === 0) return
   const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? `, and ${unknown.length - 5} more` : '')
   const instead = INSTEAD.filter(([names]) => unknown.some((name) => names.test(name))).map(([, what]) => what)

@@ -73,13 +73,13 @@ const jsonLength = (value: unknown, limit: number): number => {
 }
 
 /** An object in a request whose fields the validator does not visit; the API document shows the schema `shown`. */
-export const UncheckedObject = (shown: object) =>
+export const AnyObject = (shown: object) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', [DOCUMENTED_AS]: shown })
 
 /** A request's object with any fields; only its size is limited, because it is stored and listed with many others. */
 export const FreeRequestObject = (description: string) =>
   Type.Refine(
-    UncheckedObject({
+    AnyObject({
       type: 'object',
       description: `${description}. At most ${MAX_OBJECT} characters of JSON`,
       additionalProperties: {},

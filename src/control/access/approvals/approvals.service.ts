@@ -17,9 +17,9 @@ import type { KeysService } from '../keys/keys.service.ts'
 import type { PeopleService } from '../people/people.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { auditedOf, createApprovalEnds } from './approval-ends.service.ts'
-import { type Approval, approvalsStore, type ShownApproval } from './approvals.store.ts'
+import { type Approval, type ApprovalView, approvalsStore } from './approvals.store.ts'
 
-export type { Approval, ShownApproval } from './approvals.store.ts'
+export type { Approval, ApprovalView as ShownApproval } from './approvals.store.ts'
 
 const MAX_PENDING = 1000
 const MAX_PENDING_OF_ONE = 100
@@ -63,7 +63,7 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
   const { settings, people } = parts
   const { handle, handlerOf, decide, drop, expire, expireIn } = createApprovalEnds(context)
 
-  const get = async (caller: Caller, id: string): Promise<ShownApproval> => {
+  const get = async (caller: Caller, id: string): Promise<ApprovalView> => {
     const found = isUuid(id) ? await approvalsStore.find(database.sql, id) : null
     if (found === null || !sees(caller, found.orgId)) throw notFound('Approval', id)
     return found
@@ -148,7 +148,7 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
       caller: Caller,
       { orgId, status }: { readonly orgId: string | undefined; readonly status: ApprovalStatus | undefined },
       { before, limit }: { readonly before: number | null; readonly limit: number },
-    ): Promise<{ approvals: ShownApproval[]; next: number | null }> {
+    ): Promise<{ approvals: ApprovalView[]; next: number | null }> {
       if (orgId !== undefined && !sees(caller, orgId)) return { approvals: [], next: null }
       await runDue(expire)
       const filter = { orgId: orgId ?? caller.orgId, status }
@@ -161,7 +161,7 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
      * Carries out the request. If that cannot be done as requested, the request fails and nothing else changes.
      * @throws forbidden for a person behind the request, conflict if it is decided, expired or outdated
      */
-    async approve(caller: Caller, id: string): Promise<ShownApproval> {
+    async approve(caller: Caller, id: string): Promise<ApprovalView> {
       const approval = await get(caller, id)
       const by = requireOther(approval, caller)
       requirePending(approval, now())
@@ -183,14 +183,14 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
       return get(caller, id)
     },
 
-    async reject(caller: Caller, id: string, reason: string): Promise<ShownApproval> {
+    async reject(caller: Caller, id: string, reason: string): Promise<ApprovalView> {
       await get(caller, id)
       await drop(id, 'rejected', { by: actorOf(caller), reason })
       return get(caller, id)
     },
 
     /** Withdraws the request; allowed for its requester and for admins. */
-    async cancel(caller: Caller, id: string): Promise<ShownApproval> {
+    async cancel(caller: Caller, id: string): Promise<ApprovalView> {
       const approval = await get(caller, id)
       if (actorOf(caller) !== actorOf(approval.requester) && !holds(caller, 'admin'))
         throw forbidden('Only the requester or an admin can cancel it.')

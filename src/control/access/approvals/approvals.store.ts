@@ -27,7 +27,7 @@ export interface Approval {
 }
 
 /** With the names of the requester and of who decided, while they are stored. */
-export interface ShownApproval extends Approval {
+export interface ApprovalView extends Approval {
   readonly requestedByName: string | null
   readonly decidedByName: string | null
 }
@@ -88,9 +88,9 @@ export const approvalsStore = {
     return row ?? null
   },
 
-  async find(db: Executor, id: string): Promise<ShownApproval | null> {
+  async find(db: Executor, id: string): Promise<ApprovalView | null> {
     const row = await shown(db).where('id', '=', id).executeTakeFirst()
-    return row === undefined ? null : shownFrom(row)
+    return row === undefined ? null : viewFrom(row)
   },
 
   /** Newest first, starting before number `before`. A null organization means all. */
@@ -98,12 +98,12 @@ export const approvalsStore = {
     db: Executor,
     { orgId, status }: { readonly orgId: string | null; readonly status: ApprovalStatus | undefined },
     { before, limit }: { readonly before: number | null; readonly limit: number },
-  ): Promise<(ShownApproval & { readonly ordinal: number })[]> {
+  ): Promise<(ApprovalView & { readonly ordinal: number })[]> {
     let query = shown(db).orderBy('ordinal', 'desc').limit(limit)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     if (status !== undefined) query = query.where('status', '=', status)
     if (before !== null) query = query.where('ordinal', '<', before)
-    return (await query.execute()).map((row) => ({ ...shownFrom(row), ordinal: row.ordinal }))
+    return (await query.execute()).map((row) => ({ ...viewFrom(row), ordinal: row.ordinal }))
   },
 
   /** Locks the request until the transaction ends, so that a concurrent decision sees this one. */
@@ -163,9 +163,9 @@ const fromRow = (row: Selectable<ApprovalRow>): Approval => ({
   reason: row.reason,
 })
 
-const shownFrom = (
+const viewFrom = (
   row: Selectable<ApprovalRow> & { readonly requested_by_name: string | null; readonly decided_by_name: string | null },
-): ShownApproval => ({
+): ApprovalView => ({
   ...fromRow(row),
   requestedByName: row.requested_by_name,
   decidedByName: row.decided_by_name,

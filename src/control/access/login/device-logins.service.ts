@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
-import { CONSONANTS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
+import { CONSONANTS, composeCode, displayCode, typedCode } from '../../../domain/pairing.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
@@ -89,7 +89,7 @@ export const createDeviceLoginsService = (
           decision: null,
         })
       })
-      return { deviceCode, userCode: shownCode(userCode) }
+      return { deviceCode, userCode: displayCode(userCode) }
     },
 
     lifetimeSeconds: LIFETIME_MS / 1000,

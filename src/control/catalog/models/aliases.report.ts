@@ -9,14 +9,14 @@ export interface Mover {
   readonly movedByName: string | null
 }
 
-export interface ShownAlias extends Mover {
+export interface AliasView extends Mover {
   readonly modelId: string
   readonly alias: string
   readonly version: number
   readonly versionLabel: string
 }
 
-export interface ShownMove extends Mover {
+export interface MoveView extends Mover {
   readonly alias: string
   readonly fromVersion: number | null
   readonly fromLabel: string | null
@@ -41,7 +41,7 @@ const moverFrom = ({ moved_at, moved_by, mover_name }: MoverRow): Mover => ({
 /** Aliases with the labels of their versions, and the names of the people or keys that moved them. */
 export const aliasesReport = {
   /** All, or the one with this name, in alphabetical order. */
-  async list(db: Executor, modelId: string, alias?: string): Promise<ShownAlias[]> {
+  async list(db: Executor, modelId: string, alias?: string): Promise<AliasView[]> {
     const { rows } = await sql<
       MoverRow & { model_id: string; alias: string; version: number; version_label: string | null }
     >`
@@ -67,7 +67,7 @@ export const aliasesReport = {
     modelId: string,
     alias: string | undefined,
     page: { limit: number; offset: number },
-  ): Promise<{ moves: ShownMove[]; total: number }> {
+  ): Promise<{ moves: MoveView[]; total: number }> {
     const which =
       alias === undefined ? sql`m.model_id = ${modelId}` : sql`m.model_id = ${modelId} and m.alias = ${alias}`
     const { rows } = await sql<

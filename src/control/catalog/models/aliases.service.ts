@@ -5,11 +5,11 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals, ShownApproval } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { aliasesReport, type Mover, type ShownAlias } from './aliases.report.ts'
+import { type AliasView, aliasesReport, type Mover } from './aliases.report.ts'
 import { aliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel } from './models.service.ts'
 
-export type { Mover, ShownAlias, ShownMove } from './aliases.report.ts'
+export type { AliasView as ShownAlias, Mover, MoveView as ShownMove } from './aliases.report.ts'
 
 /** What the caller expects the alias to name now: a version, none (null), or anything (undefined). */
 export type Expected = string | null | undefined
@@ -101,7 +101,7 @@ export const createAliasesService = (
   }
 
   return {
-    async list(caller: Caller, modelIdOrName: string): Promise<ShownAlias[]> {
+    async list(caller: Caller, modelIdOrName: string): Promise<AliasView[]> {
       const { model } = await models.findReadable(caller, modelIdOrName)
       return (await aliasesReport.list(database.sql, model.id)).map(withMoverFor(caller, model))
     },
@@ -114,7 +114,7 @@ export const createAliasesService = (
       caller: Caller,
       modelIdOrName: string,
       requested: { readonly alias: string; readonly version: string; readonly expected: Expected },
-    ): Promise<{ readonly shown: ShownAlias } | { readonly approval: ShownApproval }> {
+    ): Promise<{ readonly shown: AliasView } | { readonly approval: ShownApproval }> {
       const { alias, expected } = requested
       const { model } = await models.find(caller, modelIdOrName)
       requireAlias(alias)

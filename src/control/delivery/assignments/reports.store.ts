@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { ReportState } from '../../../domain/delivery-plan.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import { cutReasonsOf } from '../ownership.store.ts'
+import { redactPlanReasons } from '../ownership.store.ts'
 
 export interface StoredReport {
   readonly planId: string
@@ -129,7 +129,7 @@ export const reportsStore = {
 
   /** Deletes a plan's reports, and what devices wrote from its reasons: without the reports, the authors are unknown. */
   async forget(tx: Executor, planId: string): Promise<void> {
-    await cutReasonsOf(tx, sql`${planId}::uuid`, '...')
+    await redactPlanReasons(tx, sql`${planId}::uuid`, '...')
     await tx.deleteFrom('plan_reports').where('plan_id', '=', planId).execute()
   },
 }

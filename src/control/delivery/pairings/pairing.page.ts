@@ -1,4 +1,4 @@
-import { shownCode, typedCode } from '../../../domain/pairing.ts'
+import { displayCode, typedCode } from '../../../domain/pairing.ts'
 
 /** Returns the page for a phone that scanned the QR code: the code, and where to enter it; null if the code is not valid. */
 export const pairingPage = (text: string | null): string => {
@@ -8,8 +8,8 @@ export const pairingPage = (text: string | null): string => {
     code === null
       ? '<p>This pairing code does not exist, was used already, or has expired. Ask for a new one.</p>'
       : `<p>Enter this code in the app on this device. It works once, for five minutes.</p>
-<strong>${shownCode(code)}</strong>
-<p>On a computer: <code>svc pair ${shownCode(code)}</code></p>`
+<strong>${displayCode(code)}</strong>
+<p>On a computer: <code>svc pair ${displayCode(code)}</code></p>`
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -3,7 +3,7 @@ import { type Caller, holds, homeOf, requireOwnOrg, sees } from '../../../domain
 import type { Platform } from '../../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { CODE_LIFETIME_MS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
+import { CODE_LIFETIME_MS, composeCode, displayCode, typedCode } from '../../../domain/pairing.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
@@ -140,7 +140,7 @@ export const createPairingsService = (context: Context, parts: Parts) => {
         const { modelName: model, modelVersion: version, platform, expiresAt } = pairing
         auditNote({ kind: 'pairing', ...pairing, after: { model, version, platform, expiresAt } })
       })
-      return { pairing: await withState(pairing), code: shownCode(code) }
+      return { pairing: await withState(pairing), code: displayCode(code) }
     },
 
     /** Returns the session in its current state. @throws not_found if the caller may not see it */

@@ -14,7 +14,7 @@ export type { FinishedRound } from './canaries.service.ts'
 export type { StoredDecision } from './decisions.store.ts'
 export type { StoredPolicy } from './policies.store.ts'
 
-export interface WantedPolicy extends Omit<PolicySettings, 'canaryGroupId'> {
+export interface PolicyRequest extends Omit<PolicySettings, 'canaryGroupId'> {
   readonly enabled: boolean
   /** Id or name. */
   readonly canaryGroup: string | undefined
@@ -58,7 +58,7 @@ export const createPoliciesService = (context: Context, parts: PolicyParts) => {
       return found.map((policy) => ({ policy, model: known.get(policy.modelId) ?? null }))
     },
 
-    async set(caller: Caller, modelIdOrName: string, wanted: WantedPolicy): Promise<StoredPolicy> {
+    async set(caller: Caller, modelIdOrName: string, wanted: PolicyRequest): Promise<StoredPolicy> {
       const { model } = await models.find(caller, modelIdOrName)
       const { enabled, canaryGroup, ...settings } = wanted
       if (settings.canaryPercentage === 100 && canaryGroup === undefined)

@@ -16,18 +16,18 @@ import type { RolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type RolloutMoves, targetOf } from './rollout-moves.service.ts'
 import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
-interface Wanted extends Steps {
+interface RolloutRequest extends Steps {
   readonly version: string
   readonly autoRollback: boolean
   readonly startImmediately: boolean
 }
 
-export interface NewRollout extends Wanted {
+export interface NewRollout extends RolloutRequest {
   /** Id or name of a device group. */
   readonly group: string | undefined
 }
 
-export interface RolloutStart extends Wanted {
+export interface RolloutStart extends RolloutRequest {
   /** Null until the version is uploaded. */
   readonly versionNumber: number | null
   readonly groupId: string | null

@@ -3,7 +3,7 @@ import type { ReportCounts } from '../assignments/assignments.service.ts'
 import type { NewRollout, RolloutsService, StoredRollout } from './rollouts.service.ts'
 
 /** Returns the rollout that a request's body describes. */
-export const wantedBy = (body: {
+export const stepsOf = (body: {
   readonly version: string
   readonly rollout_percentage: number
   readonly target_percentage?: number

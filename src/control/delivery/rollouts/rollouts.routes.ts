@@ -6,7 +6,7 @@ import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import { PageQuery } from '../assignments/plans.schema.ts'
 import { actionRoutes, historyRoutes } from './rollout-actions.routes.ts'
-import { present, presentHealth, presentPreview, wantedBy } from './rollouts.present.ts'
+import { present, presentHealth, presentPreview, stepsOf } from './rollouts.present.ts'
 import {
   AllRollouts,
   AllRolloutsQuery,
@@ -169,7 +169,7 @@ const newRolloutsRoutes = (
       config: { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const created = await rollouts.create(callerOf(request), request.params.model_id, wantedBy(request.body))
+      const created = await rollouts.create(callerOf(request), request.params.model_id, stepsOf(request.body))
       return reply.code(201).send(await presentDetail(created))
     },
   )
@@ -189,7 +189,7 @@ const newRolloutsRoutes = (
     },
     async (request) => {
       return presentPreview(
-        await rollouts.previewSchedule(callerOf(request), request.params.model_id, wantedBy(request.body)),
+        await rollouts.previewSchedule(callerOf(request), request.params.model_id, stepsOf(request.body)),
       )
     },
   )

@@ -3,7 +3,7 @@ import type { Static } from '../../../platform/http/wire.schema.ts'
 import type { CreateGroupBody } from './groups.schema.ts'
 import type { GroupsService, StoredGroup } from './groups.service.ts'
 
-export const wantedBy = ({ org_id, name, description, group_type, tags }: Static<typeof CreateGroupBody>) => ({
+export const newGroupOf = ({ org_id, name, description, group_type, tags }: Static<typeof CreateGroupBody>) => ({
   name,
   orgId: org_id,
   description: description ?? '',

@@ -2,7 +2,7 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
-import { present, wantedBy } from './groups.present.ts'
+import { newGroupOf, present } from './groups.present.ts'
 import {
   CreateGroupBody,
   DeletedGroup,
@@ -72,7 +72,7 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       config: { access: 'devices:write', errors: ['conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const created = await groups.create(callerOf(request), wantedBy(request.body))
+      const created = await groups.create(callerOf(request), newGroupOf(request.body))
       return reply.code(201).send(present(created))
     },
   )

@@ -105,7 +105,7 @@ export const createGroupsService = (
       return database.transaction(async (tx) => {
         const updated = await groupsStore.update(tx, id, changes)
         if (updated === null) throw notFound('Device group', id)
-        auditNote({ kind: 'group', ...updated, before: shownOf(before), after: shownOf(updated) })
+        auditNote({ kind: 'group', ...updated, before: namedFields(before), after: namedFields(updated) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: updated.orgId })
         return updated
       })
@@ -117,7 +117,7 @@ export const createGroupsService = (
       await database.transaction(async (tx) => {
         if (!(await groupsStore.lock(tx, id))) throw notFound('Device group', id)
         await groupsStore.delete(tx, id)
-        auditNote({ kind: 'group', ...group, before: shownOf(group) })
+        auditNote({ kind: 'group', ...group, before: namedFields(group) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: group.orgId })
       })
       return group
@@ -160,7 +160,7 @@ const split = (deviceIds: readonly string[], changed: ReadonlyMap<string, string
 }
 
 /** Returns the fields of a group in the audit log. */
-const shownOf = ({ name, description, tags }: Named): Named => ({ name, description, tags })
+const namedFields = ({ name, description, tags }: Named): Named => ({ name, description, tags })
 
 const requireName = (name: string): void => {
   if (isUuid(name)) throw badRequest('name must not look like the id of a group: plans take either.')

@@ -183,7 +183,7 @@ const present = (integration: IntegrationView) => ({
   endpoint: integration.endpoint,
   format: integration.format,
   topics: integration.topics === null ? null : [...integration.topics],
-  config: { ...integration.shownConfig },
+  config: { ...integration.visibleConfig },
   status: statusOf(integration),
   pending: integration.backlog.pending,
   oldest_pending_at: integration.backlog.oldest?.toISOString() ?? null,

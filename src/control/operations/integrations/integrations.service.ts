@@ -43,7 +43,7 @@ export interface RequestedIntegration {
 
 /** An integration as the API shows it. */
 export interface IntegrationView extends StoredIntegration {
-  readonly shownConfig: Readonly<Record<string, string>>
+  readonly visibleConfig: Readonly<Record<string, string>>
   readonly backlog: Backlog
 }
 
@@ -82,7 +82,7 @@ export const createIntegrations = (
     const others = await integrationWork.backlog(database.sql, stored.id)
     const oldest = [events.oldest, others.oldest].filter((at) => at !== null).sort((a, b) => a.getTime() - b.getTime())
     const backlog = { ...events, pending: events.pending + others.pending, oldest: oldest[0] ?? null }
-    return { ...stored, shownConfig: shown, backlog }
+    return { ...stored, visibleConfig: shown, backlog }
   }
 
   const requireSendable = (endpoint: string): void => {

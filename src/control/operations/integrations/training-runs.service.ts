@@ -1,6 +1,6 @@
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
-import type { ShownRounds } from '../../training/rounds/shown-rounds.service.ts'
+import type { VisibleRounds } from '../../training/rounds/visible-rounds.service.ts'
 import { deliveriesStore, type LeasedIntegration } from './deliveries.store.ts'
 import { integrationWork } from './integration-work.report.ts'
 import type { StoredIntegration } from './integrations.store.ts'
@@ -22,15 +22,15 @@ export const createTrainingRuns = (
   { database, now }: Context,
   {
     models,
-    shownRounds,
+    visibleRounds,
   }: {
     readonly models: Pick<ModelsService, 'publishedBy'>
-    readonly shownRounds: Pick<ShownRounds, 'ofOrg'>
+    readonly visibleRounds: Pick<VisibleRounds, 'ofOrg'>
   },
 ) => {
   /** Returns the page without figures of other organizations' devices that the organization may not see. */
-  const shownTo = async (orgId: string | null, page: readonly MeasuredRound[]): Promise<MeasuredRound[]> => {
-    const shown = await shownRounds.ofOrg(
+  const visibleTo = async (orgId: string | null, page: readonly MeasuredRound[]): Promise<MeasuredRound[]> => {
+    const shown = await visibleRounds.ofOrg(
       orgId,
       page.map(({ id }) => id),
     )
@@ -57,7 +57,7 @@ export const createTrainingRuns = (
       for (let page: MeasuredRound[]; ; ) {
         const from = last?.number ?? reached - EVALUATED_LATER
         page = await integrationWork.rounds(database.sql, due, from, ROUNDS_AT_ONCE)
-        await mlflow.logMetrics(run, await shownTo(subject.orgId, page))
+        await mlflow.logMetrics(run, await visibleTo(subject.orgId, page))
         last = page.at(-1) ?? last
         if (page.length < ROUNDS_AT_ONCE) break
       }

@@ -5,7 +5,7 @@ import { DEFAULT_DELTA, MAX_ROUND_NOISE, requireNoisySteps } from '../../../doma
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import {
-  fewestUpdates,
+  minUpdates,
   requirePrivacyAllowed,
   requireSecureAggregationAllowed,
   strategySettings,
@@ -121,7 +121,7 @@ export const createJobPlans = (
       const targetDevices =
         requested.targetDevices ??
         (population === null ? null : leastTarget(minDevices, population)) ??
-        Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : fewestUpdates(strategy))
+        Math.max(minDevices, isAsynchronous ? Number(strategy.options.buffer) : minUpdates(strategy))
       const overSelection = requested.overSelection ?? OVER_SELECTION.default
       const sizes = roundSizes({ strategy, minDevices, targetDevices, overSelection })
       // With fewer than min_devices eligible, the job waits for more.

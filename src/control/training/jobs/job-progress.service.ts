@@ -1,3 +1,4 @@
+import type { VisibleSummaries } from '../../../domain/disclosure.ts'
 import {
   afterCompletedRound,
   afterFailedRound,
@@ -8,52 +9,51 @@ import {
 import { asLosses, isBest, isMeasuredLater, objectiveOf, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
-import type { ShownSummaries } from '../../../domain/withheld-figures.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import { roundsReport } from '../rounds/rounds.service.ts'
-import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
+import type { VisibleRound, VisibleRounds } from '../rounds/visible-rounds.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
 
 interface Parts {
-  readonly shownRounds: Pick<ShownRounds, 'cataloged'>
+  readonly visibleRounds: Pick<VisibleRounds, 'cataloged'>
   readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
   readonly evaluationSteps: Pick<EvaluationSteps, 'ask'>
 }
 
 /** A round's metrics in the form stored with a version: loss, accuracy, and the means of all others. */
-const metricsOf = ({ loss, accuracy, metrics, evaluation }: ShownRound): Readonly<Record<string, number>> => ({
+const metricsOf = ({ loss, accuracy, metrics, evaluation }: VisibleRound): Readonly<Record<string, number>> => ({
   ...(loss !== null && { loss }),
   ...(accuracy !== null && { accuracy }),
   ...meansOf(metrics, ''),
   ...meansOf(evaluation?.metrics ?? null, EVALUATION_PREFIX),
 })
 
-const meansOf = (summaries: ShownSummaries | null, prefix: string): Record<string, number> =>
+const meansOf = (summaries: VisibleSummaries | null, prefix: string): Record<string, number> =>
   Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
 /** Returns a metric's value for each completed round, oldest first. */
 const createValues =
-  ({ shownRounds }: Pick<Parts, 'shownRounds'>) =>
+  ({ visibleRounds }: Pick<Parts, 'visibleRounds'>) =>
   async (tx: Executor, { id, federationId }: StoredJob, metric: string): Promise<readonly RoundValue[]> => {
     if (federationId === null) return roundsReport.valuesOf(tx, id, metric)
     // Members see what the values decide: only those that all of them may see count (docs/decisions/0185).
-    const rounds = await shownRounds.cataloged(tx, await roundsReport.completedOf(tx, id))
+    const rounds = await visibleRounds.cataloged(tx, await roundsReport.completedOf(tx, id))
     return rounds.map((round) => ({ modelId: round.aggregatedModelId, value: metricsOf(round)[metric] ?? null }))
   }
 
 /** Publishes results as versions of the job's model, in the transaction that ends the round or the job. */
 const createPublications = (parts: Parts) => {
-  const { models, shownRounds } = parts
+  const { models, visibleRounds } = parts
   const valuesOf = createValues(parts)
 
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
     const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
     if (modelId === null || resultId === null || round === null) return
     const { id: roundId, roundNumber } = round
-    const metrics = metricsOf((await shownRounds.cataloged(tx, [round]))[0]!)
+    const metrics = metricsOf((await visibleRounds.cataloged(tx, [round]))[0]!)
     await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
   }
 

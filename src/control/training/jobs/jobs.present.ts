@@ -8,7 +8,7 @@ import { secureSettings } from '../../../secure-aggregation/settings.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { JobSpending } from '../rounds/privacy-costs.service.ts'
 import { presentMetrics } from '../rounds/rounds.present.ts'
-import type { ShownRound } from '../rounds/shown-rounds.service.ts'
+import type { VisibleRound } from '../rounds/visible-rounds.service.ts'
 import { settingsIn } from '../secure-rounds/secure-rounds.schema.ts'
 import type { OptimizerState } from './jobs.schema.ts'
 import type { StoredJob } from './jobs.service.ts'
@@ -90,7 +90,7 @@ export const presentSpending = ({ epsilon, delta, accountant, rounds }: JobSpend
   rounds,
 })
 
-export const presentInHistory = (round: ShownRound) => ({
+export const presentInHistory = (round: VisibleRound) => ({
   round_id: round.id,
   round_number: round.roundNumber,
   status: round.status,

@@ -31,7 +31,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const job = await jobs.create(callerOf(request), wantedOf(request.body), (warning) => warn(request, warning))
+      const job = await jobs.create(callerOf(request), requestOf(request.body), (warning) => warn(request, warning))
       return reply.code(201).send(presentStarted(request, job))
     },
   )
@@ -164,7 +164,7 @@ const presentStarted = (request: FastifyRequest, job: StoredJob) => {
 }
 
 /** Converts the body of a request to a requested job. */
-const wantedOf = (body: Static<typeof StartJobBody>) => {
+const requestOf = (body: Static<typeof StartJobBody>) => {
   const { privacy, stop_when: stop } = body
   return {
     model: body.model,

@@ -15,7 +15,7 @@ import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { JobSpending, PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
-import type { ShownRound, ShownRounds } from '../rounds/shown-rounds.service.ts'
+import type { VisibleRound, VisibleRounds } from '../rounds/visible-rounds.service.ts'
 import type { JobContinuations } from './job-continuations.service.ts'
 import type { PlannedJob } from './job-plans.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
@@ -42,13 +42,13 @@ export const createJobsService = (
     readonly prices: Pick<PrivacyCosts, 'spentBy'>
     readonly endings: RoundEndings
     readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
-    readonly shownRounds: Pick<ShownRounds, 'shown'>
+    readonly visibleRounds: Pick<VisibleRounds, 'shown'>
     readonly models: Pick<ModelsService, 'find' | 'publishedBy'>
     readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   },
 ) => {
   const { progress, plan, turns, continueJob } = parts
-  const { rounds, scopes, due, prices, endings, evaluationSteps, shownRounds, models, heartbeats } = parts
+  const { rounds, scopes, due, prices, endings, evaluationSteps, visibleRounds, models, heartbeats } = parts
 
   /** @throws not_found if the caller cannot see such a job; members of a federation see its jobs */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
@@ -95,7 +95,7 @@ export const createJobsService = (
       id: string,
     ): Promise<{
       job: StoredJob
-      history: ShownRound[]
+      history: VisibleRound[]
       spent: JobSpending | null
       published: readonly StoredVersion[]
     }> {
@@ -105,12 +105,12 @@ export const createJobsService = (
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)
       const published = await models.publishedBy(job.id)
       const history = await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })
-      return { job, published, history: await shownRounds.shown(caller, history.reverse()), spent }
+      return { job, published, history: await visibleRounds.shown(caller, history.reverse()), spent }
     },
 
     async rounds(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const job = await get(caller, id)
-      const found = await shownRounds.shown(caller, await rounds.ofJob(job.id, page))
+      const found = await visibleRounds.shown(caller, await rounds.ofJob(job.id, page))
       return { rounds: found, total: await rounds.countOfJob(job.id) }
     },
 

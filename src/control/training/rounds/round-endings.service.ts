@@ -12,9 +12,9 @@ import { evaluationsStore } from './evaluations.store.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundAggregate } from './round-aggregation.service.ts'
 import { roundsStore, type ScreenedUpdate, type StoredRound } from './rounds.store.ts'
-import type { ShownRounds } from './shown-rounds.service.ts'
 import type { DeliveredUpdate } from './updates.report.ts'
 import type { StoredUpdate } from './updates.store.ts'
+import type { VisibleRounds } from './visible-rounds.service.ts'
 
 type Delivered = readonly DeliveredUpdate[]
 
@@ -29,10 +29,10 @@ interface Parts {
   readonly participants: ParticipantsStore
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
-  readonly shownRounds: Pick<ShownRounds, 'cataloged'>
+  readonly visibleRounds: Pick<VisibleRounds, 'cataloged'>
 }
 
-const createCompletion = ({ database, events, now }: Context, { models, files, shownRounds }: Parts) => {
+const createCompletion = ({ database, events, now }: Context, { models, files, visibleRounds }: Parts) => {
   /** Updates evaluate the model that they began from, which in an asynchronous job may belong to an earlier round. */
   const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
     const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
@@ -62,7 +62,7 @@ const createCompletion = ({ database, events, now }: Context, { models, files, s
       const held = await roundsStore.lockHeld(tx, round.id, owner)
       if (held === null) return false
       const figures = { accuracy, loss, metrics, completedDevices: delivered.length }
-      const [cataloged] = await shownRounds.cataloged(tx, [{ ...held, ...figures }])
+      const [cataloged] = await visibleRounds.cataloged(tx, [{ ...held, ...figures }])
       const model = await models.addAggregate(tx, {
         roundId: round.id,
         roundNumber: round.roundNumber,

@@ -3,7 +3,7 @@ import { badRequest } from '../../../domain/errors.ts'
 import { MAX_ROUND_NOISE } from '../../../domain/privacy/mechanism.ts'
 import type { OptionRule } from '../../../domain/strategy-options.ts'
 import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import { OneOf, UncheckedObject } from '../../../platform/http/wire.schema.ts'
+import { AnyObject, OneOf } from '../../../platform/http/wire.schema.ts'
 
 // Fields that rounds and jobs have in common, in requests and responses.
 
@@ -75,7 +75,7 @@ export const StrategyField = Type.Optional(
 
 /** `strategySettings` checks options together with their strategy; the API document has the same rules as a schema. */
 export const StrategyOptionsField = Type.Optional(
-  UncheckedObject({
+  AnyObject({
     title: 'StrategyOptions',
     description: 'Options of the chosen strategy',
     anyOf: STRATEGY_NAMES.map(optionsOf),

@@ -1,14 +1,14 @@
+import type { VisibleEvaluation, VisibleSummaries } from '../../../domain/disclosure.ts'
 import { neededUpdates } from '../../../domain/round.ts'
-import type { ShownEvaluation, ShownSummaries } from '../../../domain/withheld-figures.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import { coarsenessWarning } from '../../../secure-aggregation/fixed-point.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.present.ts'
 import { presentCost, presentSampling } from './round-settings.present.ts'
 import type { StoredRound } from './rounds.service.ts'
-import type { ShownRound } from './shown-rounds.service.ts'
+import type { VisibleRound } from './visible-rounds.service.ts'
 
 /** A round in the API. */
-export const present = (round: ShownRound) => ({
+export const present = (round: VisibleRound) => ({
   id: round.id,
   org_id: round.orgId,
   round_number: round.roundNumber,
@@ -39,18 +39,18 @@ export const present = (round: ShownRound) => ({
 })
 
 /** What the round's devices measured; empty if they measured nothing. */
-export const presentMetrics = ({ metrics, evaluation }: Pick<ShownRound, 'metrics' | 'evaluation'>) => ({
+export const presentMetrics = ({ metrics, evaluation }: Pick<VisibleRound, 'metrics' | 'evaluation'>) => ({
   ...(metrics === null ? {} : { metrics: presentSummaries(metrics) }),
   ...(evaluation === null ? {} : { evaluation: presentEvaluation(evaluation) }),
 })
 
-const presentEvaluation = ({ devices, numSamples, metrics }: ShownEvaluation) => ({
+const presentEvaluation = ({ devices, numSamples, metrics }: VisibleEvaluation) => ({
   devices,
   num_samples: numSamples,
   metrics: presentSummaries(metrics),
 })
 
-const presentSummaries = (summaries: ShownSummaries) =>
+const presentSummaries = (summaries: VisibleSummaries) =>
   Object.fromEntries(
     Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
   )
@@ -76,7 +76,7 @@ const fewDevices = (round: StoredRound): string | null => {
 }
 
 /** The additional fields of a round that names its strategy. */
-const presentTraining = (round: ShownRound) => ({
+const presentTraining = (round: VisibleRound) => ({
   strategy: round.plan.strategy,
   strategy_options: round.plan.options ?? {},
   accuracy: round.accuracy,

@@ -8,7 +8,7 @@ import { contributionsTo } from './rounds.report.ts'
 const at = new Date('2026-01-01T00:00:00Z')
 const later = new Date('2026-01-01T01:00:00Z')
 /** To other members: too few devices took part in each round. */
-const NOTHING_SHOWN = { shownAccuracy: null, shownLoss: null }
+const NOTHING_SHOWN = { visibleAccuracy: null, visibleLoss: null }
 
 it('contributions of members are what their devices delivered to completed rounds of the federation, and nothing else', async () => {
   const { sql: db } = await openTestDatabase()

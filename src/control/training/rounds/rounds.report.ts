@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
+import { MIN_GROUP_SIZE } from '../../../domain/disclosure.ts'
 import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
-import { MIN_GROUP_SIZE } from '../../../domain/withheld-figures.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
 import type { MemberContribution } from '../../federations/members.service.ts'
@@ -169,8 +169,8 @@ interface ContributionRow {
   samples: number
   accuracy: number | null
   loss: number | null
-  shown_accuracy: number | null
-  shown_loss: number | null
+  visible_accuracy: number | null
+  visible_loss: number | null
   last_at: Date
 }
 
@@ -190,7 +190,7 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
       select d.org_id, u.round_id, u.num_samples, u.local_accuracy, u.local_loss, u.created_at,
         count(u.local_accuracy) over same as accuracies, count(u.local_loss) over same as losses,
         count(*) over (partition by u.round_id) = r.completed_devices as is_whole,
-        greatest(${MIN_GROUP_SIZE}, coalesce(s.min_group_size, 0)) as fewest
+        greatest(${MIN_GROUP_SIZE}, coalesce(s.min_group_size, 0)) as min_group_size
       from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
       left join org_settings s on s.org_id = d.org_id
       where r.federation_id = ${federationId} and r.status = 'completed' and d.org_id is not null
@@ -200,8 +200,8 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
     )
     select org_id, count(distinct round_id) as rounds, least(sum(num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
       ${weighted('local_accuracy')} as accuracy, ${weighted('local_loss')} as loss,
-      ${weighted('local_accuracy', sql`accuracies >= fewest and is_whole`)} as shown_accuracy,
-      ${weighted('local_loss', sql`losses >= fewest and is_whole`)} as shown_loss, max(created_at) as last_at
+      ${weighted('local_accuracy', sql`accuracies >= min_group_size and is_whole`)} as visible_accuracy,
+      ${weighted('local_loss', sql`losses >= min_group_size and is_whole`)} as visible_loss, max(created_at) as last_at
     from delivered group by org_id`.execute(db)
   return new Map(
     rows.map((row) => [
@@ -211,8 +211,8 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
         totalSamples: row.samples,
         avgAccuracy: row.accuracy,
         avgLoss: row.loss,
-        shownAccuracy: row.shown_accuracy,
-        shownLoss: row.shown_loss,
+        visibleAccuracy: row.visible_accuracy,
+        visibleLoss: row.visible_loss,
         lastContributionAt: row.last_at,
       },
     ]),

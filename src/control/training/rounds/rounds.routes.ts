@@ -11,16 +11,16 @@ import { participantScopeOf } from './round-settings.schema.ts'
 import { present, warningsOf } from './rounds.present.ts'
 import { CancelRoundBody, FindRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
-import type { ShownRounds } from './shown-rounds.service.ts'
 import type { StandaloneRounds, StartRound } from './standalone-rounds.service.ts'
+import type { VisibleRounds } from './visible-rounds.service.ts'
 
 export const roundsRoutes = (
   app: App,
   rounds: RoundsService,
   standalone: StandaloneRounds,
-  shownRounds: Pick<ShownRounds, 'one' | 'shown'>,
+  visibleRounds: Pick<VisibleRounds, 'one' | 'shown'>,
 ): void => {
-  const presentTo = async (caller: Caller, round: StoredRound) => present(await shownRounds.one(caller, round))
+  const presentTo = async (caller: Caller, round: StoredRound) => present(await visibleRounds.one(caller, round))
 
   app.post(
     '/api/v1/training/rounds/start',
@@ -73,7 +73,7 @@ export const roundsRoutes = (
     async (request) => {
       const { status, limit, offset } = request.query
       const found = await rounds.list(callerOf(request), status, { limit, offset })
-      const shown = await shownRounds.shown(callerOf(request), found.rounds)
+      const shown = await visibleRounds.shown(callerOf(request), found.rounds)
       return { rounds: shown.map(present), total: found.total, limit, offset }
     },
   )

@@ -10,10 +10,10 @@ import type { RoundRecords } from './round-records.service.ts'
 import { present as presentRound } from './rounds.present.ts'
 import { FailureBody, ListRoundsQuery, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
-import type { ShownRounds } from './shown-rounds.service.ts'
 import type { UpdateMetrics } from './update-metrics.service.ts'
 import { ModelUpdate, readReport, UpdateFields } from './updates.schema.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
+import type { VisibleRounds } from './visible-rounds.service.ts'
 
 export const updatesRoutes = (
   app: App,
@@ -22,13 +22,13 @@ export const updatesRoutes = (
     rounds,
     records,
     updateMetrics: counts,
-    shownRounds,
+    visibleRounds,
   }: {
     readonly updates: UpdatesService
     readonly rounds: Pick<RoundsService, 'get'>
     readonly records: Pick<RoundRecords, 'updates'>
     readonly updateMetrics: UpdateMetrics
-    readonly shownRounds: Pick<ShownRounds, 'one'>
+    readonly visibleRounds: Pick<VisibleRounds, 'one'>
   },
   storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
 ): void => {
@@ -123,7 +123,7 @@ export const updatesRoutes = (
     },
     async (request) => {
       const round = await updates.fail(callerOf(request), request.params.round_id, request.body.reason)
-      return presentRound(await shownRounds.one(callerOf(request), round))
+      return presentRound(await visibleRounds.one(callerOf(request), round))
     },
   )
 }

@@ -35,12 +35,18 @@ const projection = (call: LayerCall, name: string, nameInH5: string, number: num
 }
 
 /** The valid scores [batch, …, queries, values]; null for all. Masks get `added` axes between batch and queries. */
-const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly number[], key = value): string | null => {
-  const wide = (mask: string, axes: readonly number[]) => call.unsqueeze(mask, axes)
+const validScores = (
+  call: LayerCall,
+  query: Value,
+  value: Value,
+  added: readonly number[],
+  key = value,
+): string | null => {
+  const withAxes = (mask: string, axes: readonly number[]) => call.unsqueeze(mask, axes)
   const behind = added.map((axis) => axis + 1)
   const parts: string[] = []
-  if (query.mask !== null && added.length > 0) parts.push(wide(query.mask, [...added, added.length + 2]))
-  for (const mask of new Set([value.mask, key.mask])) if (mask !== null) parts.push(wide(mask, [1, ...behind]))
+  if (query.mask !== null && added.length > 0) parts.push(withAxes(query.mask, [...added, added.length + 2]))
+  for (const mask of new Set([value.mask, key.mask])) if (mask !== null) parts.push(withAxes(mask, [1, ...behind]))
   if (call.isSet('use_causal_mask')) {
     const sizes: readonly Size[] = [query.shape[1]!, value.shape[1]!]
     const [rows, columns] = call.fixed(sizes, 'the number of its steps') as [number, number]
@@ -50,7 +56,7 @@ const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly nu
   const given = call.attentionMask
   if (given !== undefined) {
     const { name, shape } = call.cast(given, 'bool')
-    parts.push(shape.length === 3 ? wide(name, added) : name)
+    parts.push(shape.length === 3 ? withAxes(name, added) : name)
   }
   return parts.length === 0 ? null : parts.reduce((a, b) => call.emit('And', [a, b]))
 }
@@ -106,7 +112,7 @@ const multiHeadAttention: Layer = (call) => {
   const v = project('value', 2, value)
   const scaled = call.emit('Mul', [q.name, call.scalar(1 / Math.sqrt(q.width))])
   const product = call.emit('MatMul', [call.transpose(scaled, [0, 2, 1, 3]), call.transpose(k.name, [0, 2, 3, 1])])
-  const scores = softmaxOf(call, product, shownOf(call, query, value, [1], key))
+  const scores = softmaxOf(call, product, validScores(call, query, value, [1], key))
   const mixed = call.transpose(call.emit('MatMul', [scores, call.transpose(v.name, [0, 2, 1, 3])]), [0, 2, 1, 3])
   const output = projection(call, 'output', 'attention_output', 3)
   const width = output.kernel.shape.at(-1)!
@@ -135,7 +141,7 @@ const attention: Layer = (call) => {
     call.layer.className === 'Attention'
       ? scaled(call.emit('MatMul', [q, call.transpose(k, [0, 2, 1])]))
       : call.emit('ReduceSum', [sums(), call.integers([-1])], { keepdims: int(0) })
-  const weights = softmaxOf(call, scores, shownOf(call, query, value, []))
+  const weights = softmaxOf(call, scores, validScores(call, query, value, []))
   const mixed = call.emit('MatMul', [weights, call.last(value)])
   const kept = (mask: string) => call.emit('Mul', [mixed, call.unsqueeze(call.castTo(mask, 'f32'), [2])])
   const shape = [...query.shape.slice(0, 2), value.shape[2]!]

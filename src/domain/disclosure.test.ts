@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { mayDisclose, visibleEvaluation, visibleSummaries } from './disclosure.ts'
 import { type MetricReport, summarizeEvaluation, summarizeMetrics } from './metrics.ts'
-import { mayShow, shownEvaluation, shownSummaries } from './withheld-figures.ts'
 
 const reports = (count: number, name = 'f1'): MetricReport[] =>
   Array.from({ length: count }, (_, index) => ({ numSamples: 1, metrics: { [name]: index } }))
 
 /** The metrics, seen by an organization with this many devices that reported each, beside other organizations with these. */
-const seen = (devices: number, own: number, others: readonly number[], fewest = 5) =>
-  shownSummaries(summarizeMetrics(reports(devices)), () => ({ own, others, fewest })).f1
+const seen = (devices: number, own: number, others: readonly number[], minGroupSize = 5) =>
+  visibleSummaries(summarizeMetrics(reports(devices)), () => ({ own, others, minGroupSize })).f1
 
 describe("what an organization sees of other organizations' metrics", () => {
   it('includes everything if all devices are its own', () => {
@@ -52,13 +52,13 @@ describe("what an organization sees of other organizations' metrics", () => {
   })
 
   it('follows the setting of the strictest organization', () => {
-    expect(mayShow({ own: 0, others: [9], fewest: 10 }, 9)).toBe(false)
-    expect(mayShow({ own: 0, others: [10], fewest: 10 }, 10)).toBe(true)
+    expect(mayDisclose({ own: 0, others: [9], minGroupSize: 10 }, 9)).toBe(false)
+    expect(mayDisclose({ own: 0, others: [10], minGroupSize: 10 }, 10)).toBe(true)
   })
 
   it('excludes an evaluation without visible metrics', () => {
     const shown = (devices: number, others: number[]) =>
-      shownEvaluation(summarizeEvaluation(reports(devices))!, () => ({ own: 1, others, fewest: 5 }))
+      visibleEvaluation(summarizeEvaluation(reports(devices))!, () => ({ own: 1, others, minGroupSize: 5 }))
     expect(shown(4, [3])).toBeNull()
     expect(shown(6, [5])).toMatchObject({ devices: 6 })
   })

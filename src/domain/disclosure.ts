@@ -4,17 +4,17 @@ import type { Evaluation, MetricSummaries, MetricSummary } from './metrics.ts'
 export const MIN_GROUP_SIZE = 5
 
 /** A metric as an organization may see it; withheld values are null. */
-export interface ShownSummary extends Pick<MetricSummary, 'mean' | 'devices'> {
+export interface VisibleSummary extends Pick<MetricSummary, 'mean' | 'devices'> {
   readonly median: number | null
   readonly worstTenth: number | null
   readonly min: number | null
   readonly max: number | null
 }
 
-export type ShownSummaries = Readonly<Record<string, ShownSummary>>
+export type VisibleSummaries = Readonly<Record<string, VisibleSummary>>
 
-export interface ShownEvaluation extends Omit<Evaluation, 'metrics'> {
-  readonly metrics: ShownSummaries
+export interface VisibleEvaluation extends Omit<Evaluation, 'metrics'> {
+  readonly metrics: VisibleSummaries
 }
 
 /** How many devices reported a figure, from one organization's point of view. Excludes erased devices. */
@@ -23,7 +23,7 @@ export interface Sources {
   /** By organization: those of each other one that reported it. */
   readonly others: readonly number[]
   /** The minimum group size. */
-  readonly fewest: number
+  readonly minGroupSize: number
 }
 
 const isOwn = ({ own, others }: Sources, devices: number): boolean => others.length === 0 && own >= devices
@@ -33,10 +33,10 @@ const isOwn = ({ own, others }: Sources, devices: number): boolean => others.len
  * reported has at least the minimum number. A total would not suffice: members' averages can be subtracted too. If a device was
  * erased, its organization is not known.
  */
-export const mayShow = (sources: Sources, devices: number): boolean => {
-  const { own, others, fewest } = sources
+export const mayDisclose = (sources: Sources, devices: number): boolean => {
+  const { own, others, minGroupSize } = sources
   if (isOwn(sources, devices)) return true
-  return others.reduce((sum, count) => sum + count, own) === devices && others.every((count) => count >= fewest)
+  return others.reduce((sum, count) => sum + count, own) === devices && others.every((count) => count >= minGroupSize)
 }
 
 /**
@@ -45,25 +45,25 @@ export const mayShow = (sources: Sources, devices: number): boolean => {
  * moving the median to a value at the edge. Each other organization must remain large enough without the worst tenth, all of
  * which may be its devices, because its average may be known.
  */
-export const shownSummaries = (summaries: MetricSummaries, sourcesOf: (name: string) => Sources): ShownSummaries =>
+export const visibleSummaries = (summaries: MetricSummaries, sourcesOf: (name: string) => Sources): VisibleSummaries =>
   Object.fromEntries(
-    Object.entries(summaries).flatMap(([name, summary]): [string, ShownSummary][] => {
+    Object.entries(summaries).flatMap(([name, summary]): [string, VisibleSummary][] => {
       const sources = sourcesOf(name)
       if (isOwn(sources, summary.devices)) return [[name, summary]]
-      if (!mayShow(sources, summary.devices)) return []
-      const { own, others, fewest } = sources
+      if (!mayDisclose(sources, summary.devices)) return []
+      const { own, others, minGroupSize } = sources
       const tenth = Math.floor(summary.devices / 10)
-      const isSafe = tenth - own >= fewest && others.every((count) => count - tenth >= fewest)
+      const isSafe = tenth - own >= minGroupSize && others.every((count) => count - tenth >= minGroupSize)
       const { median, worstTenth } = isSafe ? summary : { median: null, worstTenth: null }
       return [[name, { ...summary, median, worstTenth, min: null, max: null }]]
     }),
   )
 
 /** The same for an evaluation; null if none of it may be shown. */
-export const shownEvaluation = (
+export const visibleEvaluation = (
   evaluation: Evaluation,
   sourcesOf: (name: string) => Sources,
-): ShownEvaluation | null => {
-  const metrics = shownSummaries(evaluation.metrics, sourcesOf)
+): VisibleEvaluation | null => {
+  const metrics = visibleSummaries(evaluation.metrics, sourcesOf)
   return Object.keys(metrics).length === 0 ? null : { ...evaluation, metrics }
 }

@@ -1,14 +1,14 @@
 import type { Caller } from '../../../domain/access.ts'
-import type { Evaluation } from '../../../domain/metrics.ts'
 import {
   MIN_GROUP_SIZE,
-  mayShow,
-  type ShownEvaluation,
-  type ShownSummaries,
+  mayDisclose,
   type Sources,
-  shownEvaluation,
-  shownSummaries,
-} from '../../../domain/withheld-figures.ts'
+  type VisibleEvaluation,
+  type VisibleSummaries,
+  visibleEvaluation,
+  visibleSummaries,
+} from '../../../domain/disclosure.ts'
+import type { Evaluation } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
 import type { Context } from '../../context.ts'
@@ -17,14 +17,14 @@ import type { FederationAccess } from './participant-scope.service.ts'
 import { roundsStore, type StoredRound } from './rounds.store.ts'
 
 /** A round with the figures that a caller may see. */
-export type ShownRound = Omit<StoredRound, 'metrics' | 'evaluation' | 'globalEvaluation'> & {
-  readonly metrics: ShownSummaries | null
-  readonly evaluation: ShownEvaluation | null
-  readonly globalEvaluation: ShownEvaluation | null
+export type VisibleRound = Omit<StoredRound, 'metrics' | 'evaluation' | 'globalEvaluation'> & {
+  readonly metrics: VisibleSummaries | null
+  readonly evaluation: VisibleEvaluation | null
+  readonly globalEvaluation: VisibleEvaluation | null
 }
 
 /** Decides which figures of a round are shown outside the organizations whose devices reported them. */
-export const createShownRounds = (
+export const createVisibleRounds = (
   { database }: Context,
   {
     federations,
@@ -38,7 +38,7 @@ export const createShownRounds = (
    * The minimum group size by round: the highest of the default and the settings of the federation's members and of the
    * organizations whose devices reported, which may have left.
    */
-  const fewestBy = async (
+  const minGroupSizesOf = async (
     db: Executor,
     rounds: readonly StoredRound[],
     sources: readonly FigureSource[],
@@ -59,16 +59,19 @@ export const createShownRounds = (
   }
 
   /** The rounds, without figures that would reveal single devices of other organizations to this caller. */
-  const shown = async (caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<ShownRound[]> => {
+  const shown = async (caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<VisibleRound[]> => {
     const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
     if (mixed.length === 0) return [...rounds]
     const sources = await sourcesOf(database.sql, mixed)
-    const fewest = await fewestBy(database.sql, mixed, sources)
+    const minGroupSizes = await minGroupSizesOf(database.sql, mixed, sources)
     const counts = countsBy(sources)
     return rounds.map((round) =>
       round.federationId === null
         ? round
-        : withhold(round, counts, { isOwn: (orgId) => orgId === caller.orgId, fewest: fewest.get(round.id)! }),
+        : withhold(round, counts, {
+            isOwn: (orgId) => orgId === caller.orgId,
+            minGroupSize: minGroupSizes.get(round.id)!,
+          }),
     )
   }
 
@@ -76,13 +79,13 @@ export const createShownRounds = (
     shown,
 
     /** Rounds by id, with the figures that the organization may see. */
-    async ofOrg(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRound>> {
+    async ofOrg(orgId: string | null, ids: readonly string[]): Promise<ReadonlyMap<string, VisibleRound>> {
       const rounds = await shown({ orgId }, await roundsStore.findAll(database.sql, ids))
       return new Map(rounds.map((round) => [round.id, round]))
     },
 
     /** The same for one round. */
-    async one(caller: Caller, round: StoredRound): Promise<ShownRound> {
+    async one(caller: Caller, round: StoredRound): Promise<VisibleRound> {
       return (await shown(caller, [round]))[0]!
     },
 
@@ -90,12 +93,14 @@ export const createShownRounds = (
      * Rounds of one job with the figures that any member of the federation may see, because they become part of the catalog or
      * decide about the job: as shown to a member without a device in the round.
      */
-    async cataloged(db: Executor, rounds: readonly StoredRound[]): Promise<readonly ShownRound[]> {
+    async cataloged(db: Executor, rounds: readonly StoredRound[]): Promise<readonly VisibleRound[]> {
       if (rounds.every(({ federationId }) => federationId === null)) return rounds
       const sources = await sourcesOf(db, rounds)
-      const fewest = await fewestBy(db, rounds, sources)
+      const minGroupSizes = await minGroupSizesOf(db, rounds, sources)
       const counts = countsBy(sources)
-      return rounds.map((round) => withhold(round, counts, { isOwn: () => false, fewest: fewest.get(round.id)! }))
+      return rounds.map((round) =>
+        withhold(round, counts, { isOwn: () => false, minGroupSize: minGroupSizes.get(round.id)! }),
+      )
     },
   }
 }
@@ -128,8 +133,8 @@ const isIncomplete = ({ metrics, evaluation, globalEvaluation, completedDevices 
 const withhold = (
   round: StoredRound,
   counts: ReadonlyMap<string, readonly FigureSource[]>,
-  { isOwn, fewest }: { readonly isOwn: (orgId: string | null) => boolean; readonly fewest: number },
-): ShownRound => {
+  { isOwn, minGroupSize }: { readonly isOwn: (orgId: string | null) => boolean; readonly minGroupSize: number },
+): VisibleRound => {
   const { metrics, evaluation, globalEvaluation, completedDevices } = round
   /** `all` devices reported figures of this kind, `devices` of them this metric. */
   const sourcesFor = (kind: FigureKind, all: number, metric: string, devices = all): Sources => {
@@ -140,25 +145,25 @@ const withhold = (
     return {
       own: own.reduce((sum, { devices }) => sum + devices, 0),
       others: others.map(({ devices }) => devices),
-      fewest: isFinal ? fewest : Number.POSITIVE_INFINITY,
+      minGroupSize: isFinal ? minGroupSize : Number.POSITIVE_INFINITY,
     }
   }
   const trained = (name: string) => sourcesFor('trained', completedDevices, name, metrics?.[name]?.devices)
   const mean = (name: 'loss' | 'accuracy') =>
-    mayShow(trained(name), metrics?.[name]?.devices ?? completedDevices) ? round[name] : null
+    mayDisclose(trained(name), metrics?.[name]?.devices ?? completedDevices) ? round[name] : null
   const evaluated = (one: Evaluation | null, kind: FigureKind) =>
-    one && shownEvaluation(one, (name) => sourcesFor(kind, one.devices, name, one.metrics[name]?.devices))
+    one && visibleEvaluation(one, (name) => sourcesFor(kind, one.devices, name, one.metrics[name]?.devices))
   return {
     ...round,
     loss: mean('loss'),
     accuracy: mean('accuracy'),
-    metrics: metrics && nothingAsNull(shownSummaries(metrics, trained)),
+    metrics: metrics && nothingAsNull(visibleSummaries(metrics, trained)),
     evaluation: evaluated(evaluation, 'made'),
     globalEvaluation: evaluated(globalEvaluation, 'received'),
   }
 }
 
-const nothingAsNull = (summaries: ShownSummaries): ShownSummaries | null =>
+const nothingAsNull = (summaries: VisibleSummaries): VisibleSummaries | null =>
   Object.keys(summaries).length === 0 ? null : summaries
 
-export type ShownRounds = ReturnType<typeof createShownRounds>
+export type VisibleRounds = ReturnType<typeof createVisibleRounds>

@@ -18,6 +18,23 @@ export const asDiskFull = (error: unknown): ServiceError | undefined => {
   return undefined
 }
 
+const UNWRITABLE_CODES: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS'])
+const FILE_CALLS = /^(open|mkdir|rename|unlink|rm|link|copyfile|write|truncate|utime|scandir)/
+
+/** The same because the service may not write to its files, for example after their owner or the mount has changed. */
+export const asUnwritable = (error: unknown): ServiceError | undefined => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, syscall } = cause as NodeJS.ErrnoException
+    if (!UNWRITABLE_CODES.has(code) || !FILE_CALLS.test(String(syscall))) continue
+    return new ServiceError(
+      'unavailable',
+      "The service may not write to its files. Its operator must make the service's user their owner, and the disk writable.",
+      { cause: error },
+    )
+  }
+  return undefined
+}
+
 /**
  * PostgreSQL's connection exceptions (class 08), too many connections, the server's shutdown, crash and start (class 57P0x),
  * and Node's connection errors. Also timeouts, such as waiting for a row locked by a suspended process (55P03, 57014), and the
@@ -71,4 +88,5 @@ export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => 
 export const isUnavailable = (error: unknown): boolean =>
   (error instanceof ServiceError && ['unavailable', 'insufficient_storage'].includes(error.code)) ||
   asDiskFull(error) !== undefined ||
+  asUnwritable(error) !== undefined ||
   asDatabaseAway(error) !== undefined

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { asDiskFull } from '../../domain/outages.ts'
+import { asDiskFull, asUnwritable } from '../../domain/outages.ts'
 import { buildTestServer, openRaw } from './test-server.fixture.ts'
 
 const FULL = {
@@ -39,6 +39,18 @@ it('other errors do not mean that the disk is full', () => {
     undefined,
     undefined,
   ])
+})
+
+it.each(['EACCES', 'EROFS'])('a file that may not be written (%s) makes the service unavailable', (code) => {
+  const error = Object.assign(new Error(`${code}: open '/data/blobs/x'`), { code, syscall: 'open' })
+  expect(asUnwritable(new Error('staging failed', { cause: error }))?.toJSON()).toEqual({
+    error: 'unavailable',
+    message:
+      "The service may not write to its files. Its operator must make the service's user their owner, and the disk writable.",
+    status_code: 503,
+  })
+  const connecting = Object.assign(new Error('connect EACCES'), { code: 'EACCES', syscall: 'connect' })
+  expect(asUnwritable(connecting)).toBeUndefined()
 })
 
 it('an expectation other than 100-continue is answered with 417 and the error body', async () => {

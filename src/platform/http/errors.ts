@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { badRequest, type ErrorCode, ServiceError } from '../../domain/errors.ts'
-import { asDatabaseAway, asDeletedMeanwhile, asDiskFull } from '../../domain/outages.ts'
+import { asDatabaseAway, asDeletedMeanwhile, asDiskFull, asUnwritable } from '../../domain/outages.ts'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
 import { requestFaultOf } from './framework-errors.ts'
@@ -21,11 +21,16 @@ const inOurWords = (error: unknown, request: FastifyRequest): ServiceError | und
 
 const asServiceError = (error: unknown, request: FastifyRequest): ServiceError => {
   if (error instanceof ServiceError)
-    return (error.code === 'internal_error' ? (asDiskFull(error) ?? asDatabaseAway(error)) : undefined) ?? error
+    return (
+      (error.code === 'internal_error'
+        ? (asDiskFull(error) ?? asUnwritable(error) ?? asDatabaseAway(error))
+        : undefined) ?? error
+    )
   if (error instanceof InvalidRequest) return badRequest(error.message)
   return (
     inOurWords(error, request) ??
     asDiskFull(error) ??
+    asUnwritable(error) ??
     asDatabaseAway(error) ??
     asDeletedMeanwhile(error) ??
     new ServiceError('internal_error', `Unexpected error in the service. See its log for request id ${request.id}.`, {

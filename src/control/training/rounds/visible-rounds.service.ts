@@ -105,9 +105,17 @@ export const createVisibleRounds = (
   }
 }
 
-const sourcesOf = (db: Executor, rounds: readonly StoredRound[]): Promise<FigureSource[]> => {
+/** Of 500 devices each, these take a few seconds; a page of 1,000 rounds in one statement would exceed its time limit. */
+const ROUNDS_PER_STATEMENT = 50
+
+const sourcesOf = async (db: Executor, rounds: readonly StoredRound[]): Promise<FigureSource[]> => {
   const idsOf = (some: readonly StoredRound[]) => some.map(({ id }) => id)
-  return figureSourcesReport.of(db, idsOf(rounds), idsOf(rounds.filter(isIncomplete)))
+  const sources: FigureSource[] = []
+  for (let at = 0; at < rounds.length; at += ROUNDS_PER_STATEMENT) {
+    const part = rounds.slice(at, at + ROUNDS_PER_STATEMENT)
+    for (const one of await figureSourcesReport.of(db, idsOf(part), idsOf(part.filter(isIncomplete)))) sources.push(one)
+  }
+  return sources
 }
 
 const keyOf = ({ roundId, kind, metric }: Pick<FigureSource, 'roundId' | 'kind' | 'metric'>): string =>

@@ -36,7 +36,24 @@ const placesIn = (document: Json): { holder: { [key: string]: Json }; key: strin
   return Object.keys(holder).flatMap((key) => [{ holder, key }, ...placesIn(holder[key]!)])
 }
 
-const STRANGE: readonly Json[] = [null, true, 0, -1, 1.5, 2 ** 53, 1e308, '', 'x', [], {}, [[]], [null], [0, 0], ['x']]
+const STRANGE: readonly Json[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  2 ** 53,
+  1e308,
+  '',
+  'x',
+  'constructor',
+  [],
+  {},
+  [[]],
+  [null],
+  [0, 0],
+  ['x'],
+]
 
 /**
  * Copies of a stored zip archive whose JSON documents (members named `*.json`) are read without errors, but have one to three

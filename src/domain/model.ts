@@ -1,4 +1,5 @@
 import { badRequest } from './errors.ts'
+import { ownEntry } from './own-entry.ts'
 
 export const FRAMEWORKS = ['pytorch', 'tensorflow', 'xgboost', 'sklearn'] as const
 export const VERSION_FORMATS = ['pytorch', 'tensorflow', 'onnx', 'sklearn', 'xgboost'] as const
@@ -81,7 +82,7 @@ export const formatOfUpload = (upload: {
 }): { format: VersionFormat; warnings: string[] } => {
   const { named, content, fileName, framework } = upload
   const fromContent = content?.decides ? content.versions[0] : undefined
-  const format = named ?? fromContent ?? FORMAT_OF_EXTENSION[extensionOf(fileName)] ?? framework
+  const format = named ?? fromContent ?? ownEntry(FORMAT_OF_EXTENSION, extensionOf(fileName)) ?? framework
   const contradicts = named !== undefined && content !== null && !content.versions.includes(named)
   return {
     format,

@@ -1,4 +1,5 @@
 import { goalOf } from './metric-goal.ts'
+import { ownEntry } from './own-entry.ts'
 import { type Moments, NO_MOMENTS, varianceOf } from './statistics/moments.ts'
 import { welchTest } from './statistics/t-test.ts'
 
@@ -82,7 +83,10 @@ export const judge = (
   settings: PolicySettings,
 ): { readonly verdict: Verdict; readonly comparisons: readonly Comparison[] } => {
   const comparisons = Object.entries(marginsOf(settings))
-    .map(([metric, margin]) => [metric, margin, canary[metric] ?? NO_MOMENTS, current[metric] ?? NO_MOMENTS] as const)
+    .map(
+      ([metric, margin]) =>
+        [metric, margin, ownEntry(canary, metric) ?? NO_MOMENTS, ownEntry(current, metric) ?? NO_MOMENTS] as const,
+    )
     .filter(([, , ofCanary, ofCurrent]) => ofCanary.count + ofCurrent.count > 0)
     .map(([metric, margin, ofCanary, ofCurrent]) =>
       compare(metric, margin, ofCanary, ofCurrent, settings.confidenceLevel),

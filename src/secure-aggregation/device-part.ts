@@ -1,10 +1,10 @@
 import { badRequest, conflict } from '../domain/errors.ts'
+import { ownEntry } from '../domain/own-entry.ts'
 import { addMasks, type ExpandMask, type MaskStream } from './mask.ts'
 import {
   compareIds,
   fromHex,
   type KeysMessage,
-  ownEntry,
   type Roster,
   requireKeys,
   type SharesMessage,

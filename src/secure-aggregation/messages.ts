@@ -28,10 +28,6 @@ export type Roster = Readonly<Record<string, KeysMessage>>
 
 export const compareIds = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Returns the map's own value for a name, never an inherited property. */
-export const ownEntry = <T>(map: Readonly<Record<string, T>>, name: string): T | undefined =>
-  Object.hasOwn(map, name) ? map[name] : undefined
-
 export const toHex = (bytes: Uint8Array): string => bytesToHex(bytes)
 
 /** Returns the bytes of `hex`. Throws bad_request naming `what` if the length or format is wrong. */

@@ -1,4 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
+import { ownEntry } from '../domain/own-entry.ts'
 import { constantIn, constantOf } from './constant-checksums.ts'
 import { dtypeOf, isArray, type NumpyArray } from './numpy-pickle.ts'
 import type { PickleValue } from './pickle-value.ts'
@@ -162,7 +163,7 @@ const addEstimator = (found: Found, prefix: string, value: PickleValue | undefin
     }
     return
   }
-  const rules = Object.hasOwn(ESTIMATORS, name) ? ESTIMATORS[name]! : null
+  const rules = Object.hasOwn(ESTIMATORS, name) ? ownEntry(ESTIMATORS, name)! : null
   if (rules === null) throw unsupported(name)
   for (const array of rules.averaged ?? []) addArrays(found, prefix + array, attributes.get(array))
   for (const constant of [...ALWAYS_EQUAL, ...(rules.constants ?? [])]) {

@@ -1,4 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
+import { ownEntry } from '../domain/own-entry.ts'
 import { MAX_PICKLE_DICTS, MAX_VISITED_VALUES } from './limits.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
@@ -124,7 +125,9 @@ export const torchHost = (): PickleHost => {
     global: known,
     call(callable, args) {
       if (!isCallable(callable)) throw badRequest('The pickle calls a function that is not allowed in a weight file.')
-      return callable.name === 'collections.OrderedDict' ? orderedDict(args[0]) : CALLS[callable.name]!(args, host)
+      return callable.name === 'collections.OrderedDict'
+        ? orderedDict(args[0])
+        : ownEntry(CALLS, callable.name)!(args, host)
     },
     persistent(id) {
       const [tag, type, key, , elements, view] = Array.isArray(id) ? id : []

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { CommandEntry, CommandGroup } from '../command.ts'
 import { connect } from '../connection.ts'
 import type { Io } from '../io.ts'
@@ -29,7 +30,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 const OF_MODELS = ['deploy', 'pull', 'status', 'rollback']
 
 const kindOf = (path: string, name: string): Kind | null =>
-  name === 'name' && OF_MODELS.includes(path) ? 'model' : (KINDS[name] ?? null)
+  name === 'name' && OF_MODELS.includes(path) ? 'model' : (ownEntry(KINDS, name) ?? null)
 
 const fromService = async (
   session: Session,

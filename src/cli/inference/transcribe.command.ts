@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from '../../inference/api/transcript-formats.ts'
 import { MAX_FILE_BYTES } from '../../inference/api/transcription-form.ts'
 import { SAMPLE_RATE } from '../../inference/audio/sound.ts'
@@ -47,7 +48,7 @@ const choose = async (session: Session, model: string): Promise<ChosenModel> => 
 }
 
 const present = (transcription: Transcription, samples: number, output: string | undefined): string => {
-  const format = FORMAT_OF_ENDING[extname(output ?? '').toLowerCase()] ?? 'text'
+  const format = ownEntry(FORMAT_OF_ENDING, extname(output ?? '').toLowerCase()) ?? 'text'
   return TRANSCRIPT_FORMATS[format](transcription, samples / SAMPLE_RATE).body.trimEnd()
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { percent } from '../../domain/percent.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { Failure, wrongUsage } from '../failure.ts'
@@ -51,7 +52,7 @@ const QUANTIZERS: Readonly<Record<string, Quantizer>> = {
 
 const KNOWN = Object.keys(QUANTIZERS).join(', ')
 
-const quantizerOf = (fileName: string): Quantizer | undefined => QUANTIZERS[extname(fileName).toLowerCase()]
+const quantizerOf = (fileName: string): Quantizer | undefined => ownEntry(QUANTIZERS, extname(fileName).toLowerCase())
 
 const MAX_DEPTH = 4
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { Connection } from '../connection.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -104,7 +105,7 @@ export const define = (command: Command, session: Session): void => {
       const measured = [...new Set(found.flatMap(({ figures }) => Object.keys(figures)))]
       const rows = measured.map((name) => [
         name.replaceAll('_', ' '),
-        ...found.map(({ figures }) => text(figures[name])),
+        ...found.map(({ figures }) => text(ownEntry(figures, name))),
       ])
       const differences = settings.map((setting) => [setting, ...found.map(({ job }) => text(job[setting]))])
       out.table(['', ...found.map(({ job }) => job.name ?? job.id.slice(0, 8))], [...rows, ...differences])

@@ -1,4 +1,5 @@
 import type { operations } from '../../client/api.gen.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { percent } from '../../domain/percent.ts'
 import type { Connection } from '../connection.ts'
 import type { Output } from '../output.ts'
@@ -58,7 +59,7 @@ export const evaluationLine = ({ evaluation }: JobRound, place: number): string 
     ...(accuracy ? [named('accuracy', accuracy.mean) + worstTenth(accuracy.worst_tenth)] : []),
     ...otherNames(metrics)
       .slice(0, MAX_NAMED)
-      .map((name) => named(name, metrics[name]!.mean)),
+      .map((name) => named(name, ownEntry(metrics, name)!.mean)),
     `${devices} ${devices === 1 ? 'device' : 'devices'}`,
   ]
   return `Model of round ${place} on held-out data: ${parts.join(', ')}`
@@ -70,7 +71,7 @@ type MetricColumn = readonly [head: string, cell: (round: JobRound) => string | 
 const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] => {
   const namesIn = (of: (round: JobRound) => readonly string[]) => [...new Set(history.flatMap(of))].slice(0, MAX_NAMED)
   const cell = (name: string, summaries: Summaries | undefined) => {
-    const mean = summaries?.[name]?.mean ?? null
+    const mean = ownEntry(summaries ?? {}, name)?.mean ?? null
     return name === 'accuracy' ? share(mean) : figure(mean)
   }
   const trained = namesIn(({ metrics }) => otherNames(metrics))

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../client/client.ts'
 import { type ConvertedFormat, extensionOf, type Framework, isUuid } from '../../domain/model.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { retryNote } from '../../sdk/retry.ts'
@@ -66,7 +67,7 @@ const findOrCreate = async (connection: Connection, name: string, fileName: stri
     throw new Failure(`There is no model with the id ${name}.`, {
       advice: 'Leave out --model-id, or give the name of the model.',
     })
-  const framework = FRAMEWORK_OF_ENDING[extensionOf(fileName)] ?? 'pytorch'
+  const framework = ownEntry(FRAMEWORK_OF_ENDING, extensionOf(fileName)) ?? 'pytorch'
   try {
     await connection.request((client) => client.POST('/api/v1/models', { body: { name, framework } }))
   } catch (error) {

@@ -1,5 +1,6 @@
 import { ConfigError, readConfig } from '../../config.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { StartError } from '../../platform/db/start-error.ts'
 import { openFilesAdvice } from '../open-files.ts'
 import type { ProgramOptions } from './program-options.ts'
@@ -32,7 +33,7 @@ const optionsOf = (argv: readonly string[]): Readonly<Record<string, string | tr
  */
 export const runProgram = async ([name, ...argv]: readonly string[]): Promise<number | null> => {
   if (name === undefined) return null
-  const load = Object.hasOwn(PROGRAMS, name) ? PROGRAMS[name] : undefined
+  const load = Object.hasOwn(PROGRAMS, name) ? ownEntry(PROGRAMS, name) : undefined
   if (load === undefined) {
     console.error(
       `Unknown argument '${name}'. Use environment variables, such as SERVICE_PORT, or start with options: svc up.`,

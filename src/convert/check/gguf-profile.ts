@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES } from '../../inference/models/gguf/architectures.ts'
 import { type GgufContainer, readContainer } from '../../inference/models/gguf/container.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
@@ -25,7 +26,9 @@ export const ggufProfile = async (path: string): Promise<ModelProfile> => {
       name === 'token_embd.weight' ? 0 : elements * activeShare(name, container),
     ),
   }
-  const role = Object.hasOwn(OTHER_ARCHITECTURES, architecture) ? OTHER_ARCHITECTURES[architecture] : undefined
+  const role = Object.hasOwn(OTHER_ARCHITECTURES, architecture)
+    ? ownEntry(OTHER_ARCHITECTURES, architecture)
+    : undefined
   const isKnown = CHAT_ARCHITECTURES.has(architecture)
   if (!isKnown || isAdapter) {
     const reason =

@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { readTensorBytes } from '../../tensors/elements.ts'
 import { ExpandedHdf5 } from '../../tensors/hdf5-chunks.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
@@ -104,7 +105,7 @@ export const placesIn = (layers: readonly KerasLayer[], { path, names, before }:
   let count = before
   return layers.map((layer) => {
     if (layer.isOperator) return { path: '', names: [], before: count }
-    const name = snakeCase(FOLDERS[layer.className] ?? layer.className)
+    const name = snakeCase(ownEntry(FOLDERS, layer.className) ?? layer.className)
     const seen = used.get(name) ?? 0
     used.set(name, seen + 1)
     const place = {

@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import { tensorOf } from '../onnx/tensors.ts'
 import {
@@ -78,7 +79,7 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
     )
   }
   if (!shape.every(isSize)) throw damagedKeras(`the input '${input.name}' has the shape [${shape.join(', ')}]`)
-  const type = TYPES[input.type]
+  const type = ownEntry(TYPES, input.type)
   if (type === undefined)
     throw badRequest(`The input '${input.name}' is of type ${input.type}, which is not converted.`)
   return { name: scope.builder.input(input.name, type, shape), shape, type, channelsFirst: false, mask: null }
@@ -86,7 +87,7 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
 
 /** A tensor stored in the architecture. */
 export const constantValue = (scope: Scope, layer: string, { value, dtype }: KerasConstant): Value => {
-  const type = TYPES[dtype]
+  const type = ownEntry(TYPES, dtype)
   if (type === undefined) throw badRequest(`A constant of '${layer}' is of type ${dtype}, which is not converted.`)
   const shape: number[] = []
   for (let part = value; Array.isArray(part); part = part[0] ?? null) shape.push(part.length)

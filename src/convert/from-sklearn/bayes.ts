@@ -1,3 +1,4 @@
+import { ownEntry } from '../../domain/own-entry.ts'
 import { int } from '../onnx/model.ts'
 import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import { byProbability, type Converter, classesOf } from './result.ts'
@@ -128,7 +129,7 @@ export const gaussianMixture: Converter = (estimator, x, graph) => {
   const { data } = estimator.numbers('precisions_cholesky_')
   const sizes: Record<string, number> = { full: rows * d * d, tied: d * d, diag: rows * d, spherical: rows }
   const kind = estimator.text('covariance_type')
-  if (data.length !== sizes[kind]) estimator.refuse('precisions_cholesky_ does not fit its covariance_type.')
+  if (data.length !== ownEntry(sizes, kind)) estimator.refuse('precisions_cholesky_ does not fit its covariance_type.')
   const isDense = kind === 'full' || kind === 'tied'
   estimator.spend(rows * d * d)
   const parts = weights.map((weight, at) => {

@@ -1,3 +1,4 @@
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { PickleValue } from '../../tensors/pickle-value.ts'
 import { isObject } from '../../tensors/sklearn-objects.ts'
 import { int } from '../onnx/model.ts'
@@ -51,7 +52,9 @@ export const normed = (estimator: Estimator, input: string, graph: TableGraph): 
     max: () => graph.emit('ReduceMax', [absolute, graph.integers([1])], { keepdims: int(1) }),
   }
   const kind = estimator.text('norm')
-  const norm = Object.hasOwn(norms, kind) ? norms[kind]!() : estimator.refuse(`the norm '${kind}' cannot be converted.`)
+  const norm = Object.hasOwn(norms, kind)
+    ? ownEntry(norms, kind)!()
+    : estimator.refuse(`the norm '${kind}' cannot be converted.`)
   const isZero = graph.emit('Equal', [norm, graph.scalar(0)])
   const divisor = graph.emit('Where', [isZero, graph.scalar(1), norm])
   return graph.divide(input, divisor)
@@ -224,7 +227,7 @@ export const applied = (estimator: Estimator, attribute: string, x: string, grap
     return estimator.refuse(
       `the code of its ${attribute} is not in the file. These numpy functions can be converted, without options: ${Object.keys(FUNCTIONS).join(', ')}.`,
     )
-  return FUNCTIONS[name]!(graph, x)
+  return ownEntry(FUNCTIONS, name)!(graph, x)
 }
 
 /** HistGradientBoosting passes numbers through a function that only checks them. */

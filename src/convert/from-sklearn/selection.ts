@@ -1,4 +1,6 @@
 // Transformers that select columns.
+
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { Estimator } from './estimator.ts'
 import type { Converter } from './result.ts'
 import { treesOf } from './trees.ts'
@@ -124,7 +126,7 @@ const kept = (estimator: Estimator, columns: number): number[] => {
       return indices.filter((at) => variances[at]! > estimator.number('threshold'))
     }
   }
-  const limit = P_LIMITS[estimator.type]
+  const limit = ownEntry(P_LIMITS, estimator.type)
   if (limit !== undefined) {
     const values = estimator.vector('pvalues_', columns)
     const most = limit(estimator.number('alpha'), values)

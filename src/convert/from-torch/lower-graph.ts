@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { int } from '../onnx/model.ts'
 import type { TorchGraph, TorchNode, TorchProgram } from './exported-program.ts'
 import { namesOf, Views } from './in-place.ts'
@@ -116,7 +117,7 @@ const lowerNode = (scope: Scope, views: Views, graph: TorchGraph, node: TorchNod
     defineSize(scope, graph, node, lowering.reshape(lowering.emit('Size', [lowering.input()]), [1]))
     return
   }
-  const arithmetic = SIZE_OPERATORS[node.target]
+  const arithmetic = ownEntry(SIZE_OPERATORS, node.target)
   if (arithmetic !== undefined) {
     const [a, b] = ['a', 'b'].map((name) => lowering.sizeList(lowering.sizeArguments(name)))
     defineSize(scope, graph, node, lowering.emit(arithmetic, [a!, b!]))

@@ -1,4 +1,6 @@
 // Converts one node of an exported program to ONNX nodes.
+
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import { elementCount, int } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
@@ -111,7 +113,7 @@ export class Lowering extends NodeArguments {
     const found = this.scope.symbols.get(inner.split(',')[0]!.replaceAll("'", ''))
     if (head === 'Symbol' && found !== undefined) return this.sizeOf(found.value, found.axis)
     if (head === 'Integer') return this.integers([Number(inner)])
-    const operator = SIZE_ARITHMETIC[head]
+    const operator = ownEntry(SIZE_ARITHMETIC, head)
     if (operator === undefined) throw this.refuse(`the dynamic size ${expression} cannot be computed.`)
     return splitArguments(inner)
       .map((part) => this.sizeFrom(part))

@@ -1,4 +1,5 @@
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { type Constant, constantOf, tensorOfConstant } from './constants.ts'
 import { evaluateConstant } from './evaluate-constants.ts'
 import { type ElementType, elementCount, nodeLabel, type OnnxModel, type OnnxTensor, type OnnxValue } from './model.ts'
@@ -105,7 +106,7 @@ export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements
   }
   const declared = new Map([...graph.values, ...graph.outputs].map((value) => [value.name, value]))
   const contextOf = (node: OnnxModel['graph']['nodes'][number]) =>
-    nodeContext(node, opsets[node.domain] ?? 1, values, constantNamed)
+    nodeContext(node, ownEntry(opsets, node.domain) ?? 1, values, constantNamed)
 
   for (const node of graph.nodes) {
     const context = contextOf(node)
@@ -143,7 +144,7 @@ const declaredValue = (
 /** Empty if the operator is unknown or its shape depends on data. */
 const inferNode = (context: NodeContext): readonly StaticValue[] => {
   const { domain, type } = context.node
-  const rule = domain === '' || domain === 'ai.onnx.ml' ? SHAPE_RULES[type] : undefined
+  const rule = domain === '' || domain === 'ai.onnx.ml' ? ownEntry(SHAPE_RULES, type) : undefined
   if (rule === undefined || !Object.hasOwn(SHAPE_RULES, type)) return []
   const results = unlessDataDependent(() => rule(context))
   for (const { shape } of results) {

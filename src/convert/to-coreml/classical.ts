@@ -1,5 +1,6 @@
 // Operators of classical models (ai.onnx.ml).
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { weightsOf } from './network.ts'
 import { floatsOf, intsOf, label, transformed } from './scores.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
@@ -67,7 +68,7 @@ const NORMS: Readonly<Record<string, string>> = { L1: 'reduceL1', L2: 'reduceL2'
 
 const normalizer: Rule = (step) => {
   const [rows] = step.result as [number]
-  const kind = NORMS[step.context.text('norm', 'MAX')]
+  const kind = ownEntry(NORMS, step.context.text('norm', 'MAX'))
   if (kind === undefined) throw badRequest(`The norm ${step.context.text('norm')} is not supported.`)
   const size = step.net.add(kind, { axes: [1], keepDims: true }, [step.value(0)], [rows, 1])
   // A row of zeros stays unchanged.

@@ -1,6 +1,7 @@
 // Converts a Core ML network to an ONNX graph that computes what Apple documents for its layers (coremltools, mlmodel/format),
 // for comparisons without Apple's runtime. Weights are expanded to float32, and all values are float32, as in a network.
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
 import { int, type OnnxModel } from '../onnx/model.ts'
 import { tensorOf } from '../onnx/tensors.ts'
@@ -30,7 +31,7 @@ const addLayer = (layer: Message, values: Map<string, string>, graph: GraphBuild
       Array.from({ length: count }, () => `#${type}`),
       attributes,
     )
-  const results = DOCUMENTED[kind]!({
+  const results = ownEntry(DOCUMENTED, kind)!({
     p: part(layer[kind]),
     x: inputs[0] ?? '',
     inputs,

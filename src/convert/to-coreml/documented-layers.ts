@@ -1,5 +1,6 @@
 // The Core ML layers that can be converted to ONNX nodes. Source: coremltools, mlmodel/format/NeuralNetwork.proto.
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { float, int, ints } from '../onnx/model.ts'
 import {
   axisOf,
@@ -53,7 +54,7 @@ const ACTIVATIONS: Readonly<Record<string, (layer: Layer, q: Message) => string>
 const activation: Rule = (layer) => {
   const kind = Object.keys(ACTIVATIONS).find((name) => layer.p[name] !== undefined)
   if (kind === undefined) throw badRequest('its activation is of a type that is not computed here')
-  return ACTIVATIONS[kind]!(layer, part(layer.p[kind]))
+  return ownEntry(ACTIVATIONS, kind)!(layer, part(layer.p[kind]))
 }
 
 /** UnaryFunctionLayerParams.Operation. */

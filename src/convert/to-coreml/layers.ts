@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { batchNormalization, instanceNormalization, layerNormalization, lrn, softmax } from './normalization.ts'
 import { gemm, matMul } from './products.ts'
 import type { Rule } from './step.ts'
@@ -34,7 +35,7 @@ const resize: Rule = (step) => {
     }
     return step.emit('upsample', { scalingFactor, mode: 0 }, [step.value(0)])
   }
-  const linear = { align_corners: 1, half_pixel: 2, pytorch_half_pixel: 2 }[places]
+  const linear = ownEntry({ align_corners: 1, half_pixel: 2, pytorch_half_pixel: 2 }, places)
   if (mode !== 'linear' || linear === undefined)
     throw badRequest(`The mode ${mode} with ${places} has no layer in Core ML.`)
   step.emit('upsample', { scalingFactor, mode: 1, linearUpsampleMode: linear }, [step.value(0)])

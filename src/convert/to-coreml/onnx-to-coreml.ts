@@ -1,5 +1,6 @@
 import { errorMessage } from '../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { foldConstants } from '../onnx/fold-constants.ts'
 import { analyze } from '../onnx/infer-shapes.ts'
 import { elementCount, nodeLabel, type OnnxGraph, type OnnxModel, type OnnxNode } from '../onnx/model.ts'
@@ -27,7 +28,7 @@ const INT32 = 131104
 
 const ruleOf = ({ domain, type }: OnnxNode): Rule | undefined => {
   const rules = domain === '' ? RULES : domain === 'ai.onnx.ml' ? CLASSICAL : {}
-  return Object.hasOwn(rules, type) ? rules[type] : undefined
+  return Object.hasOwn(rules, type) ? ownEntry(rules, type) : undefined
 }
 
 type Values = ReturnType<typeof analyze>

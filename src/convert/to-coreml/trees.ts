@@ -1,5 +1,6 @@
 // Decision trees (ai.onnx.ml) as matrix products.
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { attributeOf } from '../onnx/model.ts'
 import { floatAtMost } from '../onnx/tree-ensemble.ts'
 import { floatsOf, intsOf, label, transformed } from './scores.ts'
@@ -149,7 +150,7 @@ const forest = (step: Step, trees: readonly Tree[], targets: number): string => 
     [count, rows, targets],
   )
   const aggregate = step.context.text('aggregate_function', 'SUM')
-  const kind = { SUM: 'reduceSum', AVERAGE: 'reduceMean', MIN: 'reduceMin', MAX: 'reduceMax' }[aggregate]
+  const kind = ownEntry({ SUM: 'reduceSum', AVERAGE: 'reduceMean', MIN: 'reduceMin', MAX: 'reduceMax' }, aggregate)
   if (kind === undefined) throw badRequest(`The aggregate_function ${aggregate} is not supported.`)
   const sum = reshaped(step, net.add(kind, { axes: [0], keepDims: true }, [ofTrees], [1, rows, targets]), [
     rows,

@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { foldConstants } from '../onnx/fold-constants.ts'
 import { analyze, guarded, type InputShapes } from '../onnx/infer-shapes.ts'
 import { elementCount, nodeLabel, type OnnxModel, type OnnxNode, type OnnxValue } from '../onnx/model.ts'
@@ -34,7 +35,7 @@ const OPERATORS_ML: Readonly<Record<string, Lower>> = { ...CLASSICAL, ...TREES }
 
 const lowerOf = (node: OnnxNode): Lower => {
   const table = node.domain === '' ? OPERATORS : node.domain === 'ai.onnx.ml' ? OPERATORS_ML : {}
-  const found = Object.hasOwn(table, node.type) ? table[node.type] : undefined
+  const found = Object.hasOwn(table, node.type) ? ownEntry(table, node.type) : undefined
   if (found === undefined) {
     const domain = node.domain === '' ? '' : ` of ${node.domain}`
     throw badRequest(

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import type { ChatMessage, ToolCall } from '../engines/engine.ts'
 import { assertOnly, invalid, unsupported } from './request-body.ts'
 
@@ -79,7 +80,7 @@ const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
 
 const readMessage = (message: Given, index: number): ChatMessage => {
   const at = `messages[${index}]`
-  const role = Object.hasOwn(ROLES, message.role) ? ROLES[message.role]! : null
+  const role = Object.hasOwn(ROLES, message.role) ? ownEntry(ROLES, message.role)! : null
   if (role === null) {
     const known = Object.keys(ROLES).join(', ')
     throw invalid(`${at}.role must be one of ${known}, got '${message.role.slice(0, 100)}'.`, `${at}.role`)

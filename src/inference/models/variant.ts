@@ -1,3 +1,5 @@
+import { ownEntry } from '../../domain/own-entry.ts'
+
 /** Other names of one file type, so that `qwen3:fp16` finds a file named F16. */
 const SAME_TYPE: Readonly<Record<string, string>> = {
   fp16: 'f16',
@@ -15,7 +17,7 @@ export const normalVariant = (word: string): string => {
     .toLowerCase()
     .replace(/-/g, '_')
     .replace(/^(\d+)_?bits?$/, '$1bit')
-  return SAME_TYPE[plain] ?? plain
+  return ownEntry(SAME_TYPE, plain) ?? plain
 }
 
 /** Returns the bits per weight that a variant name stands for: 4 for `4bit`, `q4_K_M`, `iq4_xs`, `int4`; null if none. */

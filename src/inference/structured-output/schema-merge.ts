@@ -1,4 +1,5 @@
 import { isObject } from '../../domain/is-object.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
 import type { References } from './schema-references.ts'
@@ -68,7 +69,7 @@ const both = (one: Schema, other: Schema, place: string): Schema => {
     if (keyword === 'required') result[keyword] = [...new Set([mine, its].flat())]
     else if (keyword === 'properties' && isObject(mine) && isObject(its)) {
       for (const name of Object.keys(its))
-        if (Object.hasOwn(mine, name)) checkSame(mine[name], its[name], below(at, name))
+        if (Object.hasOwn(mine, name)) checkSame(ownEntry(mine, name), ownEntry(its, name), below(at, name))
       result[keyword] = { ...mine, ...its }
     } else checkSame(mine, its, at)
   }

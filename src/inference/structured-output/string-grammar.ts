@@ -1,3 +1,4 @@
+import { ownEntry } from '../../domain/own-entry.ts'
 import { MAX_REPETITIONS } from './gbnf.ts'
 import { type GrammarNode, repeat } from './grammar.ts'
 import { anyString, quotedString, stringCharacter } from './json-nodes.ts'
@@ -35,7 +36,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 const MAX_LENGTHS: Readonly<Record<string, number>> = { hostname: 63, email: 63, uri: 120 }
 
 const lengthsOf = (format: string | null, min: number, max: number | null): Lengths => {
-  const most = format === 'uri' && min === 0 && max === null ? undefined : MAX_LENGTHS[String(format)]
+  const most = format === 'uri' && min === 0 && max === null ? undefined : ownEntry(MAX_LENGTHS, String(format))
   return { min, max: most === undefined ? max : Math.min(max ?? most, Math.max(min, most)) }
 }
 
@@ -57,7 +58,7 @@ export const stringNode = (schema: Schema, place: string, patterns: StringPatter
   if (pattern !== undefined && typeof pattern !== 'string') throw fault(', which is not a regular expression.')
   const expressions = [
     ...(pattern === undefined ? [] : [pattern]),
-    ...(known === null ? [] : [`^(${FORMATS[known]})$`]),
+    ...(known === null ? [] : [`^(${ownEntry(FORMATS, known)})$`]),
   ]
   try {
     return patterns(expressions, lengthsOf(known, min, max))

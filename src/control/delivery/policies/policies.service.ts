@@ -1,6 +1,7 @@
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, notFound } from '../../../domain/errors.ts'
 import { METRIC_NAME } from '../../../domain/metrics.ts'
+import { ownEntry } from '../../../domain/own-entry.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
@@ -21,7 +22,7 @@ export interface PolicyRequest extends Omit<PolicySettings, 'canaryGroupId'> {
 }
 
 const requireFurtherMetric = (name: string): void => {
-  const field = { accuracy: 'max_accuracy_drop', loss: 'max_loss_increase' }[name]
+  const field = ownEntry({ accuracy: 'max_accuracy_drop', loss: 'max_loss_increase' }, name)
   if (field !== undefined) throw badRequest(`metric_margins: set the margin of ${name} with ${field}.`)
   if (!METRIC_NAME.test(name)) {
     throw badRequest(

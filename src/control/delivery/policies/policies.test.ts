@@ -282,6 +282,7 @@ describe('a policy', () => {
       [{ metric_margins: { f1: -1 } }, 'metric_margins'],
       [{ metric_margins: { loss: 1 } }, 'max_loss_increase'],
       [{ metric_margins: { 'no name': 1 } }, 'metric_margins'],
+      [{ metric_margins: { constructor: -1 } }, 'metric_margins.constructor'],
       [{ confidence_level: 1 }, 'confidence_level'],
       [{ enabled: 'yes' }, 'enabled'],
     ] as const) {

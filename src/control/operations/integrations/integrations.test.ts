@@ -287,6 +287,17 @@ it.each(databases)(
   },
 )
 
+it('audit entries of organizations that are named like inherited properties are sent too', async () => {
+  const { world, ask, create, show } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url, topics: ['audit'] })
+  const names = ['constructor', 'toString', '__proto__']
+  for (const org_id of names) await ask('POST', '/api/v1/device-groups', { org_id, name: 'a' })
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+  const sent = receiver.received.flatMap(({ body }) => JSON.parse(body.toString()).events as { org_id: string }[])
+  expect(sent.map((event) => event.org_id)).toEqual(expect.arrayContaining(names))
+})
+
 it.each([
   ['otlp', {}, '/v1/logs', (text: string) => JSON.parse(text).resourceLogs[0].scopeLogs[0].logRecords[0].body],
   ['splunk', { token: 't' }, '/services/collector/event', (text: string) => JSON.parse(text).event.payload],

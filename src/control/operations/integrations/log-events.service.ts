@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../domain/own-entry.ts'
 import type { Audit, StoredEntry } from '../../access/audit/audit.service.ts'
 import type { Context } from '../../context.ts'
 import { deliveriesStore, type Place, type PlacedEvent } from './deliveries.store.ts'
@@ -34,7 +35,7 @@ export const createLogEvents = (
     const found = events.filter(({ place }) => batch === null || isIn(batch, place))
     if (auditCursor === null) return found
     for (const [org, end] of Object.entries(await audit.ends(orgId))) {
-      const reached = auditCursor[org] ?? 0
+      const reached = ownEntry(auditCursor, org) ?? 0
       if (end <= reached || found.length >= AT_ONCE) continue
       const entries = (await audit.after(org, reached, AT_ONCE - found.length))
         .map((entry): PlacedEvent => ({ event: auditEvent(entry), place: placeOf(entry) }))
@@ -56,7 +57,7 @@ export const createLogEvents = (
 
 /** Compares transaction ids as bigints, because they may exceed the integers that a number represents exactly. */
 const isIn = ({ event, audit }: Batch, place: Place): boolean => {
-  if (place.from === 'audit') return place.seq <= (audit[place.orgId] ?? 0)
+  if (place.from === 'audit') return place.seq <= (ownEntry(audit, place.orgId) ?? 0)
   if (event === null) return false
   const [tx, last] = [BigInt(place.position.tx), BigInt(event.tx)]
   return tx < last || (tx === last && place.position.id <= event.id)

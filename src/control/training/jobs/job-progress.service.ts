@@ -8,6 +8,7 @@ import {
 } from '../../../domain/job-endings.ts'
 import { asLosses, isBest, isMeasuredLater, objectiveOf, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
@@ -41,7 +42,10 @@ const createValues =
     if (federationId === null) return roundsReport.valuesOf(tx, id, metric)
     // Members see what the values decide: only those that all of them may see count (docs/decisions/0185).
     const rounds = await visibleRounds.cataloged(tx, await roundsReport.completedOf(tx, id))
-    return rounds.map((round) => ({ modelId: round.aggregatedModelId, value: metricsOf(round)[metric] ?? null }))
+    return rounds.map((round) => ({
+      modelId: round.aggregatedModelId,
+      value: ownEntry(metricsOf(round), metric) ?? null,
+    }))
   }
 
 /** Publishes results as versions of the job's model, in the transaction that ends the round or the job. */

@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { transposeTensor } from '../../onnx/constants.ts'
 import { type Attribute, float, int } from '../../onnx/model.ts'
 import { isObject, type Json } from '../keras-config.ts'
@@ -105,7 +106,7 @@ export const activated = (call: LayerCall, value: Value, setting: Json | undefin
   const known = FUNCTIONS.get(name)
   if (known !== undefined) return call.like(value, known(call, value.name, value))
   const layer =
-    isObject(setting) && isObject(setting.config) ? ACTIVATIONS[functionName(setting.class_name)] : undefined
+    isObject(setting) && isObject(setting.config) ? ownEntry(ACTIVATIONS, functionName(setting.class_name)) : undefined
   if (layer === undefined)
     throw call.refuse(`its activation '${name}' has no conversion; use relu, gelu, silu, or another known one.`)
   return layer(withConfig(call, setting), value)

@@ -1,4 +1,6 @@
 // Operators of keras.ops between the layers of functional models: `x * 2`, `x[:, 0]`, `ops.mean(x, axis=1)`.
+
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { int } from '../../onnx/model.ts'
 import { snakeCase } from '../keras-weights.ts'
 import type { Layer, LayerCall, Value } from '../layer-call.ts'
@@ -56,7 +58,7 @@ const OPERATORS: ReadonlyMap<string, Layer> = new Map<string, Layer>(
         call.inputs.map((_, at) => floating(call, at)),
       ),
     Cast: (call) => {
-      const type = TYPES[call.text('dtype', '')]
+      const type = ownEntry(TYPES, call.text('dtype', ''))
       if (type === undefined) throw call.refuse(`it casts to '${call.text('dtype', '')}'.`)
       return call.cast(call.input(), type)
     },

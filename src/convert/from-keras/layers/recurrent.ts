@@ -1,4 +1,6 @@
 // LSTM, GRU, and SimpleRNN, in one or both directions.
+
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { transposeTensor } from '../../onnx/constants.ts'
 import { type Attribute, floats, int, text, texts } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
@@ -37,7 +39,7 @@ const FUNCTIONS: Readonly<Record<string, readonly [string, number?, number?]>> =
 const functionsOf = (call: LayerCall, kind: Kind): Record<string, Attribute> => {
   const named = (setting: string, absent: string) => {
     const name = functionName(call.config[setting] ?? absent)
-    const found = FUNCTIONS[name]
+    const found = ownEntry(FUNCTIONS, name)
     if (found === undefined)
       throw call.refuse(
         `its ${setting} '${name}' has no conversion inside of a recurrent layer; use ${Object.keys(FUNCTIONS).join(', ')}.`,
@@ -136,7 +138,7 @@ const reversed = (call: LayerCall, sequence: string): string =>
 
 /** The results of a layer: its sequence or last output, then its states if it returns them. */
 const resultsOf = (call: LayerCall, value: Value, initial: readonly Value[], forward = true): Value[] => {
-  const kind = KINDS[call.layer.className]
+  const kind = ownEntry(KINDS, call.layer.className)
   if (kind === undefined) throw call.refuse(`its layer is ${call.layer.className}, not LSTM, GRU, or SimpleRNN.`)
   const { sequence, states } = run(call, kind, value, initial)
   const shape = [value.shape[0]!, call.number('units')]
@@ -215,7 +217,7 @@ const bidirectional: Layer = (call) => {
   const states = [...forward.slice(1), ...backward.slice(1)]
   const mode = call.config.merge_mode
   if (mode === null) return [...both, ...states]
-  const type = MERGES[functionName(mode ?? 'concat')]
+  const type = ownEntry(MERGES, functionName(mode ?? 'concat'))
   if (type === undefined) throw call.refuse('its merge_mode is unknown.')
   const names = both.map((each) => each.name)
   const merged = call.emit(type, names, type === 'Concat' ? { axis: int(-1) } : {})

@@ -1,5 +1,6 @@
 // Padding, cropping, and resizing of the spatial axes.
 
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { cubicWeights } from '../../onnx/cubic-weights.ts'
 import { type Attribute, float, int, text } from '../../onnx/model.ts'
 import { tensorOf } from '../../onnx/tensors.ts'
@@ -64,7 +65,7 @@ const RESIZE: Readonly<Record<string, Readonly<Record<string, Attribute>>>> = {
 /** Resizes the spatial axes. */
 const resizedBy = (call: LayerCall, value: Value, factors: readonly number[], sizes: readonly Size[]): Value => {
   const mode = call.text('interpolation', 'nearest')
-  const attributes = RESIZE[mode]
+  const attributes = ownEntry(RESIZE, mode)
   if (attributes === undefined || call.flag('antialias'))
     throw call.refuse(
       `its interpolation is '${mode}'${attributes ? ' with antialias' : ''}; use nearest, bilinear, or bicubic.`,

@@ -1,4 +1,6 @@
 // Operators that pad.
+
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { type Attribute, int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
@@ -21,7 +23,7 @@ const pad =
     const named = fixedMode === undefined || node.has('pad') ? 'pad' : 'padding'
     if (requested === 'circular') return circular(node, node.numbers(named))
     const pads = node.sizeArguments(named)
-    const mode = PAD_MODES[requested]
+    const mode = ownEntry(PAD_MODES, requested)
     if (mode === undefined)
       throw node.refuse(`its mode is '${requested}'; use constant, reflect, replicate, or circular.`)
     const rank = node.shape().length

@@ -1,4 +1,6 @@
 // Operators that write into a tensor.
+
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import { INT64_END, sliced } from './indexing.ts'
@@ -45,7 +47,7 @@ const scatter =
   (node) => {
     const axis = node.axis('dim', node.shape().length)
     const named = node.text('reduce', '')
-    const reduction = fixed ?? (named === '' ? 'none' : REDUCTIONS[named])
+    const reduction = fixed ?? (named === '' ? 'none' : ownEntry(REDUCTIONS, named))
     if (reduction === undefined || !node.flag('include_self', true)) {
       throw node.refuse(
         'it reduces in a way that ONNX does not support; use sum, prod, amax, or amin, with include_self.',

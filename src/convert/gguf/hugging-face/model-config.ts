@@ -1,4 +1,5 @@
 import { badRequest } from '../../../domain/errors.ts'
+import { ownEntry } from '../../../domain/own-entry.ts'
 import type { MetadataValue } from '../metadata-bytes.ts'
 import { isJson, type Json } from './model-folder.ts'
 
@@ -38,7 +39,7 @@ const ARCHITECTURES: Readonly<Record<string, ModelConfig['architecture']>> = {
 /** Throws bad_request naming a field that is missing or cannot be converted. */
 export const readModelConfig = (config: Json): ModelConfig => {
   const type = String(config.model_type)
-  const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
+  const architecture = Object.hasOwn(ARCHITECTURES, type) ? ownEntry(ARCHITECTURES, type) : undefined
   if (architecture === undefined)
     throw badRequest(
       `Models of the type '${type}' ('model_type' in config.json) are not converted; ${Object.keys(ARCHITECTURES).join(', ')} are.`,

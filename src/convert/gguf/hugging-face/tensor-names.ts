@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../domain/own-entry.ts'
 import type { ModelConfig } from './model-config.ts'
 
 const PARTS: Readonly<Record<string, string>> = {
@@ -22,7 +23,7 @@ const WHOLE: Readonly<Record<string, string>> = {
 
 /** llama.cpp's name for a tensor of transformers' Llama and Qwen models, or null. */
 export const ggufName = (name: string): string | null => {
-  const whole = Object.hasOwn(WHOLE, name) ? WHOLE[name] : undefined
+  const whole = Object.hasOwn(WHOLE, name) ? ownEntry(WHOLE, name) : undefined
   if (whole !== undefined) return whole
   const match = /^model\.layers\.(\d{1,4})\.([\w.]+)\.(weight|bias)$/.exec(name)
   const part = match !== null && Object.hasOwn(PARTS, match[2]!) ? PARTS[match[2]!] : undefined

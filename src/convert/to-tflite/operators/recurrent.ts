@@ -1,5 +1,6 @@
 // LSTM, GRU, and RNN, unrolled: TFLite's own LSTM keeps its state between runs, and it has no GRU. Source: ONNX.
 import { badRequest } from '../../../domain/errors.ts'
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
@@ -204,7 +205,7 @@ const unroll = (
 }
 
 const recurrent: Lower = (node) => {
-  const cell = CELLS[node.node.type]!
+  const cell = ownEntry(CELLS, node.node.type)!
   const { graph } = node
   const direction = node.text('direction', 'forward')
   const ways = direction === 'bidirectional' ? [false, true] : [direction === 'reverse']

@@ -1,5 +1,6 @@
 // Resize: enlarges or shrinks images and other tensors along their axes.
 import { badRequest } from '../../../domain/errors.ts'
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { arrange, type Lower, type Lowering, plainOrder } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
@@ -15,7 +16,7 @@ const nearest = (node: Lowering, size: number, output: number, scale: number): n
     const low = Math.floor(at)
     const isHalf = Math.abs(at - low - 0.5) < HALF_TOLERANCE
     const rounded = isHalf ? low + Number(rounding === 'round_prefer_ceil') : Math.round(at)
-    const near = { floor: low, ceil: Math.ceil(at) }[rounding] ?? rounded
+    const near = ownEntry({ floor: low, ceil: Math.ceil(at) }, rounding) ?? rounded
     return Math.min(Math.max(near, 0), size - 1)
   })
 }
@@ -132,7 +133,10 @@ const resizeOperator = (node: Lowering, mode: string, scales: readonly number[])
   const target = node.result().shape
   const order = node.order(0)
   const transformation = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
-  const own = { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] }[transformation]
+  const own = ownEntry(
+    { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] },
+    transformation,
+  )
   const image = order.join() === '0,2,3,1' && shape[0] === target[0] && shape[1] === target[1]
   const exact = shape.every((size, axis) => Math.abs(scales[axis]! * size - target[axis]!) < 1e-6)
   if (mode === 'nearest' || mode === 'cubic' || own === undefined || !image || !exact) return undefined

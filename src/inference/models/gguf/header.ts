@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { InferenceError } from '../../errors.ts'
 import {
   CHAT_ARCHITECTURES,
@@ -104,7 +105,7 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
   const architecture = metadata.text('general.architecture')
   if (architecture === undefined) throw metadata.missing('general.architecture')
   if (CHAT_ARCHITECTURES.has(architecture) || EMBEDDING_ARCHITECTURES.has(architecture)) return architecture
-  const other = OTHER_ARCHITECTURES[architecture]
+  const other = ownEntry(OTHER_ARCHITECTURES, architecture)
   throw invalidModel(
     path,
     other === undefined

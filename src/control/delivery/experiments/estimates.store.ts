@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Moments } from '../../../domain/statistics/moments.ts'
+import { meanOf, squaredDeviationsOf } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** A running experiment and its last point, which is 0 before the first. */
@@ -38,7 +39,8 @@ export const estimatesStore = {
   async add(db: Executor, { experimentId, primaryMetric, point, addedAt }: OpenCurve, at: Date): Promise<void> {
     await sql`
       insert into experiment_estimates (experiment_id, point, variant, at, devices, mean, m2)
-      select experiment_id, ${point + 1}::int, variant, ${at}::timestamptz, count(*), avg(mean), var_pop(mean) * count(*)
+      select experiment_id, ${point + 1}::int, variant, ${at}::timestamptz, count(*),
+        ${meanOf(sql`mean`)}, ${squaredDeviationsOf(sql`mean`)}
       from experiment_observations
       where experiment_id = ${experimentId} and metric = ${primaryMetric} and exists (
         select from experiment_observations where experiment_id = ${experimentId} and metric = ${primaryMetric}

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Moments } from '../../../domain/statistics/moments.ts'
+import { meanOf, squaredDeviationsOf } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** What one device of one variant has measured of one metric since the last write. */
@@ -47,7 +48,6 @@ export const observationsStore = {
         updated_at = excluded.updated_at`.execute(tx)
   },
 
-  /** PostgreSQL computes variance by the method of Youngs and Cramer, which does not cancel either. */
   async samples(db: Executor, experimentId: string): Promise<MetricSample[]> {
     const { rows } = await sql<{
       variant: number
@@ -57,8 +57,8 @@ export const observationsStore = {
       mean: number
       m2: number
     }>`
-      select variant, metric, sum(count)::bigint as observations, count(*) as count, avg(mean) as mean,
-        var_pop(mean) * count(*) as m2
+      select variant, metric, sum(count)::bigint as observations, count(*) as count,
+        ${meanOf(sql`mean`)} as mean, ${squaredDeviationsOf(sql`mean`)} as m2
       from experiment_observations where experiment_id = ${experimentId}
       group by variant, metric order by variant, metric`.execute(db)
     return rows.map(({ variant, metric, observations, count, mean, m2 }) => ({

@@ -140,6 +140,16 @@ describe('the analytics of an experiment', () => {
     })
   })
 
+  it('find no variation, and no significance, in equal values whose sums round', async () => {
+    const { variants, observe, analytics } = await openRunning(60)
+    const all = (names: string[], accuracy: number) => names.map((device_id) => ({ device_id, metrics: { accuracy } }))
+    await observe({ observations: [...all(variants.control!, 0.58), ...all(variants.treatment!, 0.58)] })
+    const found = await analytics()
+    expect(found.p_value).toBeNull()
+    expect(found.variants.map(({ metrics }) => metrics.accuracy!.mean)).toEqual([0.58, 0.58])
+    expect(found.warnings.join()).toContain('there is no variation to test against')
+  })
+
   it('weigh devices equally, however often they report', async () => {
     const { variants, observe, analytics } = await openRunning(30)
     const [quiet, talkative] = variants.control as [string, string]

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Comparison, Measured } from '../../../domain/policy.ts'
 import { MAX_REPORTED } from '../../../domain/reported-number.ts'
 import type { DeliveryDecisionRow } from '../../../platform/db/delivery-rows.ts'
+import { meanOf, squaredDeviationsOf } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { policyFrom, type StoredPolicy } from './policies.store.ts'
 
@@ -111,7 +112,7 @@ export const decisionsStore = {
     metrics: readonly string[],
   ): Promise<{ canary: Measured; current: Measured }> {
     // Numbers outside of the accepted range count as absent: reports from before the range was checked may have them.
-    const { rows } = await sql<{ own: boolean; metric: string; count: number; mean: number; variance: number }>`
+    const { rows } = await sql<{ own: boolean; metric: string; count: number; mean: number; m2: number }>`
       with reported as (
         select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own, p.metrics
         from plan_reports p
@@ -124,13 +125,11 @@ export const decisionsStore = {
         select own, name as metric, (metrics ->> name)::float8 as value
         from reported cross join unnest(${[...metrics]}::text[]) as name
       )
-      select own, metric, count(*) as count, avg(value) as mean, var_pop(value) as variance
+      select own, metric, count(*) as count, ${meanOf(sql`value`)} as mean, ${squaredDeviationsOf(sql`value`)} as m2
       from measured where abs(value) <= ${MAX_REPORTED} group by own, metric`.execute(db)
     const of = (own: boolean): Measured =>
       Object.fromEntries(
-        rows
-          .filter((row) => row.own === own)
-          .map(({ metric, count, mean, variance }) => [metric, { count, mean, m2: variance * count }]),
+        rows.filter((row) => row.own === own).map(({ metric, count, mean, m2 }) => [metric, { count, mean, m2 }]),
       )
     return { canary: of(true), current: of(false) }
   },

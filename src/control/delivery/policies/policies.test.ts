@@ -102,6 +102,19 @@ describe('a policy', () => {
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
+  it.each(databases)('promotes a version that measures exactly what the current one does (%s)', async (kind) => {
+    const { world, fleet, key } = await start({ ...POLICY, max_accuracy_drop: 0 }, kind)
+    await trainOnce(world, fleet[0]!, 'm')
+    // The sums of many values of 0.01 round: averages of different numbers of them differ, and have a variance.
+    await measure(world, fleet, () => 0.01)
+    expect(await decisions(world, key)).toMatchObject([
+      {
+        status: 'promoted',
+        comparisons: [{ metric: 'accuracy', interval: { lower: 0, upper: 0 }, finding: 'no_worse' }],
+      },
+    ])
+  })
+
   it.each(databases)('can compare any metric that devices report with a version (%s)', async (kind) => {
     const { world, fleet, key } = await start({ ...POLICY, metric_margins: { latency_ms: 0.1 } }, kind)
     await trainOnce(world, fleet[0]!, 'm')

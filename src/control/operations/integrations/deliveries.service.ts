@@ -147,17 +147,16 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
       const sent = placed.map(({ event }) => event)
       return sendAll(receiver, logMessages(receiver, sent, now()))
     }
-    if (found.length === 0) return
-    const outcome = await sendEvents(found)
-    if (outcome.ok) return moveOn(found)
-    if (!outcome.isFinal) return fail(integration, outcome)
-    // The receiver rejects something in the batch: sending the first event alone shows whether it is that one.
-    const first = found[0]!
-    const alone = found.length === 1 ? outcome : await sendEvents([first])
-    if (alone.ok) return moveOn([first])
-    if (!alone.isFinal) return fail(integration, alone)
-    const letter = { ...first, reason: reasonOf(alone), now: now() }
-    await database.transaction((tx) => deliveriesStore.setAside(tx, integration, letter))
+    for (let part = found; part.length > 0; part = part.slice(0, Math.ceil(part.length / 2))) {
+      const outcome = await sendEvents(part)
+      if (outcome.ok) return moveOn(part)
+      if (!outcome.isFinal) return fail(integration, outcome)
+      // The receiver rejects something in it: ever smaller parts show which event.
+      if (part.length > 1) continue
+      const letter = { ...part[0]!, reason: reasonOf(outcome), now: now() }
+      await database.transaction((tx) => deliveriesStore.setAside(tx, integration, letter))
+      return
+    }
   }
 
   const deliverTraining = async (integration: LeasedIntegration): Promise<void> => {

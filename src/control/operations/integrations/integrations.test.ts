@@ -130,6 +130,32 @@ it('an event that a receiver rejects permanently is set aside, the others contin
   expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })
 })
 
+it('a rejected event is found among many with few requests, and no id stands for two requests', async () => {
+  const { world, ask, create, show, happen } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url, topics: ['group'] })
+  // Unavailable until all have happened, because a delivery may begin at any moment.
+  let bad: string | null = null
+  receiver.respond = ({ body }, response) =>
+    void response.writeHead(bad === null ? 503 : body.includes(bad) ? 422 : 200).end()
+  for (let n = 0; n < 40; n++) await happen(`group-${n}`)
+  const { groups } = await ask<{ groups: { id: string; name: string }[] }>('GET', '/api/v1/device-groups?org_id=o&limit=100')
+  const unavailable = receiver.received.length
+  bad = groups.find(({ name }) => name === 'group-29')!.id
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+  expect(await show(id)).toMatchObject({ dead_letters: 1 })
+  const bodies = new Map<unknown, Set<string>>()
+  for (const { headers, body } of receiver.received) {
+    const name = headers['webhook-id']
+    bodies.set(name, (bodies.get(name) ?? new Set()).add(body.toString()))
+  }
+  expect([...bodies.values()].map((same) => same.size)).toEqual([...bodies].map(() => 1))
+  const accepted = receiver.received.slice(unavailable).filter(({ body }) => !body.includes(bad!))
+  const events = accepted.flatMap(({ body }) => JSON.parse(body.toString()).events as { subject: { id: string } }[])
+  expect(new Set(events.map(({ subject }) => subject.id)).size).toBe(39)
+  expect(receiver.received.length - unavailable).toBeLessThan(20)
+})
+
 it('a receiver that sends Retry-After gets no request until then', async () => {
   const { world, create, show, happen } = await start()
   const receiver = await startReceiver()

@@ -98,7 +98,8 @@ const otlp = (events: readonly LogEvent[]): string =>
     ],
   })
 
-const quoted = (value: string): string => `"${value.replace(/["\\\]]/g, '\\$&')}"`
+/** A line break would begin another message. */
+const quoted = (value: string): string => `"${value.replace(/["\\\]]/g, '\\$&').replace(/\p{Cc}/gu, ' ')}"`
 
 /** RFC 5424: facility local0, severity informational; the event's fields are structured data of an example enterprise. */
 const syslogLine = (event: LogEvent): string => {
@@ -177,7 +178,9 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
       refusalIn: refusalInBulk(refusesBody),
     }))
   }
-  // A batch that is sent again has the same events, so that receivers may ignore an id that they know.
-  const id = `${receiver.id}-${events.at(-1)?.id ?? `test-${now.getTime()}`}`
+  // Names the first and the last event: a request that is repeated has the same events and id, so that receivers may ignore an id
+  // that they know, and a part of a rejected request has another.
+  const ids = [events[0], ...events.slice(1).slice(-1)].map((event) => event?.id ?? `test-${now.getTime()}`)
+  const id = `${receiver.id}-${ids.join('-')}`
   return post(endpoint, { ...signIn(config), ...webhookHeaders(textOf(config, 'secret'), id, text, now) })
 }

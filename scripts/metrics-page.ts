@@ -30,7 +30,7 @@ Gauges read from the database, at most every 15 seconds. Processes that share a 
 |---|---|---|
 ${STATE_METRICS.map(({ name, labels, help }) => row(name, labels, help)).join('\n')}
 ${row('tributary_state_read_seconds', [], 'How long it took to read these values from the database')}
-${row('tributary_database_up', [], 'Whether the database responded when these values were read')}
+${row('tributary_database_up', [], 'Whether the database responded, and accepts writes, when these values were read')}
 
 ## Requests and process
 

@@ -53,8 +53,11 @@ export const originsOf = (value = ''): readonly string[] => {
 export const publicUrlOf = (value: string | undefined): string | null => {
   if (value === undefined) return null
   const url = parsePublicUrl(value)
-  if (url !== null) return url
-  throw new ConfigError('SERVICE_PUBLIC_URL must be the address of this service, such as https://fleet.example.org.')
+  // The dashboard loads its files from the root.
+  if (url !== null && new URL(url).pathname === '/') return url
+  throw new ConfigError(
+    'SERVICE_PUBLIC_URL must be the address of this service without a path, such as https://fleet.example.org.',
+  )
 }
 
 export const smtpOf = (
@@ -102,6 +105,11 @@ export const inferenceUrlOf = (value: string | undefined): string | null => {
   throw new ConfigError(
     'SERVICE_INFERENCE_URL must be the address of an inference server, such as http://127.0.0.1:8080.',
   )
+}
+
+export const inferenceKeyOf = (value: string | undefined): string | null => {
+  if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value ?? null
+  throw new ConfigError('SERVICE_SERVER_KEY must have only ASCII characters and no spaces: it is sent in a header.')
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']

@@ -5,6 +5,7 @@ import {
   ConfigError,
   certificateOf,
   databaseUrlOf,
+  inferenceKeyOf,
   inferenceUrlOf,
   oidcOf,
   originsOf,
@@ -182,7 +183,7 @@ export const readConfig = (environment: Environment): Config => {
     smtp: smtpOf(text('SERVICE_SMTP_URL'), text('SERVICE_SMTP_FROM')),
     oidc: oidcOf(text('SERVICE_OIDC_ISSUER'), text('SERVICE_OIDC_CLIENT_ID'), text('SERVICE_OIDC_CLIENT_SECRET')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
-    inferenceKey: text('SERVICE_SERVER_KEY') ?? null,
+    inferenceKey: inferenceKeyOf(text('SERVICE_SERVER_KEY')),
     integrationsPrivate: oneOf(
       'SERVICE_INTEGRATIONS_PRIVATE',
       ['allow', 'refuse'],

@@ -27,10 +27,11 @@ const start = async (): Promise<void> => {
   const address = await service.app.listen({ host: config.host, port: config.port })
   const firstAdminKey = await service.createFirstAdminKey()
 
-  console.log(`Tributary is listening on ${address} (API: /api/v1, documentation: /docs)`)
+  const others = config.host === '0.0.0.0' ? " and this machine's other addresses" : ''
+  console.log(`Tributary is listening on ${address}${others} (API: /api/v1, documentation: /docs)`)
   console.log(`Data: ${config.dataDir}, database: ${config.databaseUrl === null ? 'embedded' : 'PostgreSQL'}`)
   if (config.enrollment === 'open') {
-    console.log('Enrollment is open: anyone who can reach this address can register devices and use the whole API.')
+    console.log('Enrollment is open: anyone who can reach this service can register devices and use the whole API.')
   }
   if (firstAdminKey !== null) {
     console.log(`Admin key, shown this once: ${firstAdminKey}`)

@@ -27,10 +27,13 @@ export interface AgentState {
 }
 
 /**
- * Locks these folders for this agent until it releases them or ends in any way.
+ * Locks these folders for this agent until it releases them or ends in any way. `alternative`: to stopping the holder.
  * @throws conflict that names the folder, the process that holds it, and what to do
  */
-export const lockFolders = async (folders: readonly string[]): Promise<() => Promise<void>> => {
+export const lockFolders = async (
+  folders: readonly string[],
+  alternative = 'run this agent as another device (--device-id), with a models folder (--models-dir) of its own',
+): Promise<() => Promise<void>> => {
   const held: FileLock[] = []
   const release = async (): Promise<void> => {
     await Promise.all(held.map((lock) => lock.release()))
@@ -40,8 +43,7 @@ export const lockFolders = async (folders: readonly string[]): Promise<() => Pro
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const inUse = (holder: string | null) =>
         conflict(
-          `The agent folder ${folder} is in use by ${holder ?? 'another process'}. Stop that process, or run this agent as ` +
-            'another device (--device-id), with a models folder (--models-dir) of its own.',
+          `The agent folder ${folder} is in use by ${holder ?? 'another process'}. Stop that process, or ${alternative}.`,
         )
       held.push(await lockFile(join(folder, 'agent.lock'), inUse))
     }

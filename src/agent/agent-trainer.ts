@@ -30,6 +30,11 @@ export interface TrainingOutcome {
   readonly memory?: string
 }
 
+/** The file kept from the job's last round cannot be read. Training is repeated without it. */
+export class DamagedMemory extends Error {
+  override readonly name = 'DamagedMemory'
+}
+
 /** A model to evaluate after a job's last round. */
 export interface EvaluationTask {
   readonly plan: EvaluationPlan

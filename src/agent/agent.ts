@@ -8,11 +8,12 @@ import { type AgentState, lockFolders, openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { TrainerFailed } from './command-trainer.ts'
 import type { Measure } from './delivery/activation.ts'
-import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
+import { type Deliveries, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
+import { workOnEvaluation } from './evaluation-work.ts'
 import { withHeartbeats } from './heartbeats.ts'
-import { createRenewal, isKeyRefused, signIn } from './registration.ts'
-import { describeRound, type RoundContext, type RoundResult, workOnEvaluation, workOnRound } from './round-work.ts'
+import { createRenewal, isDeviceUnknown, isKeyRefused, signIn } from './registration.ts'
+import { describeRound, type RoundContext, type RoundResult, workOnRound } from './round-work.ts'
 import { systemMetrics } from './system-metrics.ts'
 
 export interface AgentOptions {
@@ -163,7 +164,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         else await pause()
       } catch (error) {
         signal.throwIfAborted()
-        if (isKeyRefused(error) && options.apiKey === undefined) {
+        if (isDeviceUnknown(error) && options.apiKey === undefined) {
           const renewed = await renew(device.deviceId)
           if (renewed !== null) return renewed
         } else if (isTransient(error)) log(errorMessage(error))
@@ -180,6 +181,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     const deliveries = await startDeliveries({
       modelsFolder,
       device,
+      apiKey: options.apiKey ?? (await state.load())?.apiKey ?? '',
       hook: options.hook ?? null,
       measure: measureWith(trainer),
       restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
@@ -214,8 +216,6 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     device = await signInWhenPossible()
     for (let next = await serveWithDeliveries(device); next !== null; next = await serveWithDeliveries(device)) {
       device = next
-      // A service that accepted the registration was newly set up and knows none of the old plans.
-      await keepWithoutPlans(modelsFolder)
     }
   } catch (error) {
     if (error instanceof RoundFailed) await sendInactive()

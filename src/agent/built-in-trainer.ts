@@ -1,12 +1,13 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorMessage } from '../domain/error-message.ts'
 import { badRequest } from '../domain/errors.ts'
 import { reportOf, trainLocally } from '../sdk/trainers/built-in.ts'
 import { rowCount, type Split, splitDataset } from '../sdk/trainers/dataset.ts'
 import { seedFrom } from '../sdk/trainers/random.ts'
 import { settingsFrom } from '../sdk/trainers/settings.ts'
 import { decodeModel } from '../sdk/trainers/weights-codec.ts'
-import type { AgentTrainer } from './agent-trainer.ts'
+import { type AgentTrainer, DamagedMemory } from './agent-trainer.ts'
 import { type CsvTable, toDataset } from './csv.ts'
 import { evaluateInSlices } from './evaluate-in-slices.ts'
 
@@ -21,6 +22,17 @@ export interface BuiltInTrainerOptions {
 
 /** Fully connected layers are small, so larger files are something else and are not read. */
 const MAX_EVALUATED = 64 * 1024 * 1024
+
+/** @throws DamagedMemory, for example because a power failure left the file empty */
+const readMemory = async (path: string): Promise<Uint8Array> => {
+  const bytes = await readFile(path)
+  try {
+    decodeModel(bytes)
+    return bytes
+  } catch (error) {
+    throw new DamagedMemory(errorMessage(error), { cause: error })
+  }
+}
 
 /** Trains the built-in models on a CSV file. A device holds out the same rows in every round. */
 export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: BuiltInTrainerOptions): AgentTrainer => {
@@ -52,7 +64,7 @@ export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: Buil
       const weights = globalWeights === null ? null : await readFile(globalWeights)
       const files = {
         control: control === null ? null : await readFile(control),
-        memory: memory === null ? null : await readFile(memory),
+        memory: memory === null ? null : await readMemory(memory),
       }
       const update = await trainLocally(
         weights,

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { renameDurably } from '../platform/files/durable-file.ts'
 
 /** How many jobs are remembered, because devices are not told when a job ends. */
 const JOBS_KEPT = 20
@@ -10,6 +11,8 @@ export interface JobMemory {
   find(): Promise<string | null>
   /** Moves a finished file there, and deletes the oldest jobs' files. */
   keep(file: string): Promise<void>
+  /** Renames a file that cannot be read, and returns its new path. */
+  setAside(): Promise<string>
 }
 
 export const openJobMemory = (folder: string, jobId: string): JobMemory => {
@@ -23,7 +26,7 @@ export const openJobMemory = (folder: string, jobId: string): JobMemory => {
       ),
     keep: async (file) => {
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      await rename(file, path)
+      await renameDurably(file, path)
       const names = await readdir(folder)
       if (names.length <= JOBS_KEPT) return
       const aged = await Promise.all(
@@ -31,6 +34,10 @@ export const openJobMemory = (folder: string, jobId: string): JobMemory => {
       )
       const old = aged.sort((a, b) => b.at - a.at).slice(JOBS_KEPT)
       await Promise.all(old.map(({ name }) => rm(join(folder, name), { force: true })))
+    },
+    setAside: async () => {
+      await rename(path, `${path}.damaged`)
+      return `${path}.damaged`
     },
   }
 }

@@ -90,3 +90,18 @@ test('a 401 that is not from the service is an outage: the agent keeps its key a
   expect(agent.registrations()).toBe(registrations)
   expect(agent.output).toContainEqual(expect.stringContaining('Sign in to this network. Trying again'))
 })
+
+test('a device that is erased while its heartbeat is held is treated like one whose key is refused', async () => {
+  const world = await startWorld()
+  const admin = await world.register('admin')
+  const agent = await startAgent(world, 'edge-1')
+  const { intercept } = agent.proxy
+  const message = "Device 'edge-1' does not exist, or this key may not see it."
+  agent.proxy.intercept = (path) =>
+    path.includes('/heartbeat') ? [404, JSON.stringify({ error: 'not_found', message, status_code: 404 })] : null
+  await agent.line('does not let edge-1 register again: ')
+  agent.proxy.intercept = intercept
+  await agent.more(agent.heartbeats, 2)
+  expect(agent.failure()).toBeNull()
+  expect(await devicesOf(world, admin.key)).toMatchObject({ total_devices: 2 })
+})

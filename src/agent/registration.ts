@@ -19,6 +19,10 @@ const INVENTED_NAMES = 3
 /** True if the service refuses the key. A proxy's 401 is a NetworkError. */
 export const isKeyRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401
 
+/** True if the service does not know this device anymore. A heartbeat that is held while the device is erased gets a 404. */
+export const isDeviceUnknown = (error: unknown): boolean =>
+  isKeyRefused(error) || (error instanceof ApiError && error.status === 404)
+
 const registerAs = async (device: Device, { baseUrl, signal, log, state }: RegistrationOptions): Promise<Device> => {
   const { apiKey } = await device.register({ signal })
   await state.save({ deviceId: device.deviceId, apiKey })
@@ -55,7 +59,7 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
 }
 
 /**
- * Handles a key that the service refuses: registers the device again under its name, which a reinstalled service accepts.
+ * Handles a key that the service refuses, or an erased device: registers the device again under its name, which a reinstalled service accepts.
  * Returns null if that is not possible. The old key then remains, because the service may accept it again, for example after it
  * temporarily used another database. A refusal is logged only once.
  */
@@ -65,7 +69,7 @@ export const createRenewal = (options: RegistrationOptions): ((deviceId: string)
   return async (deviceId) => {
     if (lastMessage === null) {
       log(
-        `The service refuses the key of ${deviceId}: it was revoked, or the service was reinstalled. Registering again.`,
+        `The service refuses the key of ${deviceId}: it was revoked, the device was erased, or the service was reinstalled. Registering again.`,
       )
       lastMessage = ''
     }

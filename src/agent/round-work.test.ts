@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { emptyFolder } from '../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
 import { createDevice } from '../sdk/device-client.ts'
@@ -26,8 +26,8 @@ beforeEach(async () => {
   expect(uploaded.status).toBe(201)
   const body = { target_devices: 1, min_devices: 1, global_model_id: id }
   roundId = (await unwrap(client.POST('/api/v1/training/rounds/start', { body }))).id
-  roundsFolder = await mkdtemp(join(tmpdir(), 'rounds-'))
-  onTestFinished(() => rm(roundsFolder, { recursive: true }))
+  roundsFolder = join(await emptyFolder(), 'rounds')
+  await mkdir(roundsFolder)
 })
 
 /** Returns the model unchanged. */
@@ -119,6 +119,51 @@ test('an update that was accepted is done even if its response was lost', async 
   }
   expect((await work(echo, loseResponses)).report).toEqual({ numSamples: 3 })
   expect(await explain()).toMatchObject({ state: 'delivered' })
+})
+
+test('training that an agent finished is submitted even if its folder was moved', async () => {
+  const cutUploads: typeof fetch = async (input, init) => {
+    if ((input as Request).url.endsWith('/updates')) throw new TypeError('fetch failed')
+    return fetch(input, init)
+  }
+  await expect(work(echo, cutUploads)).rejects.toThrow('No answer from')
+  const moved = join(roundsFolder, '..', 'moved')
+  await rename(roundsFolder, moved)
+  roundsFolder = moved
+  expect((await work(neverAgain)).report).toEqual({ numSamples: 3 })
+})
+
+test('training whose files are gone is repeated', async () => {
+  await mkdir(join(roundsFolder, roundId))
+  const finished = { weights: 'update.safetensors', report: { numSamples: 7 }, globalModel: null }
+  await writeFile(join(roundsFolder, roundId, 'finished.json'), JSON.stringify(finished))
+  expect((await work(echo)).report).toEqual({ numSamples: 3 })
+})
+
+test('an update whose key is refused is kept for the next try', async () => {
+  const refused = { error: 'unauthorized', message: 'This key is not known.', status_code: 401 }
+  const refusing: typeof fetch = async (input, init) =>
+    (input as Request).url.endsWith('/updates') ? Response.json(refused, { status: 401 }) : fetch(input, init)
+  await expect(work(echo, refusing)).rejects.toMatchObject({ status: 401 })
+  expect(await explain()).toMatchObject({ state: 'selected' })
+  expect((await work(neverAgain)).report).toEqual({ numSamples: 3 })
+})
+
+test.runIf(process.platform === 'linux')('a full disk is reported to the service in words', async () => {
+  await mkdir(join(roundsFolder, roundId))
+  // Every write to it fails for lack of space.
+  await symlink('/dev/full', join(roundsFolder, roundId, 'global.partial'))
+  await expect(work(echo)).rejects.toMatchObject({ code: 'ENOSPC' })
+  const reason = "The disk is full: the round's files could not be written."
+  expect(await explain()).toMatchObject({ state: 'failed', reason })
+})
+
+test("a round whose folder cannot be created is reported as failed, without this device's paths", async () => {
+  await rm(roundsFolder, { recursive: true })
+  await writeFile(roundsFolder, 'not a folder')
+  await expect(work(echo)).rejects.toMatchObject({ code: 'ENOTDIR' })
+  const reason = "The disk reported 'ENOTDIR: not a directory': the round's files could not be written."
+  expect(await explain()).toMatchObject({ state: 'failed', reason })
 })
 
 test("a trainer's failure is reported to the service", async () => {

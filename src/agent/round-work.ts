@@ -1,12 +1,10 @@
 import { openAsBlob } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
-import { errorMessage } from '../domain/error-message.ts'
-import { jsonOrNull } from '../domain/parse-json.ts'
 import { percent } from '../domain/percent.ts'
+import { exists } from '../platform/files/missing-file.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
-import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
 import { isTransient } from '../sdk/retry.ts'
 import { reportFor } from '../sdk/round-calls.ts'
@@ -14,8 +12,11 @@ import { takeSecurePart } from '../sdk/secure-part.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import { platformExpandMask } from '../secure-aggregation/platform-crypto.ts'
-import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
-import { openJobMemory } from './job-memory.ts'
+import { type AgentTrainer, DamagedMemory, type TrainingOutcome, type TrainingTask } from './agent-trainer.ts'
+import { type FinishedTraining, readFinished, writeFinished } from './finished-training.ts'
+import { type JobMemory, openJobMemory } from './job-memory.ts'
+import { isKeyRefused } from './registration.ts'
+import { failureReasonOf, makeFolder, PARTIAL, requireRoundId } from './round-folder.ts'
 import { openSecureMemory } from './secure-memory.ts'
 import { extensionByContent } from './weight-file-extension.ts'
 
@@ -36,15 +37,34 @@ export interface RoundResult {
   readonly globalModel: Evaluation | null
 }
 
-/** Exists in a round's folder once training is done, so that an agent that was killed only has to submit. */
-const FINISHED = 'finished.json'
-const PARTIAL = 'global.partial'
 const CONTROL = 'control'
 
-/** Deletes the folders of other rounds, which are over. */
-const removeOthers = async (roundsFolder: string, roundId: string): Promise<void> => {
-  const others = (await readdir(roundsFolder)).filter((name) => name !== roundId)
-  await Promise.all(others.map((name) => rm(join(roundsFolder, name), { recursive: true, force: true })))
+/** True for errors after which the round may be worth another try. A refused key may be accepted again. */
+const isPassing = (error: unknown): boolean => isTransient(error) || isKeyRefused(error)
+
+const memoryOf = (jobId: string | null, { roundsFolder }: RoundContext): JobMemory | null =>
+  jobId === null ? null : openJobMemory(join(roundsFolder, '../device', 'jobs'), jobId)
+
+/** Keeps the memory of an accepted update. It is gone from the round's folder if an earlier run kept it. */
+const keepMemory = async ({ jobId, memory }: FinishedTraining, context: RoundContext): Promise<void> => {
+  if (memory !== undefined && (await exists(memory))) await memoryOf(jobId, context)?.keep(memory)
+}
+
+/** Deletes the folders of other rounds, which are over. One may have accepted an update whose response was lost. */
+const removeOthers = async (roundId: string, context: RoundContext): Promise<void> => {
+  const { device, roundsFolder, signal } = context
+  for (const name of (await readdir(roundsFolder)).filter((other) => other !== roundId)) {
+    const folder = join(roundsFolder, name)
+    const finished = await readFinished(folder)
+    if (finished?.memory !== undefined) {
+      const isDelivered = await device.isDelivered(name, { signal }).catch((error: unknown) => {
+        if (error instanceof ApiError && !isPassing(error)) return false
+        throw error
+      })
+      if (isDelivered) await keepMemory(finished, context)
+    }
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 /** Downloads the round's model into its folder, and resumes an earlier download. Returns null if the round has no model. */
@@ -73,23 +93,13 @@ const fetchControl = async (plan: Plan, folder: string, { device, signal }: Roun
   return path
 }
 
-/** Null if it is missing, or incomplete after a power cut: the round is then trained again. */
-const readFinished = async (folder: string): Promise<TrainingOutcome | null> =>
-  jsonOrNull(await readFile(join(folder, FINISHED), 'utf8').catch(() => '')) as TrainingOutcome | null
-
-const writeFinished = async (folder: string, outcome: TrainingOutcome): Promise<void> => {
-  const temporary = join(folder, `${FINISHED}.tmp`)
-  await writeFile(temporary, JSON.stringify(outcome))
-  await rename(temporary, join(folder, FINISHED))
-}
-
 /** Submits a masked update, so that the service learns only the sum. The secrets are deleted with the round's folder. */
 const deliverUnseen = async (
   plan: Plan,
   folder: string,
   context: RoundContext,
-  train: () => Promise<TrainingOutcome>,
-): Promise<TrainingOutcome> => {
+  train: () => Promise<FinishedTraining>,
+): Promise<FinishedTraining> => {
   const { device, signal, log } = context
   const update = async () => {
     const { weights, report } = await train()
@@ -108,35 +118,62 @@ const deliverUnseen = async (
   return (await readFinished(folder)) ?? train()
 }
 
+const deliver = async (
+  plan: Plan,
+  { device, trainer, signal }: RoundContext,
+  train: () => Promise<FinishedTraining>,
+): Promise<FinishedTraining> => {
+  const finished = await train()
+  const { weights, report, control } = finished
+  await device.submit(plan.roundId, await openAsBlob(weights), reportFor(plan, offering(trainer, report)), {
+    fileName: basename(weights),
+    until: plan.timeoutAt,
+    signal,
+    ...(control === undefined ? {} : { control: await openAsBlob(control) }),
+  })
+  return finished
+}
+
+/** Trains without the job's memory if it is damaged, because it would fail in every later round, too. */
+const trainWith = async (
+  memory: JobMemory | null,
+  task: Omit<TrainingTask, 'memory'>,
+  { trainer, log }: RoundContext,
+): Promise<TrainingOutcome> => {
+  try {
+    return await trainer.train({ ...task, memory: (await memory?.find()) ?? null })
+  } catch (error) {
+    if (!(error instanceof DamagedMemory) || memory === null) throw error
+    log(`Training starts without what the last round kept: ${await memory.setAside()} is damaged: ${error.message}`)
+    return trainer.train({ ...task, memory: null })
+  }
+}
+
 const trainAndSubmit = async (roundId: string, folder: string, context: RoundContext): Promise<RoundResult> => {
-  const { device, trainer, signal, now, log } = context
+  const { device, signal, now, log } = context
   const plan = await device.plan(roundId, { signal })
   const finished = await readFinished(folder)
   if (finished !== null)
     log(`Round ${plan.roundNumber}: submitting the update trained before this agent was interrupted.`)
-  const memory = plan.jobId === null ? null : openJobMemory(join(context.roundsFolder, '../device', 'jobs'), plan.jobId)
-  const train = async (): Promise<TrainingOutcome> => {
+  const train = async (): Promise<FinishedTraining> => {
     if (finished !== null) return finished
     const globalWeights = await fetchGlobal(plan, folder, context)
     const control = await fetchControl(plan, folder, context)
-    const kept = (await memory?.find()) ?? null
     const timeoutMs = Math.max(0, plan.timeoutAt - now())
-    const outcome = await trainer.train({ plan, globalWeights, control, memory: kept, folder, timeoutMs, signal })
-    await writeFinished(folder, outcome)
-    return outcome
+    const task = { plan, globalWeights, control, folder, timeoutMs, signal }
+    const outcome = await trainWith(memoryOf(plan.jobId, context), task, context)
+    await writeFinished(folder, { ...outcome, jobId: plan.jobId })
+    return { ...outcome, jobId: plan.jobId }
   }
-  const outcome = plan.secure ? await deliverUnseen(plan, folder, context, train) : await train()
-  const { weights, report, globalModel, control, memory: toKeep } = outcome
-  if (!plan.secure) {
-    await device.submit(roundId, await openAsBlob(weights), reportFor(plan, offering(trainer, report)), {
-      fileName: basename(weights),
-      until: plan.timeoutAt,
-      signal,
-      ...(control === undefined ? {} : { control: await openAsBlob(control) }),
-    })
-  }
-  if (toKeep !== undefined) await memory?.keep(toKeep)
-  return { plan, report, globalModel }
+  const delivery = plan.secure ? deliverUnseen(plan, folder, context, train) : deliver(plan, context, train)
+  const delivered = await delivery.catch(async (error: unknown) => {
+    // The round may be over because of the update whose response is awaited.
+    const trained = signal.aborted ? await readFinished(folder) : null
+    if (trained !== null && (await device.isDelivered(roundId, { until: now() + 5000 }))) return trained
+    throw error
+  })
+  await keepMemory(delivered, context)
+  return { plan, report: delivered.report, globalModel: delivered.globalModel }
 }
 
 /** Adds to the report that this trainer can evaluate a job's last model, if the report has an evaluation. */
@@ -154,67 +191,28 @@ export const describeRound = ({ plan, report, globalModel }: RoundResult): strin
   return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
 }
 
-/** Evaluates a job's last model, and reports the result or the reason for its failure. @throws like `workOnRound` */
-export const workOnEvaluation = async (
-  roundId: string,
-  { device, trainer, roundsFolder, signal, now, log }: RoundContext,
-): Promise<void> => {
-  if (!/^[\w-]{1,64}$/.test(roundId))
-    throw new NetworkError(`The service sent the round id '${roundId}', which is not a valid id.`)
-  const folder = join(roundsFolder, `evaluation-${roundId}`)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  try {
-    const plan = await device.evaluationPlan(roundId, { signal })
-    const partial = join(folder, PARTIAL)
-    const sink = await openFileSink(partial)
-    try {
-      await device.downloadEvaluated(plan, sink, { signal })
-    } finally {
-      await sink.close()
-    }
-    const globalWeights = join(folder, `global${extensionByContent(partial)}`)
-    await rename(partial, globalWeights)
-    if (trainer.evaluateFinal === undefined)
-      throw new Error('This device cannot evaluate: it was started without a trainer that can.')
-    const timeoutMs = Math.max(0, plan.timeoutAt - now())
-    const found = await trainer.evaluateFinal({ plan, globalWeights, folder, timeoutMs, signal })
-    const isTaken = await device.submitEvaluation(roundId, found, { signal, until: plan.timeoutAt })
-    if (isTaken) log(`Round ${plan.roundNumber}: evaluated its model on ${found.numSamples} samples.`)
-  } catch (error) {
-    if (!isTransient(error) && !(error instanceof ApiError)) {
-      const failureReason = errorMessage(error)
-      await device.submitEvaluation(roundId, { failureReason }, { until: now() + 5000 }).catch(() => false)
-    }
-    throw error
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
 /**
  * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted, so
  * that calling this again after a crash or a long outage continues where it stopped. Failures of this device are reported to
  * the service, so that the round does not wait for it.
- * @throws any error; after a transient one (`isTransient`), the round may be worth another try
+ * @throws any error; after a transient one (`isTransient`) or a refused key, the round may be worth another try
  */
 export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
-  const { device, roundsFolder } = context
-  // Used as a folder name.
-  if (!/^[\w-]{1,64}$/.test(roundId))
-    throw new NetworkError(`The service sent the round id '${roundId}', which is not a valid id.`)
-  const folder = join(roundsFolder, roundId)
-  await removeOthers(roundsFolder, roundId)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const { device, roundsFolder, signal } = context
+  const folder = join(roundsFolder, requireRoundId(roundId))
   try {
+    await removeOthers(roundId, context)
+    await makeFolder(folder)
     const result = await trainAndSubmit(roundId, folder, context)
     await rm(folder, { recursive: true, force: true })
     return result
   } catch (error) {
-    if (isTransient(error) && !context.signal.aborted) throw error
-    await rm(folder, { recursive: true, force: true })
+    if (isPassing(error) && (!signal.aborted || (await readFinished(folder)) !== null)) throw error
+    // A disk that fails must still be reported.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined)
     const roundIsOver = error instanceof ApiError && (error.status === 404 || error.status === 409)
     if (!roundIsOver) {
-      const reason = errorMessage(error)
+      const reason = failureReasonOf(error)
       // The error matters more than a failure to report it.
       await device.reportFailure(roundId, reason, { until: context.now() + 5000 }).catch(() => false)
     }

@@ -31,10 +31,13 @@ export const nonFiniteError = (kernel: Kernel, chunk: Chunk, address: number): S
   firstNonFinite(kernel, chunk, address) ??
   (chunk.dtype === 'f64'
     ? beyondRange(kernel, chunk, address, `The weighted sum of tensor ${showName(chunk.tensor)}`)
-    : conflict(
-        `The new values of tensor ${showName(chunk.tensor)} exceed the range of its type, ${chunk.dtype}. ` +
-          'Nothing was aggregated: lower the server learning rate or the noise.',
-      ))
+    : beyondType(chunk))
+
+export const beyondType = ({ tensor, dtype }: { readonly tensor: string; readonly dtype: string }): ServiceError =>
+  conflict(
+    `The new values of tensor ${showName(tensor)} exceed the range of its type, ${dtype}. ` +
+      'Nothing was aggregated: lower the server learning rate or the noise.',
+  )
 
 /** Like `nonFiniteError`, for a non-finite state vector of the strategy although the result is finite. */
 export const nonFiniteStateError = (kernel: Kernel, chunk: Chunk, vector: number, address: number): ServiceError => {

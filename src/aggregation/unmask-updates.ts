@@ -15,6 +15,7 @@ import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight
 import { planSafetensors } from '../tensors/write-safetensors.ts'
 import type { UnmaskingJob } from './aggregation-messages.ts'
 import { FilePool, type OpenFile, openFile } from './files.ts'
+import { beyondType } from './non-finite.ts'
 import { StateFile } from './state-file.ts'
 
 /** 64 KB: stays in the cache while all streams are added to it. */
@@ -30,7 +31,8 @@ interface PartOfMean {
 /**
  * Turns the masked updates of a secure round into their mean. Returns their total weight, and their mean loss and accuracy. The
  * same messages give the same bytes. Memory: one chunk, plus one tensor if the global model's tensors are not stored
- * contiguously. @throws conflict if a share turns out to be wrong
+ * contiguously. @throws conflict if a share turns out to be wrong, or the
+ * result exceeds the range of a tensor's type
  */
 export const unmaskUpdates = async (job: UnmaskingJob): Promise<SumTotals> => {
   const { round, paths, outputPath } = job
@@ -68,7 +70,11 @@ const writeModel = (source: OpenFile, file: WeightFile, parts: Iterable<PartOfMe
       const before = valuesAt(start, means.length)
       for (let i = 0; i < means.length; i++) means[i] = means[i]! + before[i]!
       const offset = places.get(tensor.name)!.byteOffset + start * BYTES_OF[tensor.dtype]
-      output.write(offset, encodeElements(means, tensor.dtype))
+      const bytes = encodeElements(means, tensor.dtype)
+      // No single update can be blamed: only their mean is known.
+      if (!decodeElements(bytes, tensor.dtype).every(Number.isFinite))
+        throw beyondType({ tensor: tensor.name, dtype: tensor.dtype })
+      output.write(offset, bytes)
     }
   } finally {
     output.close()

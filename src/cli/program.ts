@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Command, CommanderError, Help, type Option } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
@@ -84,6 +85,8 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   const [requested, isVerboseFirst] = withoutVerbose(argv)
   const [words, isVerboseLater] = withoutVerbose(normalized(requested))
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(withoutControlCharacters(text)))
+  // Node would warn that the many parallel requests and waits of a command are a leak.
+  if (io.signal) setMaxListeners(0, io.signal)
   const session = createSession({ ...io, verbose: isVerboseFirst || isVerboseLater })
   try {
     const chosen = await chosenBy(words)

@@ -70,7 +70,7 @@ export interface paths {
         };
         /**
          * Revoke a key and the keys it approved
-         * @description Requires the admin scope, except for the key of the request and a person's own keys.
+         * @description Keys that have replaced it stay valid, and are named in a warning. Requires the admin scope, except for the key of the request and a person's own keys.
          */
         delete: operations["revokeKey"];
     };
@@ -283,7 +283,7 @@ export interface paths {
         };
         /**
          * Start setting up an authenticator app
-         * @description Takes effect after POST /account/totp/confirm receives a code from the app.
+         * @description Takes effect after POST /account/totp/confirm receives a code from the app within an hour, and replaces the app that is set up, if any.
          */
         post: operations["beginTotp"];
         /** Remove your authenticator app */
@@ -5392,7 +5392,10 @@ export interface components {
          *       "org_id": "globex"
          *     }
          */
-        JoinRequest: { org_id: string; };
+        JoinRequest: {
+            /** @description Id of an organization */
+            org_id: string;
+        };
         /** @description What stays, and why */
         KeptData: {
             what: string;
@@ -6601,6 +6604,7 @@ export interface components {
          *     }
          */
         NewOrg: {
+            /** @description Its id is derived from it */
             name: string;
             compliance?: components["schemas"]["Compliance"];
             region?: components["schemas"]["Region"];
@@ -6873,6 +6877,7 @@ export interface components {
         };
         /** @description A version that some devices of an experiment get */
         NewVariant: {
+            /** @description Unique in the experiment */
             name: string;
             /** @description Id or name of a model, or name@version */
             model_id: string;
@@ -7071,6 +7076,7 @@ export interface components {
             /** @description May be omitted with the device's own key */
             device_id?: string;
             platform?: components["schemas"]["Platform"];
+            /** @description In the device's capabilities */
             device_name?: string;
         };
         /** @description A device of a round */
@@ -7999,6 +8005,9 @@ export interface components {
          *           "current": true
          *         }
          *       ],
+         *       "states": {
+         *         "active": 1
+         *       },
          *       "total": 1,
          *       "limit": 100,
          *       "offset": 0
@@ -8006,6 +8015,8 @@ export interface components {
          */
         RolloutDeviceList: {
             devices: components["schemas"]["RolloutDevice"][];
+            /** @description How many of the devices with `current` are in each state, on all pages */
+            states: { [key: string]: number; };
             total: number;
             limit: number;
             offset: number;
@@ -11928,6 +11939,8 @@ export interface operations {
             query?: {
                 /** @description Part of the device_id, case-insensitive */
                 q?: string;
+                /** @description The whole device_id; several organizations may use it */
+                device_id?: string;
                 platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                 /** @description inactive: no recent heartbeat, or the device reported itself inactive */
                 status?: components["schemas"]["DeviceStatus"];

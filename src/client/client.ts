@@ -35,12 +35,15 @@ export class ApiError extends Error {
   readonly status: number
   /** Machine code of the error (`domain/errors.ts`), or null if the response is not from the service. */
   readonly code: ErrorBody['error'] | null
+  /** From the header Retry-After; null without one. */
+  readonly retryAfterSeconds: number | null
 
-  constructor(status: number, body: unknown) {
+  constructor(status: number, body: unknown, headers?: Headers) {
     const known = isErrorBody(body) ? body : null
     super(known?.message ?? foreignResponse(status))
     this.status = status
     this.code = known?.error ?? null
+    this.retryAfterSeconds = Number.parseInt(headers?.get('retry-after') ?? '', 10) || null
   }
 }
 
@@ -68,6 +71,6 @@ export const unwrap: Unwrap = async (
   const { data, error, response } = await received
   // No success of this API is a list, and only 204 is without data.
   const isOurs = response.status === 204 || (data !== undefined && data !== null && !Array.isArray(data))
-  if (!response.ok || !isOurs) throw new ApiError(response.status, error)
+  if (!response.ok || !isOurs) throw new ApiError(response.status, error, response.headers)
   return data as never
 }

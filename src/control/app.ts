@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
+import { requireWritable } from '../platform/db/open.ts'
 import type { App } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/http/metrics.ts'
 import type { Phase } from '../platform/http/readiness.ts'
@@ -17,6 +18,7 @@ import { delivery } from './delivery/module.ts'
 import { federations } from './federations/module.ts'
 import { fleet } from './fleet/module.ts'
 import { inference } from './inference/module.ts'
+import { runEach } from './module.ts'
 import { registerProcessMetrics } from './operations/metrics/process-metrics.service.ts'
 import { operations } from './operations/module.ts'
 import { startPeriodicTasks } from './periodic-tasks.ts'
@@ -113,7 +115,10 @@ const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): P
     contract: CONTRACT,
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
-    readiness: { database: parts.training.due.isAny, disk: watchFreeSpace(config.dataDir) },
+    readiness: {
+      database: () => runEach(parts.training.due.isAny, () => requireWritable(database.sql)),
+      disk: watchFreeSpace(config.dataDir),
+    },
     phaseOf,
     now: () => now().getTime(),
   })

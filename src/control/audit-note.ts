@@ -12,6 +12,8 @@ export interface AuditNote {
   /** The object's fields before and after; the entry contains those that differ. Secrets are left out by name. */
   readonly before?: object | null
   readonly after?: object | null
+  /** Whether these fields are all that can change: if they stayed the same, no entry is written. */
+  readonly onlyIfChanged?: true
   /** The error status of a request that ends with an error although its change, which records the failure, is committed. */
   readonly failedWith?: number
   /** The actor on a public route that identifies the caller itself. */

@@ -14,10 +14,18 @@ export interface Storage {
   readonly objects: ObjectStore | null
 }
 
-/** @throws ConfigError naming the setting, and the problem with the folder or the bucket */
-export const openStorage = async ({ dataDir, storage, cacheBytes }: Config): Promise<Storage> => {
+const CONFIGURED = { setting: 'SERVICE_STORAGE_URL', name: 'The file storage of the service' }
+
+/**
+ * @param named what errors call the setting and the storage
+ * @throws ConfigError naming the setting, and the problem with the folder or the bucket
+ */
+export const openStorage = async (
+  { dataDir, storage, cacheBytes }: Pick<Config, 'dataDir' | 'storage' | 'cacheBytes'>,
+  { setting, name } = CONFIGURED,
+): Promise<Storage> => {
   if (storage.kind === 'folder' && storage.path !== null) {
-    await requireStorageFolder(storage.path, 'SERVICE_STORAGE_URL')
+    await requireStorageFolder(storage.path, setting)
     return { blobs: await openFolderStore(storage.path), folder: storage.path, objects: null }
   }
   const folder = join(dataDir, 'blobs')
@@ -27,9 +35,9 @@ export const openStorage = async ({ dataDir, storage, cacheBytes }: Config): Pro
     import('../platform/blobs/s3-objects.ts'),
     import('../platform/blobs/s3-store.ts'),
   ])
-  const objects = await openS3Objects(storage)
+  const objects = await openS3Objects(storage, name)
   await objects.check().catch((error: Error) => {
-    throw new ConfigError(`SERVICE_STORAGE_URL: ${error.message}.`)
+    throw new ConfigError(`${setting}: ${error.message}.`)
   })
   return { blobs: await openS3Store(objects, { folder, cacheBytes }), folder, objects }
 }

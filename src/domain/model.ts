@@ -99,10 +99,14 @@ export const notAggregable = ({ title, advice }: Pick<RecognizedContent, 'title'
 
 const SEMANTIC = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/
 
+const MAX_LABEL = 100
+export const SEMANTIC_VERSION = `a semantic version such as 1.4.0, of at most ${MAX_LABEL} characters`
+
 /** semver.org 2.0.0, without a leading `v`. */
 export const requireSemantic = (label: string): void => {
-  if (label.length > 100 || !SEMANTIC.test(label)) {
-    throw badRequest(`version_label must be a semantic version such as 1.4.0, got '${label.slice(0, 100)}'.`)
+  if (label.length > MAX_LABEL || !SEMANTIC.test(label)) {
+    const got = label.length > MAX_LABEL ? `${label.length} characters` : `'${label}'`
+    throw badRequest(`version_label must be ${SEMANTIC_VERSION}; got ${got}.`)
   }
 }
 

@@ -19,16 +19,16 @@ export const asDiskFull = (error: unknown): ServiceError | undefined => {
 }
 
 const UNWRITABLE_CODES: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS'])
-const FILE_CALLS = /^(open|mkdir|rename|unlink|rm|link|copyfile|write|truncate|utime|scandir)/
+const FILE_CALLS = /^(open|access|l?stat|mk|rename|unlink|rm|link|copyfile|write|truncate|chmod|utime|scandir)/
 
-/** The same because the service may not write to its files, for example after their owner or the mount has changed. */
+/** The same because the service may not read or write its files, for example after their owner or the mount has changed. */
 export const asUnwritable = (error: unknown): ServiceError | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, syscall } = cause as NodeJS.ErrnoException
     if (!UNWRITABLE_CODES.has(code) || !FILE_CALLS.test(String(syscall))) continue
     return new ServiceError(
       'unavailable',
-      "The service may not write to its files. Its operator must make the service's user their owner, and the disk writable.",
+      "The service may not read or write its files. Its operator must make the service's user their owner, and the disk writable.",
       { cause: error },
     )
   }
@@ -38,14 +38,19 @@ export const asUnwritable = (error: unknown): ServiceError | undefined => {
 /**
  * PostgreSQL's connection exceptions (class 08), too many connections, the server's shutdown, crash and start (class 57P0x),
  * and Node's connection errors. Also timeouts, such as waiting for a row locked by a suspended process (55P03, 57014), and the
- * timeout of that process's own transaction when it resumes (25P03). Source: PostgreSQL's appendix A, error codes.
+ * timeout of that process's own transaction when it resumes (25P03). A server that refuses the service's login (class 28) or
+ * database (3D000), or that a failover has left read-only (25006), can be repaired. Source: PostgreSQL's appendix A, error codes.
  */
 const AWAY_CODES =
-  /^(08\w{3}|53300|57P0[1-5]|55P03|57014|25P03|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)$/
-const LOCK_TIMEOUT = '55P03'
-/** `pg` reports these only in messages: pool timeouts, and connections that ended in the middle of a query. */
+  /^(08\w{3}|28\w{3}|3D000|25006|53300|57P0[1-5]|55P03|57014|25P03|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)$/
+/** What is wrong, where it is not that the database does not respond. */
+const AWAY_FAULTS: Readonly<Record<string, string>> = {
+  '55P03': 'Another request, or a suspended process of the service, holds a lock that this request needs.',
+  '25006': 'The database of the service is read-only, for example a standby after a failover.',
+}
+/** `pg` reports these only in messages: pool timeouts, connections that ended in the middle of a query, and failed logins. */
 const AWAY_WORDS =
-  /timeout exceeded when trying to connect|connection terminated|connection timeout|client has encountered a/i
+  /timeout exceeded when trying to connect|connection terminated|connection timeout|client has encountered a|^SASL: /i
 const RETRY_AFTER_SECONDS = 2
 
 /**
@@ -56,10 +61,7 @@ export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (!AWAY_CODES.test(String(code)) && !AWAY_WORDS.test(cause.message)) continue
-    const fault =
-      code === LOCK_TIMEOUT
-        ? 'Another request, or a suspended process of the service, holds a lock that this request needs.'
-        : 'The database of the service does not respond.'
+    const fault = AWAY_FAULTS[String(code)] ?? 'The database of the service does not respond.'
     return new ServiceError('unavailable', `${fault} Try again in a moment.`, {
       cause: error,
       retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { explain, isJudgeable, judge, type Measured, type PolicySettings } from './policy.ts'
+import { explain, isJudgeable, judge, limitOf, type Measured, type PolicySettings } from './policy.ts'
 import { momentsOf, NO_MOMENTS } from './statistics/moments.ts'
 
 const settings: PolicySettings = {
@@ -116,6 +116,8 @@ describe('a verdict', () => {
         { metric: 'latency_ms', margin: 20, finding: 'worse' },
       ],
     })
+    const limits = ['accuracy', 'f1', 'loss', 'latency_ms'].map((metric) => limitOf({ metric, margin: 0.02 }))
+    expect(limits).toEqual([-0.02, -0.02, 0.02, 0.02])
   })
 
   it('can be explained', () => {

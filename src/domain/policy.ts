@@ -46,6 +46,10 @@ export interface Comparison {
   readonly finding: 'no_worse' | 'worse' | 'unclear'
 }
 
+/** The limit of the difference (canary - current), beyond which the canary is worse. */
+export const limitOf = ({ metric, margin }: Pick<Comparison, 'metric' | 'margin'>): number =>
+  goalOf(metric) === 'maximize' ? -margin : margin
+
 const side = ({ count, mean }: Moments) => ({ devices: count, mean: count === 0 ? null : mean })
 
 /** Returns the Welch interval of the difference; for samples without variance, the difference itself. */

@@ -1,4 +1,5 @@
 import { badRequest } from './errors.ts'
+import { ownEntry } from './own-entry.ts'
 import { checkedOption, type OptionValue, type StrategyOptions } from './strategy-options.ts'
 import {
   ACCEPTED_STRATEGY_NAMES,
@@ -50,7 +51,7 @@ export const strategySettings = (
   }
   const settled: Record<string, OptionValue> = {}
   for (const [key, rule] of Object.entries(rules)) {
-    const given = Object.hasOwn(options, key) ? options[key] : undefined
+    const given = ownEntry(options, key)
     if (given !== undefined) settled[key] = checkedOption(`strategy_options.${key}`, given, rule)
     else settled[key] = typeof rule.default === 'function' ? rule.default(settled) : rule.default
   }

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { emptyFolder } from '../../test/databases.ts'
 import { STARTER } from './api/test-inference.fixture.ts'
 import { createInferenceServer, type InferenceSettings } from './compose.ts'
+import { testEngines } from './engines/optional/test-engines.fixture.ts'
+import { writeCalibration } from './runtime/routing/routing-file.ts'
 
 const BIGGER = fileURLToPath(new URL('../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
 
@@ -66,6 +70,37 @@ test('further models are loaded on first use, and auto chooses among them', asyn
   expect(await ask('auto')).toEqual(response('starter', 'The capital of France is Paris.'))
   expect(await ask('tiny-chat-q8_0')).toEqual(response('tiny-chat-q8_0', 'The capital of France is Paris.'))
   expect(await loaded()).toHaveLength(2)
+})
+
+test('auto chooses among the models that chat, and needs two of them', async () => {
+  const models = fileURLToPath(new URL('../../test/fixtures/models/', import.meta.url))
+  const others = [
+    join(models, 'tiny-embed/tiny-embed.gguf'),
+    ...(testEngines === null ? [] : [join(models, 'tiny-bert'), join(models, 'tiny-whisper')]),
+  ]
+  const env = testEngines === null ? {} : { SERVICE_HOME: dirname(testEngines) }
+  const { ask } = await start({ models: ['starter', BIGGER, ...others], autoRoute: true, env })
+  expect(await ask('auto')).toEqual(response('starter', 'The capital of France is Paris.'))
+  const tooFew = start({ models: ['starter', ...others], autoRoute: true, env })
+  await expect(tooFew).rejects.toMatchObject({
+    code: 'invalid_request',
+    param: 'models',
+    message: `Routing needs at least two chat models. Not a chat model: ${others
+      .map((path) => parse(path).name)
+      .join(', ')}.`,
+  })
+})
+
+test('a calibration is found by the files of its models, whatever their names', async () => {
+  const home = await emptyFolder()
+  const tiers = [
+    { model: 'big:q8_0', path: BIGGER, upToScore: 0.5 },
+    { model: 'small:q8_0', path: STARTER, upToScore: 1 },
+  ]
+  await writeCalibration(home, { prompts: 4, tiers }, new Date())
+  const { server, ask } = await start({ models: ['starter', BIGGER], autoRoute: true, home })
+  expect(server.models.calibrated).toBe(4)
+  expect((await ask('auto')).body).toMatchObject({ model: 'tiny-chat-q8_0' })
 })
 
 test('a port in use is detected before a model is looked up', async () => {

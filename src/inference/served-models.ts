@@ -8,6 +8,7 @@ import {
   type SearchPaths,
 } from './choose-model-and-engine.ts'
 import type { Engine } from './engines/engine.ts'
+import { serverNamed } from './engines/proxied/servers.ts'
 import { InferenceError } from './errors.ts'
 import { readGgufHeader } from './models/gguf/header.ts'
 import { createModelPool, type PooledModel } from './runtime/pool/model-pool.ts'
@@ -49,31 +50,59 @@ const EXPECTED_BASE_BYTES = 64 * 2 ** 20
 const createdAt = async ({ file }: ChosenModel): Promise<number> =>
   Math.floor((file.format === 'remote' ? Date.now() : (await stat(file.path)).mtimeMs) / 1000)
 
-const routable = async ({ file }: ChosenModel): Promise<RoutableModel> => {
-  const { name, bytes } = file
-  if (file.format !== 'gguf') return { name, bytes, parameters: null, contextTokens: null }
-  const { parameters, contextTokens } = await readGgufHeader(file.path)
-  return { name, bytes, parameters, contextTokens }
+/** Returns what routing needs to know about a model; null if it does not chat. */
+const routable = async ({ file, engine }: ChosenModel): Promise<RoutableModel | null> => {
+  const { name, bytes, format, path } = file
+  const server = serverNamed(engine.name)
+  const model = {
+    name,
+    bytes,
+    parameters: null,
+    contextTokens: null,
+    callsFunctions: engine.name !== 'onnxruntime',
+    enforcesFormats: engine.name !== 'onnxruntime' && (server === null || server.responseFormat !== null),
+  }
+  if (format === 'gguf') {
+    const { parameters, contextTokens, embeds } = await readGgufHeader(path)
+    return embeds ? null : { ...model, parameters, contextTokens }
+  }
+  if (engine.name !== 'onnxruntime') return model
+  const { readModelFolder } = await import('./engines/onnx/model-folder.ts')
+  return (await readModelFolder(path)).kind === 'chat' ? model : null
 }
 
-/** Returns the calibration if it covers at least two of these models. */
-const calibrationOf = async (home: string, names: readonly string[]): Promise<Calibration | null> => {
+/** Returns the calibration, with the names that the models have here, if it covers at least two of them. */
+const calibrationOf = async (home: string, models: readonly ChosenModel[]): Promise<Calibration | null> => {
   const calibration = await readCalibration(home)
-  const known = calibration?.tiers.filter(({ model }) => names.includes(model)) ?? []
-  return known.length < 2 ? null : calibration
+  const tiers = (calibration?.tiers ?? []).flatMap(({ model, path, upToScore }) => {
+    const isSame = ({ file }: ChosenModel): boolean => file.path === path && file.format !== 'remote'
+    const found = models.find(isSame) ?? models.find(({ file }) => file.name === model)
+    return found === undefined ? [] : [{ model: found.file.name, upToScore }]
+  })
+  return calibration === null || tiers.length < 2 ? null : { ...calibration, tiers }
 }
 
+/** @throws InferenceError invalid_request about `models` if fewer than two of them chat */
 const routeBetween = async (
   models: readonly ChosenModel[],
   contextTokens: number | undefined,
   calibration: Calibration | null,
 ): Promise<Route> => {
   const limit = contextTokens ?? Number.POSITIVE_INFINITY
-  const candidates = (await Promise.all(models.map(routable))).map((model) => ({
-    ...model,
-    contextTokens: model.contextTokens === null ? null : Math.min(model.contextTokens, limit),
-  }))
-  return createRoute(candidates, calibration)
+  const found = await Promise.all(models.map(routable))
+  const candidates = found.filter((model) => model !== null)
+  if (candidates.length < 2) {
+    const others = models.flatMap(({ file }, index) => (found[index] === null ? [file.name] : []))
+    const why = others.length === 0 ? '' : ` Not a chat model: ${others.join(', ')}.`
+    throw new InferenceError('invalid_request', `Routing needs at least two chat models.${why}`, { param: 'models' })
+  }
+  return createRoute(
+    candidates.map((model) => ({
+      ...model,
+      contextTokens: model.contextTokens === null ? null : Math.min(model.contextTokens, limit),
+    })),
+    calibration,
+  )
 }
 
 /**
@@ -150,7 +179,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
     const message = `Two of the models would be named '${twice}', so requests could not tell them apart.`
     throw new InferenceError('invalid_request', message, { param: 'models' })
   }
-  const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null
+  const calibration = options.autoRoute ? await calibrationOf(options.home, chosen) : null
   const route = options.autoRoute ? await routeBetween(chosen, options.engineSettings.contextTokens, calibration) : null
   const first = chosen[0]!
   await assertFollowed(chosen, options)

@@ -19,10 +19,13 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
 
+/** Text that was encrypted with a key that has been replaced since, or is damaged. */
+export class ReplacedKeyError extends Error {}
+
 /** Encrypts text that only this installation can decrypt; `context` must be the same both times. */
 export interface Secrets {
   seal(text: string, context: string): Promise<string>
-  /** Throws if the key is missing or is not the one that the text was encrypted with. */
+  /** Throws if the key is missing. @throws ReplacedKeyError if the text was not encrypted with it, or is damaged */
   open(sealed: string, context: string): Promise<string>
 }
 
@@ -153,14 +156,16 @@ export const createSecrets = (dataDir: string): Secrets => {
       if (key === null && !existsSync(path)) {
         throw new Error(`${path} is missing: without it, encrypted data cannot be read. Restore it from a backup.`)
       }
-      const decipher = createDecipheriv(ALGORITHM, await ensureKey(), bytes.subarray(0, NONCE_BYTES))
-      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+      const loaded = await ensureKey()
       try {
+        const decipher = createDecipheriv(ALGORITHM, loaded, bytes.subarray(0, NONCE_BYTES))
+        decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
         return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString()
       } catch (error) {
-        throw new Error(`Encrypted data cannot be read: ${path} is not the key that it was encrypted with.`, {
-          cause: error,
-        })
+        throw new ReplacedKeyError(
+          `Encrypted data cannot be read: ${path} is not the key that it was encrypted with.`,
+          { cause: error },
+        )
       }
     },
   }

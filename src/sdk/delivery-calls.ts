@@ -74,7 +74,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
       const params = { path: { device_id: deviceId } }
       try {
         const { assignments } = await transport.call(
-          'assignments',
+          ['assignments', 'assignments'],
           async (api, signal) => {
             const response = await api.GET(path, { params, headers, signal })
             etag = response.response.headers.get('etag')
@@ -98,7 +98,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
       const { state, version, metrics } = report
       const body = { state, version, ...(reason && { reason }), ...(metrics && { metrics: { ...metrics } }) }
       const { current } = await transport.call(
-        'delivery report',
+        ['delivery report', 'current'],
         (api, signal) => api.POST(path, { params, body, signal }),
         options,
       )

@@ -152,8 +152,8 @@ test.each([302, 400, 401, 403, 404, 407, 409, 511])(
     const calls: [(device: Device) => Promise<unknown>, Handler, unknown][] = [
       [(device) => device.heartbeat(), json(200, beat), { message: 'ok' }],
       [(device) => device.submit('r-1', weights, report), json(201, { id: 'up-1' }), { updateId: 'up-1' }],
-      [(device) => device.reportFailure('r-1', 'why'), json(200, {}), true],
-      [(device) => device.submitEvaluation('r-1', { failureReason: 'why' }), json(201, {}), true],
+      [(device) => device.reportFailure('r-1', 'why'), json(200, { id: 'r-1' }), true],
+      [(device) => device.submitEvaluation('r-1', { failureReason: 'why' }), json(201, { round_id: 'r-1' }), true],
       [(device) => device.model(plan), serve(), { length: model.length }],
     ]
     for (const [call, response, expected] of calls) {
@@ -323,6 +323,26 @@ test('an update that arrived although its response was lost counts as delivered'
   expect(service.seen.at(-1)).toBe('GET /api/v1/training/rounds/r-1/selection')
 })
 
+test('a response without the fields of the service is no response to it', async () => {
+  const portal = json(200, { portal: 'Accept the terms.' })
+  const service = await scripted(
+    ...[portal, json(201, { id: 'up-1' })],
+    ...[portal, json(200, { current: false })],
+    ...[portal, json(200, { id: 'r-1' })],
+    ...[portal, json(200, { status: 'active' })],
+    ...[portal, json(200, { state: null })],
+  )
+  const device = service.device()
+  expect([
+    await device.submit('r-1', weights, report),
+    await device.reportAssignment('p-1', { state: 'active', version: '1.0.0' }),
+    await device.reportFailure('r-1', 'no data'),
+    await device.roundStatus('r-1'),
+    await device.isDelivered('r-1'),
+  ]).toEqual([{ updateId: 'up-1', alreadyKept: false }, { current: false }, true, 'active', false])
+  expect(service.left).toEqual([])
+})
+
 test('an update that arrives after the round is over is refused', async () => {
   const service = await scripted(json(409, { ...conflict, message: 'Too late.' }), json(200, { state: 'selected' }))
   await expect(service.device().submit('r-1', weights, report)).rejects.toMatchObject({
@@ -332,7 +352,7 @@ test('an update that arrives after the round is over is refused', async () => {
 })
 
 test('a failure is reported with its reason, truncated to what the service accepts', async () => {
-  const service = await scripted(json(200, {}), json(409, conflict))
+  const service = await scripted(json(200, { id: 'r-1' }), json(409, conflict))
   const device = service.device()
   expect(await device.reportFailure('r-1', `  ${'x'.repeat(3000)}`)).toBe(true)
   expect(JSON.parse(service.requests[0]!.body)).toEqual({ reason: 'x'.repeat(2000) })
@@ -340,7 +360,7 @@ test('a failure is reported with its reason, truncated to what the service accep
 })
 
 test('a failure is reported whatever characters its reason contains, without splitting any', async () => {
-  const service = await scripted(json(200, {}), json(200, {}))
+  const service = await scripted(json(200, { id: 'r-1' }), json(200, { id: 'r-1' }))
   const device = service.device()
   await device.reportFailure('r-1', `no file \0\udcff.csv 😀`)
   await device.reportFailure('r-1', `${'x'.repeat(1999)}😀`)
@@ -408,7 +428,9 @@ test('a different server at that address is detected', async () => {
   await expect(service.device().register({ until: 0 })).rejects.toThrow(
     `${service.baseUrl} does not answer with JSON: it is not the service. Is the address right?`,
   )
-  await expect(service.device().register({ until: 0 })).rejects.toThrow('answered without a key. Is it the service?')
+  await expect(service.device().register({ until: 0 })).rejects.toThrow(
+    `${service.baseUrl} answers the registration without 'api_key': it is not the service.`,
+  )
 })
 
 test('a warning of the service is logged only once', async () => {

@@ -1,5 +1,4 @@
 import { ApiError } from '../client/client.ts'
-import { NetworkError } from './api-error.ts'
 import { assignmentOf } from './assignment.ts'
 import { deliveryCalls } from './delivery-calls.ts'
 import type { Device, DeviceOptions } from './device.ts'
@@ -62,7 +61,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       }
       let attempts = 0
       const registered = transport.call(
-        'registration',
+        ['registration', 'api_key'],
         (api, signal) => {
           attempts++
           return api.POST('/api/v1/devices/register', { body, signal })
@@ -72,8 +71,6 @@ export const createDevice = (options: DeviceOptions): Device => {
       const { id, api_key } = await registered.catch((error: unknown) => {
         throw withLostKey(error, deviceId, attempts)
       })
-      if (typeof api_key !== 'string')
-        throw new NetworkError(`${options.baseUrl} answered without a key. Is it the service?`)
       key = api_key
       return { id, apiKey: api_key }
     },
@@ -87,7 +84,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       }
       let sentAt = runtime.now()
       const response = await transport.call(
-        'heartbeat',
+        ['heartbeat', 'last_heartbeat'],
         (api, signal) => {
           sentAt = runtime.now()
           return api.PUT('/api/v1/devices/{device_id}/heartbeat', { params, body, signal })

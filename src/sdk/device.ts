@@ -127,6 +127,8 @@ export interface Device {
   ): Promise<boolean>
   /** Returns the round's status: pending, active, aggregating, completed or failed. */
   roundStatus(roundId: string, options?: CallOptions): Promise<string>
+  /** Returns whether the round has this device's update, for when the response to `submit` was lost. */
+  isDelivered(roundId: string, options?: CallOptions): Promise<boolean>
   /** Returns this device's assignments, at most one version per model; sends the ETag of the last response. */
   assignments(options?: CallOptions): Promise<readonly Assignment[]>
   /**

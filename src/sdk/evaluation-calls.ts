@@ -30,7 +30,11 @@ export const evaluationCalls = (
   evaluationPlan: async (roundId, options = {}) => {
     const params = { path: { round_id: roundId } }
     const path = '/api/v1/training/rounds/{round_id}/evaluation'
-    const body = await transport.call('evaluation plan', (api, signal) => api.GET(path, { params, signal }), options)
+    const body = await transport.call(
+      ['evaluation plan', 'timeout_at'],
+      (api, signal) => api.GET(path, { params, signal }),
+      options,
+    )
     return evaluationPlanOf(body, clockLeadMs())
   },
 
@@ -42,7 +46,11 @@ export const evaluationCalls = (
     const body =
       'failureReason' in response ? { failure_reason: reasonOf(response.failureReason) } : evaluationBody(response)
     try {
-      await transport.call('evaluation', (api, signal) => api.POST(path, { params, body, signal }), options)
+      await transport.call(
+        ['evaluation', 'round_id'],
+        (api, signal) => api.POST(path, { params, body, signal }),
+        options,
+      )
       return true
     } catch (error) {
       if (error instanceof ApiError && (error.status === 409 || error.status === 404)) return false

@@ -1,4 +1,4 @@
-import { ApiError } from '../client/client.ts'
+import { type ApiClient, ApiError } from '../client/client.ts'
 import { NetworkError } from './api-error.ts'
 import type { CallOptions, Device, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
@@ -43,19 +43,31 @@ type RoundCalls = Pick<
   | 'downloadEvaluated'
   | 'submitEvaluation'
   | 'roundStatus'
+  | 'isDelivered'
 >
+
+const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
+
+const statusCalls = (transport: Transport): Pick<RoundCalls, 'roundStatus' | 'isDelivered'> => ({
+  roundStatus: async (roundId, options = {}) => {
+    const params = paramsOf(roundId)
+    const path = '/api/v1/training/rounds/{round_id}/status'
+    const send = (api: ApiClient, signal: AbortSignal) => api.GET(path, { params, signal })
+    return (await transport.call(['round status', 'status'], send, options)).status
+  },
+
+  isDelivered: async (roundId, options = {}) => {
+    const params = paramsOf(roundId)
+    const path = '/api/v1/training/rounds/{round_id}/selection'
+    const send = (api: ApiClient, signal: AbortSignal) => api.GET(path, { params, signal })
+    return (await transport.call(['selection', 'state'], send, options)).state === 'delivered'
+  },
+})
 
 /** A device's calls in a round. `clockLeadMs`: how far the service's clock is ahead of ours. */
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
   const { runtime } = transport
-  const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
-
-  const delivered = async (roundId: string, options: CallOptions): Promise<boolean> => {
-    const params = paramsOf(roundId)
-    const path = '/api/v1/training/rounds/{round_id}/selection'
-    const ask = transport.call('selection', (api, signal) => api.GET(path, { params, signal }), options)
-    return (await ask.catch(() => null))?.state === 'delivered'
-  }
+  const status = statusCalls(transport)
 
   /** Downloads one of the round's files, within the round's time. */
   const fetchFile = async (
@@ -102,7 +114,11 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
     plan: async (roundId, options = {}) => {
       const params = paramsOf(roundId)
       const path = '/api/v1/training/rounds/{round_id}/plan'
-      const body = await transport.call('plan', (api, signal) => api.GET(path, { params, signal }), options)
+      const body = await transport.call(
+        ['plan', 'timeout_at'],
+        (api, signal) => api.GET(path, { params, signal }),
+        options,
+      )
       return planOf(body, clockLeadMs())
     },
 
@@ -135,7 +151,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
       const timeoutMs = 30_000 + ((file.size + (control?.size ?? 0)) / SLOWEST_BYTES_PER_SECOND) * 1000
       try {
         const { id } = await transport.call(
-          'update',
+          ['update', 'id'],
           (api, signal) => {
             // The API document describes the fields; the form itself is what is sent.
             const body = { file: '', num_samples: report.numSamples }
@@ -149,7 +165,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         // An earlier attempt may have arrived although its response was lost; that update counts, so this is success. A service
         // that refuses early may also cut off the upload before its response can be read.
         const mayHaveArrived = isConflict(error) || error instanceof NetworkError
-        if (mayHaveArrived && (await delivered(roundId, options))) return { updateId: null, alreadyKept: true }
+        if (mayHaveArrived && (await status.isDelivered(roundId, options).catch(() => false)))
+          return { updateId: null, alreadyKept: true }
         throw error
       }
     },
@@ -159,7 +176,11 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
       const path = '/api/v1/training/rounds/{round_id}/failures'
       const body = { reason: reasonOf(reason) }
       try {
-        await transport.call('failure report', (api, signal) => api.POST(path, { params, body, signal }), options)
+        await transport.call(
+          ['failure report', 'id'],
+          (api, signal) => api.POST(path, { params, body, signal }),
+          options,
+        )
         return true
       } catch (error) {
         if (isConflict(error) || (error instanceof ApiError && error.status === 404)) return false
@@ -169,10 +190,6 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
 
     ...evaluationCalls(transport, clockLeadMs, fetchFile),
 
-    roundStatus: async (roundId, options = {}) => {
-      const params = paramsOf(roundId)
-      const path = '/api/v1/training/rounds/{round_id}/status'
-      return (await transport.call('round status', (api, signal) => api.GET(path, { params, signal }), options)).status
-    },
+    ...status,
   }
 }

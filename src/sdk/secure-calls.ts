@@ -19,7 +19,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
     const params = { ...paramsOf(roundId), query }
     const path = '/api/v1/training/rounds/{round_id}/secure'
     const timeoutMs = 30_000 + WAIT_SECONDS * 1000
-    const ask = transport.call('secure round', (api, signal) => api.GET(path, { params, signal }), {
+    const ask = transport.call(['secure round', 'settings'], (api, signal) => api.GET(path, { params, signal }), {
       ...options,
       timeoutMs,
     })
@@ -47,7 +47,7 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const path = '/api/v1/training/rounds/{round_id}/secure/keys'
       const params = paramsOf(roundId)
       return stepOf(roundId, 'advertising', options, () =>
-        transport.call('secure keys', (api, signal) => api.POST(path, { params, body, signal }), options),
+        transport.call(['secure keys', 'settings'], (api, signal) => api.POST(path, { params, body, signal }), options),
       )
     },
 
@@ -56,7 +56,11 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const path = '/api/v1/training/rounds/{round_id}/secure/shares'
       const params = paramsOf(roundId)
       return stepOf(roundId, 'sharing', options, () =>
-        transport.call('secure shares', (api, signal) => api.POST(path, { params, body, signal }), options),
+        transport.call(
+          ['secure shares', 'settings'],
+          (api, signal) => api.POST(path, { params, body, signal }),
+          options,
+        ),
       )
     },
 
@@ -65,7 +69,11 @@ export const secureCalls = (transport: Transport): SecureCalls => {
       const path = '/api/v1/training/rounds/{round_id}/secure/unmask'
       const params = paramsOf(roundId)
       return stepOf(roundId, 'unmasking', options, () =>
-        transport.call('secure unmasking', (api, signal) => api.POST(path, { params, body, signal }), options),
+        transport.call(
+          ['secure unmasking', 'settings'],
+          (api, signal) => api.POST(path, { params, body, signal }),
+          options,
+        ),
       )
     },
   }

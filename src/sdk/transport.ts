@@ -18,11 +18,14 @@ export interface CallLimits extends CallOptions {
   readonly timeoutMs?: number
 }
 
+/** What a call sends, for messages ("heartbeat"), and a field that every response of the service to it has. */
+type Call<Data> = readonly [what: string, field: keyof NonNullable<Data> & string]
+
 type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<ApiResponse<Data>>
 
 export interface Transport {
-  /** Sends until there is a response (see `retrying`); returns the data of a 2xx one. `what` is for messages: "heartbeat". */
-  call<Data>(what: string, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
+  /** Sends until there is a response (see `retrying`); returns the data of a 2xx one. One without the field is none. */
+  call<Data>(call: Call<Data>, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
   /** Sends once; throws Refusal for responses other than 2xx, NetworkError if there is none or it is not from the service. */
   once<Data>(send: Send<Data>, signal: AbortSignal): Promise<ApiResponse<Data>>
   readonly runtime: Runtime
@@ -136,7 +139,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     return response
   }
 
-  const call: Transport['call'] = (what, send, options) => {
+  const call: Transport['call'] = ([what, field], send, options) => {
     const { timeoutMs = 30_000, signal } = options
     const attempt = async () => {
       const stop = new AbortController()
@@ -145,6 +148,8 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
         const { data } = await once(send, anySignal(signal, stop.signal))
         if (data === undefined || data === null)
           throw new NetworkError(`${baseUrl} sent an empty response to the ${what}.`)
+        if (data[field] === undefined)
+          throw new NetworkError(`${baseUrl} answers the ${what} without '${field}': it is not the service.`)
         return data
       } finally {
         clearTimeout(timer)

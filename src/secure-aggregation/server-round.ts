@@ -89,8 +89,9 @@ export const requireTurn = (
   answered: ReadonlySet<string>,
 ): void => {
   if (round.status !== status) {
-    const why = round.reason === null ? '' : ` ${round.reason}`
-    throw conflict(`The secure round is ${round.status}, not ${status}.${why}`)
+    const isLate = status === 'masking' && (round.status === 'unmasking' || round.status === 'done')
+    const why = round.reason ?? (isLate ? 'It stopped waiting for masked updates; this one is not needed.' : null)
+    throw conflict(`The secure round is ${round.status}, not ${status}.${why === null ? '' : ` ${why}`}`)
   }
   if (round.cohort !== null && !round.cohort.includes(device)) {
     throw conflict(`Device '${device}' was dropped from the round: it missed an earlier step.`)

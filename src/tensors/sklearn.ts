@@ -163,7 +163,7 @@ const addEstimator = (found: Found, prefix: string, value: PickleValue | undefin
     }
     return
   }
-  const rules = Object.hasOwn(ESTIMATORS, name) ? ownEntry(ESTIMATORS, name)! : null
+  const rules = ownEntry(ESTIMATORS, name) ?? null
   if (rules === null) throw unsupported(name)
   for (const array of rules.averaged ?? []) addArrays(found, prefix + array, attributes.get(array))
   for (const constant of [...ALWAYS_EQUAL, ...(rules.constants ?? [])]) {

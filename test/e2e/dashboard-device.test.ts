@@ -70,6 +70,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     const states = versions.getByRole('row').filter({ hasText: 'my-model' })
     await states.filter({ hasText: '2.0.0' }).getByText('active', { exact: true }).waitFor()
     await states.filter({ hasText: '1.0.0' }).getByText('replaced', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Assigned versions' }).getByText('version 2.0.0').waitFor()
     expect(tab.wrong()).toEqual([])
   })
 
@@ -117,5 +118,52 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await tab.visit('/delivery/groups?page=7')
     await page.getByText('Page 2 of 2').waitFor()
     expect(new URL(page.url()).search).toBe('?page=2')
+  })
+
+  it('is linked from a long list, which shows new devices without fetching what is out of view', async () => {
+    const world = await startWorld({ webFolder })
+    const register = async (from: number, to: number): Promise<void> => {
+      for (let number = from; number < to; number++) {
+        await world.register(`n${number}`)
+        await world.advance(1)
+      }
+    }
+    await register(0, 400)
+    const tab = await openDashboard(world.baseUrl)
+    const { page } = tab
+    await page.getByText('Live', { exact: true }).waitFor()
+    let requests: string[] = []
+    let isLimited = false
+    await page.route('**/api/v1/fleet/devices?*', async (route) => {
+      requests.push(route.request().url())
+      if (!isLimited) return route.continue()
+      const json = { error: 'rate_limited', message: 'Try again in 1 s.', status_code: 429 }
+      await route.fulfill({ status: 429, headers: { 'retry-after': '1' }, json })
+    })
+    const link = (number: number) => page.getByRole('link', { name: `n${number}`, exact: true })
+    await tab.visit('/devices?sort=created&desc=true')
+    await link(399).waitFor()
+    const isAtEnd = async () => {
+      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight))
+      return link(0).isVisible()
+    }
+    await expect.poll(isAtEnd).toBe(true)
+    expect(requests).toHaveLength(8)
+
+    requests = []
+    const shown = page.waitForRequest('**/api/v1/fleet/devices?*')
+    await register(400, 401)
+    await shown
+    await page.evaluate(() => window.scrollTo(0, 0))
+    await link(400).waitFor()
+    // The pages at the end that were in view, those at the top, and perhaps those in between that the way passed.
+    expect(requests.length).toBeLessThan(8)
+
+    isLimited = true
+    const limited = page.waitForResponse((response) => response.status() === 429)
+    await register(401, 402)
+    await limited
+    isLimited = false
+    await link(401).waitFor()
   })
 })

@@ -48,6 +48,8 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await dialog.getByLabel('Version 2').fill('2.0.0')
     await dialog.getByLabel('Share 1, %').fill('60')
     await dialog.getByText('The shares sum to 110%').waitFor()
+    await dialog.getByLabel('Share 1, %').fill('')
+    await dialog.getByText('No device gets a variant until the experiment is started.').waitFor()
     await dialog.getByLabel('Share 1, %').fill('50')
     await dialog.getByText('Of 20 devices: control about 10, treatment about 10.').waitFor()
     await expectAccessible(page)

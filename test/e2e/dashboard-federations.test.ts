@@ -80,13 +80,13 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
 
     const dialog = page.getByRole('dialog')
     await page.getByRole('button', { name: 'Invite' }).click()
-    await dialog.getByLabel('Organizations', { exact: true }).fill('delta, delta epsilon')
-    await dialog.getByText('delta, epsilon will see this federation').waitFor()
+    await dialog.getByLabel('Organizations', { exact: true }).fill('delta, epsilon labs, delta,')
+    await dialog.getByText('delta, epsilon labs will see this federation').waitFor()
     await dialog.getByRole('button', { name: 'Invite 2 organizations' }).click()
     await members.getByText('invited').nth(1).waitFor()
-    await page.getByRole('button', { name: 'Withdraw epsilon' }).click()
+    await page.getByRole('button', { name: 'Withdraw epsilon labs' }).click()
     await dialog.getByRole('button', { name: 'Withdraw' }).click()
-    await members.getByText('epsilon', { exact: true }).waitFor({ state: 'detached' })
+    await members.getByText('epsilon labs', { exact: true }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Remove tiny' }).click()
     await dialog.getByLabel('Type tiny to confirm').fill('tiny')
     await dialog.getByRole('button', { name: 'Remove' }).click()
@@ -141,12 +141,12 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     expect(await send(admin, 'POST', `/federations/${other}/invite`, { org_ids: ['beta'] })).toMatchObject({
       status: 200,
     })
-    const model = await send(owner, 'POST', '/models', { name: 'scanner' })
-    await world.request('POST', `/api/v1/models/${model.body.id}/versions/upload`, {
+    const shared = await send(owner, 'POST', '/models', { name: 'scanner' })
+    await world.request('POST', `/api/v1/models/${shared.body.id}/versions/upload`, {
       key: owner,
       body: formOf(WEIGHTS, { version_label: '1.0.0' }, 'model.safetensors'),
     })
-    await send(owner, 'POST', `/federations/${id}/models`, { model_id: model.body.id })
+    await send(owner, 'POST', `/federations/${id}/models`, { model_id: shared.body.id })
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
     const budget = page.waitForResponse(`**/api/v1/federations/${id}/privacy`)
@@ -154,7 +154,7 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     await page.keyboard.press('Enter')
     await budget
     await page.getByText('Nothing needs attention').waitFor()
-    await tab.visit(`/models/${model.body.id}`)
+    await tab.visit(`/models/${shared.body.id}`)
     for (const name of ['Deploy', 'Alias of 1.0.0', 'Deploy 1.0.0']) {
       const button = page.getByRole('button', { name, exact: true })
       expect(await button.getAttribute('title')).toBe(
@@ -162,6 +162,39 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
       )
       expect(await button.isDisabled()).toBe(true)
     }
+
+    await world.request('POST', '/api/v1/models', { key: await keyOf('beta'), body: { name: 'scanner' } })
+    await send(owner, 'POST', '/devices/register', { device_id: 'of-acme', platform: 'linux' })
+    const start = { model: 'scanner@1.0.0', rounds: 2, target_devices: 1, min_devices: 1, federation: id }
+    const job = await send(owner, 'POST', '/training/jobs', start)
+    expect(job).toMatchObject({ status: 201 })
+    expect(await send(owner, 'PUT', '/devices/of-acme/heartbeat', {})).toMatchObject({ status: 200 })
+    await world.service.runDueTasks()
+    const { rounds } = (await send(owner, 'GET', `/training/jobs/${job.body.id}/rounds`)).body as {
+      rounds: { id: string }[]
+    }
+    for (const [path, verb] of [
+      [`jobs/${job.body.id}`, 'stop it'],
+      [`rounds/${rounds[0]!.id}`, 'cancel it'],
+    ] as const) {
+      await tab.visit(`/training/${path}`)
+      const button = page.getByRole('button', { name: verb === 'stop it' ? 'Stop job' : 'Cancel round' })
+      await button.waitFor()
+      expect([await button.isDisabled(), await button.getAttribute('title')]).toEqual([
+        true,
+        expect.stringMatching(new RegExp(`^Only acme, which started the (job|round), can ${verb}\\.$`)),
+      ])
+    }
+    await page.getByRole('cell', { name: 'of-acme' }).waitFor()
+    expect(await page.getByRole('link', { name: 'of-acme' }).count()).toBe(0)
+    await page.getByRole('link', { name: '← Job' }).click()
+    const model = page.getByRole('link', { name: 'scanner 1.0.0' })
+    expect(await model.getAttribute('href')).toBe(`/models/${shared.body.id}`)
     expect(tab.wrong()).toEqual([])
+
+    await tab.visit('/federations/00000000-0000-4000-8000-000000000000')
+    await page.getByRole('alert').waitFor()
+    expect([await tab.heading(), await page.title()]).toEqual(['Federation', 'Federation · Tributary'])
+    await page.getByRole('link', { name: '← Federations' }).waitFor()
   })
 })

@@ -45,7 +45,14 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
       expect([width, wide]).toEqual([width, [0]])
     }
     await page.setViewportSize({ width: 1440, height: 900 })
-    for (const one of [email, 'ada@example.org']) {
+    await page.clock.install()
+    await visit('/organization/account')
+    await visit('/organization')
+    await page.getByText(email).waitFor()
+    await world.request('POST', '/api/v1/team', { key: ofDevice, body: { email: 'bob@example.org', role: 'viewer' } })
+    await page.clock.fastForward(30_000)
+    await page.getByText('bob@example.org').waitFor()
+    for (const one of [email, 'bob@example.org', 'ada@example.org']) {
       await page.getByRole('button', { name: `Remove ${one}`, exact: true }).click()
       await dialog.getByRole('button', { name: 'Remove' }).click()
       await dialog.waitFor({ state: 'detached' })
@@ -71,6 +78,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await shown.waitFor()
     await page.unroute('**/api/v1/keys')
     for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
+    await page.getByText('It never expires.').waitFor()
     const old = await shown.textContent()
     // As on plain HTTP, where the browser offers no clipboard.
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
@@ -100,6 +108,14 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await page.getByText('revoked').waitFor()
     expect(await works(key)).toBe(401)
     expect(wrong()).toEqual([])
+
+    await page.getByRole('button', { name: 'Create service key' }).click()
+    await dialog.getByText('unless your organization limits the lifetime of keys').waitFor()
+    await dialog.getByLabel('Name').fill('short')
+    await dialog.getByLabel('Lifetime in days').fill('5')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByText(/It expires on \w+/).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
 
     await page.route('**/api/v1/keys', (route) =>
       route.request().method() === 'POST' ? route.abort() : route.continue(),

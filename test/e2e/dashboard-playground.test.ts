@@ -20,8 +20,8 @@ let webFolder = ''
 let engine: Engine
 let server: TestInference
 
-/** An embedding server with known vectors. */
-const startEmbedder = async (): Promise<string> => {
+/** An embedding server with known vectors. Its chat names a model that is not encoded. */
+const startEmbedder = async (usage: object = { usage: { prompt_tokens: 12 } }): Promise<string> => {
   const other = createServer((request, response) => {
     const list = { object: 'list', data: [{ id: 'embedder' }], model: 'embedder' }
     const data = [
@@ -29,8 +29,13 @@ const startEmbedder = async (): Promise<string> => {
       [1, 1],
       [0, -1],
     ].map((embedding, index) => ({ object: 'embedding', index, embedding }))
+    if (request.url?.includes('/chat/')) {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'x-service-routed-model': '100%' })
+      const chunk = { id: '1', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'Hello!' } }] }
+      return response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)
+    }
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(request.method === 'GET' ? list : { ...list, data, usage: { prompt_tokens: 12 } }))
+    return response.end(JSON.stringify(request.method === 'GET' ? list : { ...list, data, ...usage }))
   })
   await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
   onTestFinished(() => void other.close())
@@ -126,6 +131,14 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
     expect(wrong()).toEqual([])
+
+    const other = await open(await startEmbedder({}), '/playground')
+    await other.page.getByLabel('Message').fill('Hello')
+    await other.page.keyboard.press('Enter')
+    await other.page.getByText('routed to 100%').waitFor()
+    await other.visit('/playground/embeddings')
+    await other.page.getByRole('button', { name: 'Compare' }).click()
+    await other.page.getByText(/^2 dimensions, [\d.]+ m?s$/).waitFor()
   })
 })
 

@@ -154,11 +154,15 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await field.waitFor()
   })
 
-  it('distinguishes devices with the same name in two organizations, and says what needs attention', async () => {
+  it('distinguishes devices and models with the same name in two organizations, and says what needs attention', async () => {
     const { world, send, admin, keyOf } = await openFederation({ webFolder })
     for (const org of ['acme', 'beta'])
       await send(await keyOf(org), 'POST', '/devices/register', { device_id: 'phone' })
+    for (let number = 100; number < 201; number++)
+      await send(admin, 'POST', '/devices/register', { device_id: `iphone-${number}` })
     const model = await send(admin, 'POST', '/models', { name: 'm', org_id: 'acme', framework: 'pytorch' })
+    await send(admin, 'POST', '/models', { name: 'm' })
+    await send(admin, 'PUT', `/models/${model.body.id}/policy`, { enabled: true })
     const form = formOf(new Uint8Array(8), {}, 'w.bin')
     await world.request('POST', `/api/v1/models/${model.body.id}/versions/upload`, { key: admin, body: form })
     const rollouts = `/models/${model.body.id}/rollouts`
@@ -172,6 +176,15 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await tab.page.getByRole('link', { name: 'phone of beta' }).click()
     await tab.page.getByText('Capabilities').waitFor()
     expect(new URL(tab.page.url()).search).toBe('?org=beta')
+
+    await tab.visit('/delivery/policies')
+    await tab.page.getByRole('link', { name: 'm', exact: true }).click()
+    await tab.page.getByText('enabled', { exact: true }).first().waitFor()
+    const rolloutPath = `/delivery/rollouts/${model.body.id}/${rollout.body.rollout_id}`
+    await tab.visit(rolloutPath)
+    await tab.page.getByRole('link', { name: 'm', exact: true }).click()
+    await tab.page.getByRole('link', { name: 'delivers automatically' }).waitFor()
+    expect(new URL(tab.page.url()).pathname).toBe(`/models/${model.body.id}`)
   })
 
   it('is usable by keyboard alone', async () => {

@@ -14,10 +14,12 @@ Fault = Callable[[str, str, int], "str | None"]
 
 class Proxy:
     """Use `url` in place of the service's. Faults: "cut" off the body of the response in the middle, "damage" a byte of
-    it, "lose" the response, "cut upload" (the request's body), or answer with a status of its own, such as "503"."""
+    it, "lose" the response, "cut upload" (the request's body), or answer with a status of its own and `retry_after`,
+    such as "503", or also with a body: "200 {}"."""
 
     def __init__(self, target: str, fault: Fault) -> None:
         self.asked: list[tuple[str, str, str | None]] = []
+        self.retry_after = "0"
         proxy, address, counts = self, urllib.parse.urlsplit(target).netloc, dict[tuple[str, str], int]()
 
         class Handler(BaseHTTPRequestHandler):
@@ -32,10 +34,11 @@ class Proxy:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 if what == "cut upload":
                     body = body[: len(body) // 2]
-                if what is not None and what.isdecimal():
-                    self.send_response(int(what))
-                    self.send_header("retry-after", "0")
+                if what is not None and what[:3].isdecimal():
+                    self.send_response(int(what[:3]))
+                    self.send_header("retry-after", proxy.retry_after)
                     self.end_headers()
+                    self.wfile.write(what[4:].encode())
                     return
                 connection = http.client.HTTPConnection(address, timeout=300)
                 headers = {name: text for name, text in self.headers.items() if name.lower() != "connection"}

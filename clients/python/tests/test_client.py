@@ -17,6 +17,8 @@ from tributary import Client, TributaryError
 from tributary.client import text_curve
 
 START = {"w": np.zeros((2, 2), np.float32)}
+#: What a captive portal answers.
+PORTAL = '200 {"portal": "sign in"}'
 
 
 def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Path) -> None:
@@ -207,12 +209,37 @@ def test_a_complete_response_that_is_not_from_the_service_is_not_asked_for_again
     assert len(proxy.asked) == 1
 
 
-@pytest.mark.parametrize("status", ["200", "204"])
-def test_a_device_outlasts_a_response_that_is_not_from_the_service(
-    bad_network: Callable[[Fault], Proxy], status: str
+def test_a_json_object_that_is_not_from_the_service_is_noticed_by_every_method(
+    client: Client, bad_network: Callable[[Fault], Proxy], tmp_path: Path
 ) -> None:
-    proxy = bad_network(lambda method, path, before: status if before == 0 else None)
-    assert tributary.Device(proxy.url, f"outlasts-{status}").register(trains=False)
+    through = Client(bad_network(lambda method, path, before: PORTAL).url, client.connection.key)
+    calls: list[Callable[[], object]] = [
+        lambda: through.org,
+        through.models,
+        through.jobs,
+        lambda: through.model("m"),
+        lambda: through.job("j"),
+        lambda: through.push("m", START),
+        lambda: through.promote("m", 1, "production"),
+        lambda: through.train("m"),
+        lambda: through.deploy("m"),
+        lambda: through.roll_out("m", "1.0.0"),
+        lambda: through.device("d"),
+    ]
+    for call in calls:
+        with pytest.raises(TributaryError, match="contain.* the service") as caught:
+            call()
+        assert (caught.value.code, caught.value.status, caught.value.is_passing) == ("unknown", 200, False)
+    with pytest.raises(TributaryError, match="X-Model-Hash"):
+        through.pull("m", to=tmp_path)
+
+
+@pytest.mark.parametrize("answer", ["200", "204", PORTAL])
+def test_a_device_outlasts_a_response_that_is_not_from_the_service(
+    bad_network: Callable[[Fault], Proxy], answer: str
+) -> None:
+    proxy = bad_network(lambda method, path, before: answer if before == 0 else None)
+    assert tributary.Device(proxy.url, f"outlasts-{len(answer)}-{answer[:3]}").register(trains=False)
     assert len(proxy.asked) == 2
 
 

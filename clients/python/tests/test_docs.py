@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from conftest import PATIENCE, ROOT, Service, until
+from proxy import Fault, Proxy
 from tributary import Client, Job
 
 PAGE = (ROOT / "docs" / "python.md").read_text()
@@ -71,10 +72,17 @@ def test_the_ten_lines_train_and_are_interrupted(service: Service, client: Clien
     assert waiting.returncode == 0 and "Stopping." in errors
 
 
-def test_the_loop_without_the_package_trains(service: Service, client: Client, tmp_path: Path) -> None:
+def test_the_loop_without_the_package_trains_on_a_bad_network(
+    service: Service, client: Client, bad_network: Callable[[Fault], Proxy], tmp_path: Path
+) -> None:
+    def fault(method: str, path: str, before: int) -> str | None:
+        return {0: "cut", 1: "429"}.get(before) if path.endswith("/heartbeat") else None
+
+    proxy = bad_network(fault)
+    proxy.retry_after = "Thu, 01 Jan 2026 00:00:00 GMT"
     (program,) = blocks("Without the package", service)
     client.push("plain", {"w": np.zeros((2, 2), "f4"), "b": np.zeros(1, "f4")}, "1.0.0")
-    loop = run(program, tmp_path, service.url, "plain")
+    loop = run(program, tmp_path, proxy.url, "plain")
     job = trained_by(client, loop, "plain", lambda: client.train("plain", rounds=2, min_devices=1), ends=-signal.SIGINT)
     np.testing.assert_allclose(job.weights()["w"], np.full((2, 2), 0.19), rtol=1e-6)
 

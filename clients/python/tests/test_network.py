@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ import tributary
 from conftest import PATIENCE, Fleet, Service, failure_of, until
 from proxy import Fault, Proxy
 from tributary import Client, TributaryError
+from tributary.device import State
+from tributary.round_work import RoundWork
 
 START = np.arange(1000, dtype=np.float32)
 
@@ -73,6 +76,121 @@ def test_what_was_trained_is_submitted_later_and_not_trained_again(
     fleet.add("later", lambda w, plan: (trained.append(1), *add_one(w, plan))[1:], url=proxy.url)
     client.train("later", rounds=1, min_devices=1).wait(timeout=PATIENCE)
     assert len(trained) == 1
+
+
+def test_a_json_object_that_is_not_from_the_service_is_outlasted_everywhere(
+    client: Client, fleet: Fleet, bad_network: OpenProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy = bad_network(lambda method, path, before: '200 {"portal": "sign in"}' if before == 0 else None)
+    job = train_through(client, fleet, proxy, "portal")
+    assert job.history[0].completed_devices == 1
+    for what in ("/devices/register", "/heartbeat", "/plan", "/model", "/updates"):
+        assert [path.endswith(what) for _, path, _ in proxy.asked].count(True) >= 2, what
+    assert "with a JSON object that contains last_heartbeat. Is it the service?" in caplog.text
+
+
+def test_an_update_whose_answer_is_late_is_not_called_unneeded(
+    client: Client, fleet: Fleet, bad_network: OpenProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    def is_noticed() -> bool:
+        return "needed" in caplog.text or any(path.endswith("/selection") for _, path, _ in proxy.asked)
+
+    def fault(method: str, path: str, before: int) -> str | None:
+        if path.endswith("/updates") and before > 0:
+            until(is_noticed, "a heartbeat to notice that the round is completed")
+        return "lose" if path.endswith("/updates") and before == 0 else None
+
+    proxy = bad_network(fault)
+    train_through(client, fleet, proxy, "late")
+    assert "no longer needed" not in caplog.text
+
+
+DITTO = """
+    import sys, tributary
+
+    def train(weights, plan):
+        print(plan.personal["w"][1], flush=True)
+        plan.personal["w"] += 1
+        return weights, 3, {}
+
+    sys.modules["tributary.run"].GOODBYE_SECONDS = 300
+    tributary.run(sys.argv[1], device_id=sys.argv[2], train=train, interval_seconds=1)
+"""
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
+def test_a_program_that_ends_before_its_update_is_answered_keeps_the_memory_of_the_job(
+    client: Client, bad_network: OpenProxy, tmp_path: Path, by: signal.Signals
+) -> None:
+    accepted, ended = threading.Event(), threading.Event()
+
+    def fault(method: str, path: str, before: int) -> str | None:
+        if not path.endswith("/updates") or ended.is_set():
+            return None
+        if before == 0:
+            return "lose"
+        accepted.set()
+        assert ended.wait(PATIENCE)
+        return "503"
+
+    proxy, name = bad_network(fault), f"memory-{by.name}"
+    environment = {**os.environ, "SERVICE_HOME": str(tmp_path), "PYTHONPATH": str(Path(tributary.__file__).parents[1])}
+    command = [sys.executable, "-c", textwrap.dedent(DITTO), proxy.url, name]
+
+    def start() -> subprocess.Popen[str]:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+    client.push(name, {"w": START}, "1.0.0")
+    first = start()
+    try:
+        until(lambda: [d for d in client.devices() if d.device_identifier == name], "the device")
+        job = client.train(name, rounds=3, strategy="ditto", min_devices=1)
+        assert accepted.wait(PATIENCE)
+    finally:
+        first.send_signal(by)
+    out, _ = first.communicate(timeout=PATIENCE)
+    ended.set()
+    second = start()
+    try:
+        assert [each.completed_devices for each in job.wait(timeout=PATIENCE).history] == [1, 1, 1]
+    finally:
+        second.send_signal(signal.SIGINT)
+        more, errors = second.communicate(timeout=PATIENCE)
+    assert (out + more).split() == ["1.0", "2.0", "3.0"], errors
+
+
+@pytest.fixture
+def awaited(client: Client, service: Service, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """A device whose round awaits it, and its folder of rounds."""
+    name = f"awaited-{request.node.name[:20]}"
+    client.push(name, {"w": np.zeros(1 << 20, np.float32)}, "1.0.0")
+    device = tributary.Device(service.url, name)
+    device.register()
+    job = client.train(name, rounds=1, min_devices=1)
+    round_id = until(lambda: device.heartbeat().pending_round_id, "the round")
+    state = State(tmp_path, service.url, name)
+    yield device, RoundWork(add_one, None, False, state), round_id, lambda: failure_of(client, job, name)
+    device.heartbeat(status="inactive")
+
+
+def test_a_model_that_cannot_be_written_is_reported_and_is_no_broken_connection(awaited: Any) -> None:
+    device, work, round_id, failure = awaited
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            work.take_part(device, round_id, 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert failure() == "OSError: [Errno 27] File too large"
+
+
+def test_a_folder_that_cannot_be_created_is_reported(awaited: Any) -> None:
+    device, work, round_id, failure = awaited
+    (work.state.rounds / round_id).write_text("")
+    with pytest.raises(FileExistsError):
+        work.take_part(device, round_id, 1)
+    assert failure().startswith("FileExistsError: [Errno 17] File exists: ")
 
 
 def test_a_killed_service_is_waited_for_and_the_round_goes_on(tmp_path: Path) -> None:

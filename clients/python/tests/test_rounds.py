@@ -116,6 +116,28 @@ def test_a_personal_model_of_ditto_is_kept_for_the_job_and_never_sent(client: Cl
     assert seen == [(0.0, 0.2), (1.0, 0.2), (2.0, 0.2)]
 
 
+def test_a_damaged_memory_of_a_job_is_set_aside(
+    client: Client, fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.push("damaged-memory", {"w": START}, "1.0.0")
+    seen: list[float] = []
+
+    def train(weights: Any, plan: Plan) -> Any:
+        seen.append(float(plan.personal["w"][0]))  # type: ignore[index]
+        plan.personal["w"] += 1.0  # type: ignore[index]
+        return weights, 3, {}
+
+    def damage(result: tributary.RoundResult) -> None:
+        for memory in fleet.folder.glob("devices/*/python-jobs/*") if len(seen) == 1 else []:
+            memory.write_bytes(b"")
+
+    fleet.add("damaged-memory", train, on_round=damage)
+    job = client.train("damaged-memory", rounds=3, strategy="ditto", min_devices=1).wait(timeout=PATIENCE)
+    assert [each.status for each in job.history] == ["completed"] * 3
+    assert seen == [0.0, 0.0, 1.0]
+    assert f"It was renamed to {next(fleet.folder.glob('devices/*/python-jobs/*.damaged'))}" in caplog.text
+
+
 def test_fedbuff_takes_an_update_of_an_earlier_round(client: Client, fleet: Fleet) -> None:
     client.push("buffered", {"w": START}, "1.0.0")
     began: dict[str, list[int]] = {"fast": [], "slow": []}

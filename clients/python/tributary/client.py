@@ -37,7 +37,12 @@ _NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Jo
 
 
 def record(kind: type[T], body: Json, **more: Any) -> T:
-    """A response as an object. Fields unknown to this version are left out; missing ones are None."""
+    """A response as an object. Fields unknown to this version are left out; missing ones are None, except the first,
+    which identifies the object: without it, the response is not from the service.
+    """
+    identifier = fields(kind)[0].name  # type: ignore[arg-type]
+    if identifier not in body:
+        raise TributaryError("unknown", f"The response contains no {identifier}. Is it from the service?", 200)
     nested = {name: each for base in kind.__mro__ for name, each in _NESTED.get(base, {}).items()}
     known: Json = {}
     for each in fields(kind):  # type: ignore[arg-type]
@@ -206,7 +211,7 @@ class Client:
     def org(self) -> str:
         """The organization that the key belongs to."""
         if self._org is None:
-            self._org = self.request("GET", "/keys/self")["org_id"] or "default"
+            self._org = self.connection.call("GET", "/keys/self", expects=("org_id",))["org_id"] or "default"
         return self._org
 
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Json:
@@ -221,7 +226,7 @@ class Client:
         offset = int(query.get("offset", 0))
         before: list[Json] = []
         while True:
-            page = self.request("GET", path, **asked)
+            page = self.connection.call("GET", path, query=asked, expects=(key,))
             items: list[Json] = page[key]
             if "next" in page:
                 asked["after"] = page["next"]
@@ -277,7 +282,8 @@ class Client:
     def promote(self, name: str, version: str | int, alias: str) -> str:
         """Point an alias (`name@alias`) to a version: a number, label, or other alias. Returns the version's label."""
         path = f"/models/{quote(name)}/aliases/{quote(alias)}"
-        return str(self.request("PUT", path, {"version": str(version)})["version_label"])
+        body = {"version": str(version)}
+        return str(self.connection.call("PUT", path, body, expects=("version_label",))["version_label"])
 
     def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
         """Download a version's file, verified by hash, to a folder or file path, complete or not at all."""
@@ -291,7 +297,8 @@ class Client:
                 self.request("GET", of_version)
             raise
         with head as answer:
-            size, digest = int(answer.headers["content-length"]), hex_of("X-Model-Hash", answer.headers["x-model-hash"])
+            digest = hex_of("X-Model-Hash", answer.headers["x-model-hash"])
+            size = int(answer.headers["content-length"])
             named = answer.headers.get_filename() or "weights"
         target = Path(to)
         if target.is_dir():
@@ -318,11 +325,12 @@ class Client:
         sha256 = sha256_of(path)
         try:
             if size <= RESUMABLE_FROM:
-                body = self.connection.submit(target, form, {"file": (path.name, path.read_bytes())})
+                files = {"file": (path.name, path.read_bytes())}
+                body = self.connection.submit(target, form, files, expects=("model_hash",))
             else:
                 self.connection.upload(path, size, sha256)
                 named = {"upload": f"sha256:{sha256}", "upload_size": str(size), "file_name": path.name}
-                body = self.connection.submit(target, {**form, **named}, {})
+                body = self.connection.submit(target, {**form, **named}, {}, expects=("model_hash",))
         except TributaryError as error:
             # The response to an earlier attempt may have been lost.
             for each in self.model(name).versions if error.status == 409 else []:
@@ -350,7 +358,8 @@ class Client:
         # A default that is sent would keep the service from noticing a misspelling, such as min_device=3.
         named = {"rounds": rounds, "strategy": strategy, "min_devices": min_devices}
         given = {each: value for each, value in named.items() if value is not None}
-        return self.job(self.request("POST", "/training/jobs", {"model": model, **given, **options})["id"])
+        body = {"model": model, **given, **options}
+        return self.job(self.connection.call("POST", "/training/jobs", body, expects=("id",))["id"])
 
     def job(self, job_id: str) -> Job:
         return record(Job, self.request("GET", f"/training/jobs/{job_id}"), _client=self)
@@ -392,7 +401,8 @@ class Client:
     def deploy(self, model: str, version: str = "latest", **options: Any) -> Deployment:
         """Deploy a version to `devices`, a `group`, or all active devices (POST /deploy/execute)."""
         asked = {"model_name": model, "model_version": version, **options}
-        return self.deployment(self.request("POST", "/deploy/execute", asked)["deployment_id"])
+        started = self.connection.call("POST", "/deploy/execute", asked, expects=("deployment_id",))
+        return self.deployment(started["deployment_id"])
 
     def deployment(self, deployment_id: str) -> Deployment:
         return record(Deployment, self.request("GET", f"/deployments/{deployment_id}"))

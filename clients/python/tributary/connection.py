@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -153,7 +153,10 @@ class Connection:
         return answer
 
     def call(self, method: str, path: str, body: Any = None, *, until: float | None = None, **options: Any) -> Json:
-        """Send a request with retries (see `retrying`) and return the JSON of a successful response; {} of a 204."""
+        """Send a request with retries (see `retrying`) and return the JSON of a successful response; {} of a 204.
+
+        A response without the fields that `expects` names is not from the service.
+        """
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
@@ -166,14 +169,14 @@ class Connection:
         fields: Mapping[str, str],
         files: Mapping[str, tuple[str, bytes]],
         until: float | None = None,
+        expects: Sequence[str] = (),
     ) -> Json:
         """Send a form; after a broken connection, send all of it again."""
         content_type, body = form_of(fields, files)
         headers = {"content-type": content_type}
         timeout = TIMEOUT_SECONDS + len(body) / SLOWEST_BYTES_PER_SECOND
-        return self.retrying(
-            f"POST {path}", lambda: self._json("POST", path, headers=headers, body=body, timeout=timeout), until
-        )
+        options: Json = {"headers": headers, "body": body, "timeout": timeout, "expects": expects}
+        return self.retrying(f"POST {path}", lambda: self._json("POST", path, **options), until)
 
     def download(self, path: str, target: Path, size: int, sha256: str, until: float | None = None) -> None:
         """Download into `target`, resuming a partial file, even from an earlier run. Verifies size and hash."""
@@ -222,7 +225,7 @@ class Connection:
                 log.warning("%s: %s Trying again in %.1f s.", what, error.message, wait)
                 self.pause(wait)
 
-    def _json(self, method: str, path: str, **options: Any) -> Json:
+    def _json(self, method: str, path: str, *, expects: Sequence[str] = (), **options: Any) -> Json:
         """Send once and return the JSON of the response. What has arrived as a complete response is not sent again,
         because it has had its effect; `outlasts_others` excepts responses that are not from the service.
         """
@@ -234,12 +237,13 @@ class Connection:
                 raise network_error(f"The connection to {self.url} broke ({error}).") from error
             except ValueError:
                 body = None
-        if isinstance(body, dict):
+        if isinstance(body, dict) and all(name in body for name in expects):
             return body
         # No call of a device is answered without a body.
-        if status == NO_CONTENT and not self.outlasts_others:
+        if status == NO_CONTENT and not self.outlasts_others and not expects:
             return {}
-        message = f"{self.url} did not answer {method} {path} with a JSON object. Is it the service?"
+        contents = f" that contains {' and '.join(expects)}" if expects else ""
+        message = f"{self.url} did not answer {method} {path} with a JSON object{contents}. Is it the service?"
         raise network_error(message) if self.outlasts_others else TributaryError("unknown", message, status)
 
     def _send_from(self, offset: int, path: Path, size: int, sha256: str) -> None:
@@ -308,16 +312,20 @@ class Connection:
 
 
 def _copy(answer: http.client.HTTPResponse, file: IO[bytes], size: int) -> None:
-    try:
-        while chunk := answer.read(CHUNK_BYTES):
-            if file.tell() + len(chunk) > size:
-                file.truncate(0)
-                raise network_error(f"More than the announced {size} bytes arrived.")
-            file.write(chunk)
-    except (OSError, http.client.HTTPException) as error:
-        raise network_error(f"The connection broke during the download ({error}).") from error
+    while chunk := _read(answer):
+        if file.tell() + len(chunk) > size:
+            file.truncate(0)
+            raise network_error(f"More than the announced {size} bytes arrived.")
+        file.write(chunk)
     if file.tell() < size:
         raise network_error(f"Only {file.tell()} of {size} bytes arrived.")
+
+
+def _read(answer: http.client.HTTPResponse) -> bytes:
+    try:
+        return answer.read(CHUNK_BYTES)
+    except (OSError, http.client.HTTPException) as error:
+        raise network_error(f"The connection broke during the download ({error}).") from error
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .connection import Connection, Json, home, quote
-from .errors import TributaryError, network_error
+from .errors import TributaryError
 from .plan import Plan, plan_of, timestamp
 
 log = logging.getLogger("tributary")
@@ -65,10 +65,8 @@ class Device:
             "capabilities": dict(capabilities or {}),
             "trains": trains,
         }
-        key = self.connection.call("POST", "/devices/register", body).get("api_key")
-        if not isinstance(key, str):
-            raise network_error(f"{self.connection.url} answered without a key. Is it the service?")
-        self.connection.key = key
+        answer = self.connection.call("POST", "/devices/register", body, expects=("api_key",))
+        self.connection.key = key = str(answer["api_key"])
         return key
 
     def heartbeat(
@@ -88,8 +86,10 @@ class Device:
             query={"wait_seconds": wait_seconds, "known_assignments": self._assignments_tag},
             timeout=wait_seconds + 30,
             until=until,
+            expects=("last_heartbeat",),
         )
-        self._clock_lead = _surely_ahead(timestamp(answer["last_heartbeat"]), sent_at, time.time())
+        reading = timestamp("last_heartbeat", answer["last_heartbeat"])
+        self._clock_lead = _surely_ahead(reading, sent_at, time.time())
         known, self._assignments_tag = self._assignments_tag, answer.get("assignments_tag", self._assignments_tag)
         assignments = None if known and known == self._assignments_tag else answer.get("assignments", [])
         return Heartbeat(
@@ -151,16 +151,25 @@ class Device:
         files = {"control": ("control", control)} if control is not None else {}
         # The extension declares a raw vector.
         files["file"] = (f"update.{'f32' if plan.raw_vector else 'safetensors'}", weights)
-        path = f"/training/rounds/{plan.round_id}"
+        path = f"/training/rounds/{plan.round_id}/updates"
         try:
-            answer = self.connection.submit(f"{path}/updates", fields, files, plan.timeout_at)
-            return str(answer["id"])
+            return str(self.connection.submit(path, fields, files, plan.timeout_at, expects=("id", "round_id"))["id"])
         except TributaryError as error:
             # An earlier attempt may have arrived although its response did not; that update counts, so this is success.
             # A service that refuses early may also end the upload before its response can be read.
-            if error.status in (0, 409) and self._has_delivered(f"{path}/selection"):
+            if error.status in (0, 409) and self.has_delivered(plan.round_id):
                 return None
             raise
+
+    def has_delivered(self, round_id: str) -> bool:
+        """Whether the service accepted this device's update for the round. Raises TributaryError if that is unknown."""
+        path = f"/training/rounds/{round_id}/selection"
+        try:
+            return bool(self.connection.call("GET", path, expects=("round_id", "state"))["state"] == "delivered")
+        except TributaryError as error:
+            if error.is_passing or error.status == 401:
+                raise
+            return False
 
     def evaluation_plan(self, round_id: str) -> Plan:
         """The plan for `pending_evaluation_round_id`: without training, and with the `strategy` "evaluation"."""
@@ -179,13 +188,15 @@ class Device:
         body: Json = {"num_samples": num_samples, "metrics": dict(metrics or {})}
         if failure_reason is not None:
             body = {"failure_reason": _reason(failure_reason)}
-        self.connection.call("POST", f"/training/rounds/{plan.round_id}/evaluation", body, until=plan.timeout_at)
+        path = f"/training/rounds/{plan.round_id}/evaluation"
+        self.connection.call("POST", path, body, until=plan.timeout_at, expects=("round_id",))
 
     def report_failure(self, round_id: str, reason: str, until: float | None = None) -> bool:
         """Report that this device will not submit an update. Returns False if the round no longer awaits one."""
         body = {"reason": _reason(reason)}
         try:
-            self.connection.call("POST", f"/training/rounds/{round_id}/failures", body, until=until)
+            path = f"/training/rounds/{round_id}/failures"
+            self.connection.call("POST", path, body, until=until, expects=("id", "round_number"))
             return True
         except TributaryError as error:
             if error.status in (404, 409):
@@ -194,7 +205,8 @@ class Device:
 
     def round_status(self, round_id: str) -> str:
         """The status of the round: pending, active, aggregating, completed, or failed."""
-        return str(self.connection.call("GET", f"/training/rounds/{round_id}/status")["status"])
+        path = f"/training/rounds/{round_id}/status"
+        return str(self.connection.call("GET", path, expects=("id", "status"))["status"])
 
     def _download(self, plan: Plan, what: str, target: Path) -> bool:
         file = plan.model if what == "model" else plan.control
@@ -204,12 +216,6 @@ class Device:
         path = f"/training/rounds/{plan.round_id}/{step}{what}"
         self.connection.download(path, target, file.size_bytes, file.sha256, plan.timeout_at)
         return True
-
-    def _has_delivered(self, path: str) -> bool:
-        try:
-            return self.connection.call("GET", path).get("state") == "delivered"
-        except TributaryError:
-            return False
 
 
 class State:

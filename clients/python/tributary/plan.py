@@ -68,21 +68,20 @@ class Plan:
 def plan_of(body: Json, clock_lead: float) -> Plan:
     """The plan in a response. `clock_lead`: seconds by which the service's clock, which set timeout_at, is ahead."""
     try:
-        timeout_at = timestamp(body["timeout_at"]) - clock_lead
-    except (KeyError, TypeError, ValueError):
-        raise network_error("The service sent a plan whose timeout_at is not a timestamp.") from None
-    return Plan(
-        round_id=body["round_id"],
-        round_number=body["round_number"],
-        strategy=body["strategy"],
-        hyperparameters=body["hyperparameters"],
-        job_id=body.get("job_id"),
-        asynchronous=body.get("asynchronous", False),
-        timeout_at=timeout_at,
-        model=_file_of(body.get("model"), "model"),
-        control=_file_of(body.get("control"), "control"),
-        raw=body,
-    )
+        return Plan(
+            round_id=body["round_id"],
+            round_number=body["round_number"],
+            strategy=body["strategy"],
+            hyperparameters=body["hyperparameters"],
+            job_id=body.get("job_id"),
+            asynchronous=body.get("asynchronous", False),
+            timeout_at=timestamp("timeout_at", body["timeout_at"]) - clock_lead,
+            model=_file_of(body.get("model"), "model"),
+            control=_file_of(body.get("control"), "control"),
+            raw=body,
+        )
+    except (KeyError, TypeError) as error:
+        raise network_error(f"The service sent a plan that is not complete ({error}).") from None
 
 
 def _file_of(entry: Json | None, what: str) -> RemoteFile | None:
@@ -91,6 +90,9 @@ def _file_of(entry: Json | None, what: str) -> RemoteFile | None:
     return RemoteFile(entry[f"{what}_size_bytes"], hex_of(f"{what}_hash", entry[f"{what}_hash"]))
 
 
-def timestamp(text: str) -> float:
+def timestamp(field: str, text: Any) -> float:
     """Seconds since the epoch of an ISO 8601 time such as 2026-01-01T00:05:00.000Z."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except (AttributeError, TypeError, ValueError):
+        raise network_error(f"The service sent a {field} that is not a timestamp.") from None

@@ -36,6 +36,8 @@ MAX_METRICS = 32
 #: Metrics that have fields of their own in the request, or that only the strategy needs.
 OWN_FIELDS = frozenset({"loss", "accuracy", "steps", "learning_rate"})
 JOBS_KEPT = 20
+#: Exists in a round's folder once training is done.
+FINISHED = "finished.json"
 FAILURE_REPORT_SECONDS = 5.0
 
 
@@ -71,11 +73,11 @@ class RoundWork:
         if not re.fullmatch(r"[\w-]{1,64}", round_id):
             raise network_error(f"The service named the round {round_id!r}, which is not a valid id.")
         folder = self.state.rounds / round_id
-        for other in self.state.rounds.iterdir():
-            if other != folder:
-                shutil.rmtree(other, ignore_errors=True)
-        folder.mkdir(exist_ok=True, mode=0o700)
         try:
+            for other in self.state.rounds.iterdir():
+                if other != folder:
+                    self._remove(device, other)
+            folder.mkdir(exist_ok=True, mode=0o700)
             plan = device.plan(round_id)
             log.info("Round %d awaits this device (%s).", plan.round_number, plan.strategy)
             with _Heartbeats(device, plan, interval):
@@ -87,7 +89,9 @@ class RoundWork:
             # A round that is over needs no failure report.
             if status not in (404, 409):
                 _report_failure(device, round_id, error)
-            shutil.rmtree(folder, ignore_errors=True)
+            # A stopped program may have submitted its update: `_remove` asks the service before the next round.
+            if not (_is_stop(error) and (folder / FINISHED).exists()):
+                shutil.rmtree(folder, ignore_errors=True)
             raise
         shutil.rmtree(folder, ignore_errors=True)
         log.info("%s", result)
@@ -121,13 +125,13 @@ class RoundWork:
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
         if "secure_aggregation" in plan.raw:
             raise ValueError("Python devices cannot take part in secure aggregation: use svc agent --trainer.")
-        finished = _read_json(folder / "finished.json")
+        finished = _read_json(folder / FINISHED)
         if finished is None:
-            finished = self._train(device, plan, folder)
-            write_whole(folder / "finished.json", json.dumps(finished).encode())
+            finished = {**self._train(device, plan, folder), "job_id": plan.job_id}
+            write_whole(folder / FINISHED, json.dumps(finished).encode())
         else:
             log.info("Round %d: submitting the update that was trained before the interruption.", plan.round_number)
-        result = RoundResult(plan, **finished)
+        result = RoundResult(plan, **{name: value for name, value in finished.items() if name != "job_id"})
         control = folder / "control-change"
         device.submit(
             plan,
@@ -141,17 +145,30 @@ class RoundWork:
             final_model=self.evaluate is not None,
             control=control.read_bytes() if control.exists() else None,
         )
-        write_whole(self.state.num_samples, str(result.num_samples).encode())
-        if (folder / "memory").exists():
-            (folder / "memory").replace(self._memory_of(plan))
+        # Version 1.0.0 wrote no job_id.
+        self._keep(folder, {"job_id": plan.job_id, **finished})
+        return result
+
+    def _keep(self, folder: Path, finished: Json) -> None:
+        """Keep what later rounds need of an accepted update."""
+        job_id = finished.get("job_id")
+        if job_id is not None and (folder / "memory").exists():
+            (folder / "memory").replace(self._memory_of(job_id))
             for old in sorted(self.state.jobs.iterdir(), key=lambda path: -path.stat().st_mtime)[JOBS_KEPT:]:
                 old.unlink()
-        return result
+        write_whole(self.state.num_samples, str(finished.get("num_samples")).encode())
+
+    def _remove(self, device: Device, folder: Path) -> None:
+        """Remove the folder of another round, whose update may have been accepted although the response was lost."""
+        finished = _read_json(folder / FINISHED)
+        if finished is not None and device.has_delivered(folder.name):
+            self._keep(folder, finished)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _train(self, device: Device, plan: Plan, folder: Path) -> Json:
         """Write `update` and, if the strategy has them, `control-change` and `memory`. Returns the result's fields."""
         weights, types = self._model_of(device, plan, folder)
-        memory = _read_if_there(self._memory_of(plan)) if plan.job_id is not None else None
+        memory = _read_memory(self._memory_of(plan.job_id)) if plan.job_id is not None else None
         control = read_weights(folder / "control")[0] if device.download_control(plan, folder / "control") else None
         # `train` may change the weights in place.
         before = {name: array.copy() for name, array in (weights or {}).items()}
@@ -187,9 +204,9 @@ class RoundWork:
         except (OSError, ValueError):
             return 1
 
-    def _memory_of(self, plan: Plan) -> Path:
+    def _memory_of(self, job_id: str) -> Path:
         """What this device stores for the job: its control variate or its personal model."""
-        return self.state.jobs / re.sub(r"[^\w-]", "", plan.job_id or "")
+        return self.state.jobs / re.sub(r"[^\w-]", "", job_id)
 
 
 class _Heartbeats:
@@ -219,9 +236,12 @@ class _Heartbeats:
         if self._device.heartbeat({"training": True}).pending_round_id == self._plan.round_id:
             return
         status = self._device.round_status(self._plan.round_id)
-        if status != "active":
+        if status == "active":
+            return
+        # The update may have completed the round, while its response is still awaited.
+        if not self._device.has_delivered(self._plan.round_id):
             log.warning("Round %d is already %s: its update is no longer needed.", self._plan.round_number, status)
-            self._plan.over.set()
+        self._plan.over.set()
 
 
 def _checked(returned: Any) -> tuple[Mapping[str, Any], int, dict[str, float]]:
@@ -285,9 +305,12 @@ def _told(metrics: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in metrics.items()) or "no metrics"
 
 
+def _is_stop(error: BaseException) -> bool:
+    return isinstance(error, (KeyboardInterrupt, Stopped))
+
+
 def _report_failure(device: Device, round_id: str, error: BaseException) -> None:
-    is_stop = isinstance(error, (KeyboardInterrupt, Stopped))
-    reason = "The program was stopped." if is_stop else reason_of(error)
+    reason = "The program was stopped." if _is_stop(error) else reason_of(error)
     try:
         device.unstoppable().report_failure(round_id, reason, until=time.time() + FAILURE_REPORT_SECONDS)
     except TributaryError:
@@ -303,5 +326,12 @@ def _read_json(path: Path) -> Json | None:
     return body if isinstance(body, dict) else None
 
 
-def _read_if_there(path: Path) -> Weights | None:
-    return read_weights(path)[0] if path.is_file() else None
+def _read_memory(path: Path) -> Weights | None:
+    """None if missing. A damaged file is set aside: otherwise every later round of the job would fail."""
+    try:
+        return read_weights(path)[0] if path.is_file() else None
+    except ValueError as error:
+        aside = path.with_name(f"{path.name}.damaged")
+        path.replace(aside)
+        log.warning("%s It was renamed to %s; the job starts without it on this device.", error, aside)
+        return None

@@ -50,12 +50,13 @@ const runHook = async (
         signal,
       })
 
-/** Tells the hook to run the previous version again. If it refuses that, too, nothing more can be done. */
+/** Tells the hook to run the previous version, or none, again. If it refuses that, too, nothing more can be done. */
 const restorePrevious = async (state: ModelState, failed: KeptVersion, context: ActivationContext): Promise<void> => {
-  if (state.current === null) return
+  if (isSameVersion(state.current, failed)) return
   await runHook(state, state.current, failed, context).catch((error: unknown) => {
     context.signal.throwIfAborted()
-    context.log(`Version ${state.current?.version} could not be restored either: ${errorMessage(error)}`)
+    const previous = state.current === null ? 'The state without a version' : `Version ${state.current.version}`
+    context.log(`${previous} could not be restored either: ${errorMessage(error)}`)
   })
 }
 
@@ -71,7 +72,7 @@ export const switched = (state: ModelState, next: KeptVersion | null): ModelStat
 /**
  * Activates a version: runs the hook, and replaces the pointer if it succeeds. The attempt is stored on disk before the hook
  * starts, so that a restart after a crash knows that an activation was in progress.
- * @throws ActivationRefused if the hook fails; the previous version then runs again
+ * @throws ActivationRefused if the hook fails, or the error of a pointer that cannot be written; the previous version then runs again
  */
 export const activate = async (
   state: ModelState,
@@ -82,7 +83,7 @@ export const activate = async (
   const { folder, hook, measure, signal, save } = context
   const earlier = state.trying !== null && isSameVersion(state.trying.version, next) ? state.trying.attempts : 0
   const refuse = async (reason: string): Promise<never> => {
-    await restorePrevious(state, next, context)
+    if (state.current !== null) await restorePrevious(state, next, context)
     const refused = {
       planId: assignment.planId,
       version: assignment.version,
@@ -113,18 +114,30 @@ export const activate = async (
   const path = folder.pathOf(next)
   const seen = path === null || measure === null ? null : await measure(path)
   const metrics = seen === null && reported === null ? next.metrics : { ...seen, ...reported }
-  const done = switched(state, { ...next, metrics })
-  await save(done)
+  const done = switched(state, { ...next, metrics, hooked: hook !== null })
+  try {
+    await save(done)
+  } catch (error) {
+    await restorePrevious(state, next, context)
+    await save({ ...state, trying: null }).catch(() => undefined)
+    throw error
+  }
   return done
 }
 
-/** Activates `next` (null for none) after no plan assigns the model anymore. The old version stops even if the hook fails. */
+/**
+ * Activates `next` (null for none, also if its file is gone) after no plan assigns the model anymore. The old version stops even
+ * if the hook fails.
+ */
 export const withdraw = async (
   state: ModelState,
-  next: KeptVersion | null,
+  wanted: KeptVersion | null,
   context: ActivationContext,
 ): Promise<ModelState> => {
-  const { hook, signal, save, log } = context
+  const { folder, hook, signal, save, log } = context
+  const file = wanted?.file ?? null
+  const isGone = file !== null && (await folder.find(file.sha256, file.sizeBytes)) === null
+  const next = isGone ? null : wanted
   if (hook !== null) {
     await save({ ...state, trying: { version: next, attempts: 0 } })
     await runHook(state, next, state.current, context).catch((error: unknown) => {
@@ -132,7 +145,7 @@ export const withdraw = async (
       log(`The --on-model command failed during the rollback: ${errorMessage(error)}`)
     })
   }
-  const done = switched(state, next === null ? null : { ...next, planId: null })
+  const done = switched(state, next === null ? null : { ...next, planId: null, hooked: hook !== null })
   await save(done)
   return done
 }

@@ -2,9 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { formOf } from '../../../test/world.ts'
-import { keepWithoutPlans } from './deliveries.ts'
-import { emptyFolder, eventually, post, startFleet, startUnit } from './delivery.fixture.ts'
-import { commandHook } from './model-hook.ts'
+import { emptyFolder, eventually, notingHook, post, startFleet, startUnit } from './delivery.fixture.ts'
 
 test('a version from a rollout is downloaded, verified, activated, and reported', async () => {
   const { world, device, model, rollOut } = await startFleet('first')
@@ -31,6 +29,7 @@ test('a version from a rollout is downloaded, verified, activated, and reported'
       format: 'pytorch',
       file: { sha256, sizeBytes: 5, fileName: `${sha256}.txt` },
       metrics: null,
+      hooked: false,
     },
     previous: null,
     trying: null,
@@ -157,20 +156,6 @@ test('a blue_green version is prepared, and activated without another download o
     .poll(() => unit.reports.map(({ state }) => state))
     .toEqual([...['downloading', 'verifying', 'active'], ...['downloading', 'verifying', 'ready', 'active']])
 })
-
-/** A hook that records its tasks in a file, refuses the given versions, and reports a metric. */
-const notingHook = (folder: string, refused: string, extra = '') =>
-  commandHook({
-    command: `"${process.execPath}" -e '
-      const { MODEL_PATH, MODEL_NAME, MODEL_VERSION, MODEL_PREVIOUS_PATH } = process.env
-      const read = (path) => path === "" ? "-" : require("fs").readFileSync(path, "utf8")
-      require("fs").appendFileSync("notes", [MODEL_NAME, MODEL_VERSION || "-", read(MODEL_PATH), read(MODEL_PREVIOUS_PATH)].join(" ") + "\\n")
-      if ("${refused}".split(" ").includes(MODEL_VERSION)) { console.error("loading"); console.error("does not fit here"); process.exit(3) }
-      console.log(JSON.stringify({ accuracy: 0.5, name: "x" }))${extra}'`,
-    cwd: folder,
-    timeoutSeconds: 60,
-    onLine: () => undefined,
-  })
 
 test('a hook is told which version runs; if it fails, the activation fails and the previous version is restored', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second')
@@ -345,10 +330,11 @@ test('a device that starts over with another service keeps its running version',
   await unit.pull()
   await unit.line('version 1.0.0 is active.')
   await unit.stop()
-  await keepWithoutPlans(unit.folder)
   await rollBack(plan)
-  const again = await startUnit(world, device, { folder: unit.folder })
+  const again = await startUnit(world, device, { folder: unit.folder, apiKey: 'the key of another device' })
+  const parts = again.parts()
   await again.pull()
-  await again.stop()
+  // It has stopped working on the model, which no plan assigns.
+  await expect.poll(again.parts).toBeLessThan(parts)
   expect(await again.running(model)).toBe('first')
 })

@@ -1,4 +1,9 @@
+import { createHash } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeDurably } from '../../platform/files/durable-file.ts'
+import { nullIfMissing } from '../../platform/files/missing-file.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
 import type { HeartbeatResponse } from '../../sdk/wire.ts'
@@ -25,6 +30,8 @@ export interface DeliveriesOptions {
   /** Created if missing; used only by this device. */
   readonly modelsFolder: string
   readonly device: Pick<Device, 'downloadVersion' | 'reportAssignment'>
+  /** The device's key, which identifies the device: a digest of it is stored in the folder. */
+  readonly apiKey: string
   readonly hook: ModelHook | null
   readonly measure: Measure | null
   readonly restateSeconds: number
@@ -34,12 +41,29 @@ export interface DeliveriesOptions {
   readonly log: (message: string) => void
 }
 
+/** Keeps the running versions without their plans if another device, perhaps of another service, got them. */
+const takeOver = async (store: ModelStore, apiKey: string): Promise<void> => {
+  const path = join(store.root, 'device')
+  const device = createHash('sha256').update(apiKey).digest('hex').slice(0, 16)
+  const before = await nullIfMissing(readFile(path, 'utf8'))
+  if (before === device) return
+  for (const name of before === null ? [] : await store.names()) {
+    const folder = store.folder(name)
+    const state = await folder.load()
+    if (state?.current) await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
+  }
+  // On a full disk, this is repeated at the next start.
+  await writeDurably(path, device).catch(() => undefined)
+}
+
 /** Applies a device's assignments: one worker per model, one download at a time, and reports that survive a crash. */
 export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliveries> => {
   const { modelsFolder, device, hook, measure, restateSeconds, turnSeconds = 30, signal } = options
   // Names and reasons come from outside, so control characters are removed for terminals.
   const log = (message: string): void => options.log(message.replace(/\p{Cc}+/gu, ' '))
+  setMaxListeners(0, signal)
   const store = await openModelStore(modelsFolder)
+  await takeOver(store, options.apiKey)
   const downloads = createTimeSlices(turnSeconds * 1000)
   const outbox = await openOutbox({
     path: join(modelsFolder, 'reports.json'),
@@ -78,15 +102,5 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
     },
 
     ended: stopped.then(() => Promise.all([sending, ...[...workers.values()].map(({ ended }) => ended)])),
-  }
-}
-
-/** Keeps the running versions without their plans, for a device that starts over with a service that does not know them. */
-export const keepWithoutPlans = async (modelsFolder: string): Promise<void> => {
-  const store: ModelStore = await openModelStore(modelsFolder)
-  for (const name of await store.names()) {
-    const folder = store.folder(name)
-    const state = await folder.load()
-    if (state?.current) await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
   }
 }

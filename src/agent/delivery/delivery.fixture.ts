@@ -8,6 +8,7 @@ import { formOf, startWorld, type TestDevice, type World } from '../../../test/w
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { createDevice } from '../../sdk/device-client.ts'
 import { type DeliveriesOptions, startDeliveries } from './deliveries.ts'
+import { commandHook } from './model-hook.ts'
 import type { ModelState } from './model-state.ts'
 
 export const emptyFolder = async (): Promise<string> => {
@@ -82,6 +83,7 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
   })
   const deliveries = await startDeliveries({
     modelsFolder: folder,
+    apiKey: device.key,
     hook: null,
     measure: null,
     restateSeconds: 3600,
@@ -143,3 +145,17 @@ export const startFleet = async (...versions: readonly (string | Uint8Array)[]) 
   const rollBack = (rolloutId: string) => post(world, key, `/models/m/rollouts/${rolloutId}/rollback`, {})
   return { world, device, key, model: String(id), rollOut, rollBack }
 }
+
+/** A hook that records its tasks in a file, refuses the given versions, and reports a metric. */
+export const notingHook = (folder: string, refused: string, extra = '') =>
+  commandHook({
+    command: `"${process.execPath}" -e '
+      const { MODEL_PATH, MODEL_NAME, MODEL_VERSION, MODEL_PREVIOUS_PATH } = process.env
+      const read = (path) => path === "" ? "-" : require("fs").readFileSync(path, "utf8")
+      require("fs").appendFileSync("notes", [MODEL_NAME, MODEL_VERSION || "-", read(MODEL_PATH), read(MODEL_PREVIOUS_PATH)].join(" ") + "\\n")
+      if ("${refused}".split(" ").includes(MODEL_VERSION)) { console.error("loading"); console.error("does not fit here"); process.exit(3) }
+      console.log(JSON.stringify({ accuracy: 0.5, name: "x" }))${extra}'`,
+    cwd: folder,
+    timeoutSeconds: 60,
+    onLine: () => undefined,
+  })

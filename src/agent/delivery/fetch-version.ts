@@ -6,6 +6,7 @@ import { type FileSink, openFileSink } from '../../platform/transfer/file-sink.t
 import type { Assignment } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
 import { isTransient } from '../../sdk/retry.ts'
+import { diskFault, isFullDisk } from '../disk-fault.ts'
 import type { KeptVersion } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 import type { TimeSlices } from './time-slices.ts'
@@ -44,25 +45,12 @@ const requireSpace = async ({ folder, makeRoom }: FetchContext, missing: number)
   )
 }
 
-const isFullDisk = (error: unknown): boolean =>
-  ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
-
-/** Explains an error of this device's disk without the file's path, which is private; null for other errors. */
-const diskFault = (error: unknown): string | null => {
-  if (!(error instanceof Error) || !('code' in error && 'syscall' in error && 'path' in error)) return null
-  if (error.code === 'EROFS') return 'The disk is read-only'
-  if (error.code === 'EACCES' || error.code === 'EPERM') return 'The agent may not write to its models folder'
-  return `The disk reported '${error.message.replace(/, \w+ '.*$/s, '')}'`
-}
-
 /** True for transient errors. They include a refused key, which may be replaced. */
 const isTransientOrUnauthorized = (error: unknown): boolean =>
   isTransient(error) || (error instanceof ApiError && error.status === 401)
 
 /** Returns null for transient errors, otherwise the failure to report to the service. */
 export const failureOf = (error: unknown): DeliveryFailed | null => {
-  if (isFullDisk(error))
-    return new DeliveryFailed('The disk is full: the version could not be written.', { cause: error })
   if (error instanceof DeliveryFailed) return error
   if (isTransientOrUnauthorized(error)) return null
   const fault = diskFault(error)

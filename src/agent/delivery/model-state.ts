@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isObject } from '../../domain/is-object.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
 
 export type Metrics = Readonly<Record<string, number>>
@@ -13,6 +14,8 @@ export interface KeptVersion {
   readonly file: { readonly sha256: string; readonly sizeBytes: number; readonly fileName: string } | null
   /** The metrics measured on this device. */
   readonly metrics: Metrics | null
+  /** False if no hook knows that it is active: there was none, or the folder was moved. */
+  readonly hooked?: boolean
 }
 
 /** A version not to be tried again on this device, as long as the plan and the hook are the same. */
@@ -46,6 +49,24 @@ export const emptyState = (modelId: string | null, modelName: string | null): Mo
   trying: null,
   refused: null,
 })
+
+const isVersion = (value: unknown): boolean => {
+  if (!isObject(value)) return value === null || value === undefined
+  const { version, file } = value
+  return typeof version === 'string' && (file === null || (isObject(file) && typeof file.fileName === 'string'))
+}
+
+/** Returns the state from the content of its file; null if that is something else. */
+export const modelStateOf = (value: unknown): ModelState | null => {
+  if (!isObject(value)) return null
+  const { path: _, ...state } = { ...emptyState(null, null), ...value } as ModelState & { readonly path?: unknown }
+  const { current, previous, trying, refused } = state
+  const isValid =
+    [current, previous, trying?.version].every(isVersion) &&
+    (trying === null || typeof trying.attempts === 'number') &&
+    (refused === null || isObject(refused))
+  return isValid ? state : null
+}
 
 /** Returns a name for the model's folder that consists only of ids and digests. */
 export const folderOf = ({ modelId, modelName }: Pick<Assignment, 'modelId' | 'modelName'>): string =>

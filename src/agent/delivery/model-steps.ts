@@ -49,6 +49,17 @@ const isRefused = (refused: Refused | null, requested: Assignment, hook: ModelHo
   refused.sha256 === (requested.file?.sha256 ?? null) &&
   refused.hook === (hook?.digest ?? '')
 
+/** False also if the hook does not know yet that this version is to run. */
+const isRunning = async (
+  { current, trying }: ModelState,
+  requested: Assignment,
+  { folder, hook }: StepsContext,
+): Promise<boolean> =>
+  trying === null &&
+  hasContentOf(current, requested) &&
+  !(requested.activate && hook !== null && current?.hooked === false) &&
+  (await isHere(folder, requested))
+
 /** Returns the state without the previous version, which is all that can be deleted; null if that frees too few bytes. */
 const withoutPrevious = (state: ModelState, requested: Assignment, missing: number): ModelState | null => {
   const { current, previous, trying } = state
@@ -148,8 +159,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       const { current, trying } = state
       state = { ...state, modelId: requested.modelId, modelName: requested.modelName }
       if (trying === null && (await wasRefused(requested))) return
-      if (hasContentOf(current, requested) && (await isHere(folder, requested)) && trying === null)
-        return adopt(requested)
+      if (await isRunning(state, requested, context)) return adopt(requested)
       if (current !== null && current.planId !== null && current.planId !== requested.planId) {
         // From now on it is the previous version, and stays when the new plan is withdrawn.
         await save({ ...state, current: { ...current, planId: null } })
@@ -174,8 +184,9 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       const isGiven = current !== null && current.planId !== null
       if (isGiven || trying !== null) {
         const next = isGiven ? previous : current
-        await withdraw(state, next, partsOf(stop))
-        log(next === null ? 'withdrawn; there is no previous version.' : `rolled back to version ${next.version}.`)
+        const { current: active } = await withdraw(state, next, partsOf(stop))
+        const missing = next === null ? 'there is no previous version' : `the file of version ${next.version} is gone`
+        log(active === null ? `withdrawn; ${missing}.` : `rolled back to version ${active.version}.`)
       }
       reported = ''
       await deleteUnused(null)

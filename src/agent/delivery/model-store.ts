@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import { renameDurably, writeDurably } from '../../platform/files/durable-file.ts'
 import { extensionByContent } from '../weight-file-extension.ts'
-import { emptyState, isFolderName, type KeptVersion, type ModelState } from './model-state.ts'
+import { isFolderName, type KeptVersion, type ModelState, modelStateOf } from './model-state.ts'
 
 /**
  * A model's folder. `current.json` names the running version and the previous one. Each version is a file named by its sha256,
@@ -42,25 +43,32 @@ const openFolder = (path: string): ModelFolder => {
   const fileOf = async (sha256: string): Promise<string | null> =>
     (await list()).find((name) => name.startsWith(`${sha256}.`) && !name.endsWith('.part')) ?? null
 
+  const pathOf = (version: KeptVersion | null): string | null =>
+    version?.file ? join(path, version.file.fileName) : null
+
+  const save = async (state: ModelState): Promise<void> => {
+    await make()
+    // `path` is for programs that read this file instead of using a hook.
+    await writeDurably(pointer, `${JSON.stringify({ ...state, path: pathOf(state.current) }, null, 2)}\n`)
+  }
+
   return {
     path,
 
     load: async () => {
-      try {
-        const { path: _, ...state } = JSON.parse(await readFile(pointer, 'utf8')) as ModelState & { path: unknown }
-        return { ...emptyState(null, null), ...state }
-      } catch {
-        // Missing, or damaged from outside. The running version is then unknown, and everything is downloaded again.
-        return null
-      }
+      const found = jsonOrNull(await readFile(pointer, 'utf8').catch(() => ''))
+      const state = modelStateOf(found)
+      // Missing, or damaged from outside. The running version is then unknown, and everything is downloaded again.
+      if (state === null) return null
+      const { path: shown } = found as { readonly path?: unknown }
+      if (state.current === null || typeof shown !== 'string' || shown === pathOf(state.current)) return state
+      // The folder was moved.
+      const moved = { ...state, current: { ...state.current, hooked: false } }
+      await save(moved).catch(() => undefined)
+      return moved
     },
 
-    save: async (state) => {
-      await make()
-      // `path` is for programs that read this file instead of using a hook.
-      const shown = { ...state, path: state.current?.file ? join(path, state.current.file.fileName) : null }
-      await writeDurably(pointer, `${JSON.stringify(shown, null, 2)}\n`)
-    },
+    save,
 
     partPath: async (sha256) => {
       await make()
@@ -83,7 +91,7 @@ const openFolder = (path: string): ModelFolder => {
       return name
     },
 
-    pathOf: (version) => (version?.file ? join(path, version.file.fileName) : null),
+    pathOf,
 
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(path)

@@ -96,3 +96,14 @@ test('a damaged file is treated like a missing one', async () => {
   await outbox.add('p', { state: 'ready', version: '1' })
   await expect.poll(() => sent).toEqual(['p ready 1 null'])
 })
+
+test('what is not a report is skipped, and the others are sent', async () => {
+  const path = join(await emptyFolder(), 'reports.json')
+  const report = { planId: 'p', report: { state: 'active', version: '2' } }
+  await writeFile(
+    path,
+    JSON.stringify([null, {}, 1, { planId: 'x' }, { ...report, report: { state: 'active' } }, report]),
+  )
+  const { sent } = await start(path)
+  await expect.poll(() => sent).toEqual(['p active 2 null'])
+})

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ApiError } from '../../client/client.ts'
+import { isObject } from '../../domain/is-object.ts'
 import { jsonOrNull } from '../../domain/parse-json.ts'
 import { writeDurably } from '../../platform/files/durable-file.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
@@ -43,9 +44,17 @@ const newestOfEach = (waiting: readonly Waiting[]): Waiting[] => {
   return [...newest.values()]
 }
 
+const isWaiting = (value: unknown): value is Waiting => {
+  const { planId, report } = isObject(value) ? value : {}
+  return typeof planId === 'string' && isObject(report) && [report.state, report.version].every(isString)
+}
+
+const isString = (value: unknown): boolean => typeof value === 'string'
+
+/** Omits what is damaged. */
 const readWaiting = async (path: string): Promise<Waiting[]> => {
   const found = jsonOrNull(await readFile(path, 'utf8').catch(() => ''))
-  return Array.isArray(found) ? (found as Waiting[]) : []
+  return Array.isArray(found) ? found.filter(isWaiting) : []
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type AgentState, generateDeviceId, type Identity, openAgentState } from '../../agent/agent-state.ts'
+import { generateDeviceId, type Identity, openAgentState } from '../../agent/agent-state.ts'
 import type { Platform } from '../../domain/device.ts'
 import { connect } from '../connection.ts'
 import { Failure } from '../failure.ts'
@@ -16,7 +16,7 @@ export interface Claim {
 /** Claims a pairing code for this machine and stores the device key from the response. @throws Failure */
 export const claimCode = async (claim: Claim, { io, out, home }: Session) => {
   const { baseUrl, code, platform, deviceName } = claim
-  const state: AgentState = await openAgentState(home.folder, baseUrl, claim.deviceId)
+  const state = await openAgentState(home.folder, baseUrl, claim.deviceId)
   const known = await state.load()
   const connection = connect({
     baseUrl,
@@ -39,5 +39,5 @@ export const claimCode = async (claim: Claim, { io, out, home }: Session) => {
     throw new Failure(`${baseUrl} did not give this device a key.`)
   const identity: Identity = { deviceId: claimed.device_id, apiKey }
   if (claimed.api_key !== null) await state.save(identity)
-  return { claimed, identity, state }
+  return { claimed, identity }
 }

@@ -1,7 +1,13 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { CONVERTED_FORMATS, type ConvertedFormat, isUuid, requireSemantic } from '../../domain/model.ts'
+import {
+  CONVERTED_FORMATS,
+  type ConvertedFormat,
+  isUuid,
+  requireSemantic,
+  SEMANTIC_VERSION,
+} from '../../domain/model.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseThreshold } from '../model-tools/quantize.command.ts'
@@ -30,7 +36,7 @@ const parseVersion = (text: string): string => {
     requireSemantic(text)
     return text
   } catch {
-    throw new InvalidArgumentError('It must be a semantic version such as 1.4.0.')
+    throw new InvalidArgumentError(`It must be ${SEMANTIC_VERSION}.`)
   }
 }
 

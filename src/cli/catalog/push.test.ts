@@ -132,7 +132,7 @@ it('invalid arguments are wrong usage, and the error names the option', async ()
   await writeFile(join(cwd, '___.onnx'), someBytes(100))
   const cases: readonly (readonly [argv: readonly string[], said: string])[] = [
     [['net.onnx'], '--version <version>'],
-    [['net.onnx', '-v', 'v1.0.0'], 'It must be a semantic version such as 1.4.0.'],
+    [['net.onnx', '-v', 'v1.0.0'], 'It must be a semantic version such as 1.4.0, of at most 100 characters.'],
     [['net.onnx', '-v', '1.0'], '--version'],
     [['net.onnx', '-v', '1.0.0', '-q', 'int3'], '--quantize'],
     [['net.onnx', '-v', '1.0.0', '--quality-threshold', '1.5'], 'from 0.0 to 1.0'],

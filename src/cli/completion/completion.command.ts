@@ -5,9 +5,16 @@ type Shell = 'bash' | 'zsh' | 'fish'
 
 /** Each script calls `svc __complete` with the words so far; the last one is the word to complete. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
+  // bash inserts completions as they are, and devices choose their names. A word completed in part contains backslashes.
   bash: `_svc() {
-  local IFS=$'\\n'
-  COMPREPLY=($(svc __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  local name quoted
+  local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  words[COMP_CWORD-1]=\${words[COMP_CWORD-1]//\\\\/}
+  COMPREPLY=()
+  while IFS= read -r name; do
+    printf -v quoted %q "$name"
+    COMPREPLY+=("$quoted")
+  done < <(svc __complete -- "\${words[@]}" 2>/dev/null)
   [ \${#COMPREPLY[@]} -eq 0 ] && compopt -o default
 }
 complete -F _svc svc

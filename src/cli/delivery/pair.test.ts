@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { lockFolders, openAgentState } from '../../agent/agent-state.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
@@ -26,7 +27,7 @@ const start = async (versions?: readonly string[]) => {
   const phoneHome = await emptyFolder()
   const phone = (...argv: string[]) =>
     runInProcess(argv, { env: { SERVICE_HOME: phoneHome, SERVICE_API_BASE: world.baseUrl } })
-  return { ...fleet, deployToPhone, phone }
+  return { ...fleet, deployToPhone, phone, phoneHome }
 }
 
 it('a code brings the model to the device that enters it, and both sides show the progress', async () => {
@@ -66,6 +67,24 @@ it('a code brings the model to the device that enters it, and both sides show th
   const again = deployToPhone()
   expect(await phone('pair', await again.code, '--device-id', 'pixel', '-p', 'android')).toMatchObject({ exitCode: 0 })
   expect((await again.ended).stdout).toContain('active pixel')
+})
+
+it('refuses to pair a device whose agent is running, without using the code', async () => {
+  const { world, deployToPhone, phone, phoneHome } = await start()
+  const { code, ended } = deployToPhone()
+  const { folder, modelsFolder } = await openAgentState(phoneHome, world.baseUrl, 'pixel')
+  const release = await lockFolders([folder, modelsFolder])
+  const pair = async () => phone('pair', await code, '--device-id', 'pixel')
+  expect(await pair()).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^svc: The agent folder .+ is in use by process \d+ on .+\. Stop that process, or pair as another device \(--device-id\)\.\n$/,
+    ),
+  })
+  await release()
+  expect(await pair()).toMatchObject({ exitCode: 0 })
+  expect((await ended).stdout).toContain('active pixel')
 })
 
 it('a code that is never entered expires', async () => {

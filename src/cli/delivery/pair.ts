@@ -1,4 +1,4 @@
-import type { Identity } from '../../agent/agent-state.ts'
+import { type Identity, lockFolders, openAgentState } from '../../agent/agent-state.ts'
 import { startDeliveries } from '../../agent/delivery/deliveries.ts'
 import { anySignal } from '../../domain/any-signal.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
@@ -16,11 +16,18 @@ const TIMEOUT_MS = 16 * 60 * 1000
 export const pair = async (options: Claim, session: Session): Promise<void> => {
   const { io, out } = session
   const signal = io.signal ?? new AbortController().signal
-  const { claimed, identity, state } = await claimCode(options, session)
-  out.line(`Paired as ${identity.deviceId}.`)
-  if (claimed.status === 'failed') throw new Failure(`No model is deployed to it: ${claimed.reason}`)
-  if (claimed.deployment_id !== null) {
-    await receive(claimed.deployment_id, identity, state.modelsFolder, options, session, signal)
+  // Locked before the code is used, because a running agent writes to the same folders.
+  const state = await openAgentState(session.home.folder, options.baseUrl, options.deviceId)
+  const release = await lockFolders([state.folder, state.modelsFolder], 'pair as another device (--device-id)')
+  try {
+    const { claimed, identity } = await claimCode(options, session)
+    out.line(`Paired as ${identity.deviceId}.`)
+    if (claimed.status === 'failed') throw new Failure(`No model is deployed to it: ${claimed.reason}`)
+    if (claimed.deployment_id !== null) {
+      await receive(claimed.deployment_id, identity, state.modelsFolder, options, session, signal)
+    }
+  } finally {
+    await release()
   }
   const named = options.deviceId === null ? '' : ` --device-id ${options.deviceId}`
   out.note(`To keep it up to date, keep this running: svc agent${named}`)
@@ -48,6 +55,7 @@ const receive = async (
   let last: DeliveryReport | null = null
   const deliveries = await startDeliveries({
     modelsFolder,
+    apiKey,
     hook: null,
     measure: null,
     restateSeconds: RESTATE_SECONDS,

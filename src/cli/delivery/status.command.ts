@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Output } from '../output.ts'
+import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 import { countWords, type ModelStatus, type PlanWithProgress, percentageWords, statusOf } from './status.ts'
 
@@ -34,7 +35,7 @@ const showModel = (out: Output, { name, model }: ModelStatus): void => {
       version_label,
       format,
       sizeWords(model_size_bytes),
-      uploaded_at.slice(0, 16).replace('T', ' '),
+      timeWords(uploaded_at),
       model_hash.replace('sha256:', '').slice(0, 12),
     ]),
   )
@@ -53,7 +54,7 @@ const showPlans = (out: Output, plans: readonly PlanWithProgress[]): void => {
       plan.version,
       plan.status,
       percentageWords(plan),
-      plan.nextStepAt?.slice(11, 19) ?? null,
+      plan.nextStepAt === null ? null : timeWords(plan.nextStepAt),
       countWords(plan.counts),
       plan.id,
     ]),

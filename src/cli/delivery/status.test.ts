@@ -30,7 +30,7 @@ it('shows the versions, the plans, their devices by state, and the failed device
   expect(rows(stdout.slice(stdout.indexOf('PLAN')))).toEqual([
     ['PLAN', 'VERSION', 'STATUS', 'REACHES', 'NEXT STEP', 'DEVICES', 'ID'],
     ['deployment', '2.0.0', 'failed', '100%', '-', 'failed 2', expect.any(String)],
-    ['rollout', '1.0.0', 'active', '100%', '01:00:00', 'active 4', expect.any(String)],
+    ['rollout', '1.0.0', 'active', '100%', '2026-01-01 01:00', 'active 4', expect.any(String)],
     ['2.0.0, failed: 2 of 2 reporting devices failed (at most 5% may). Most often: no room'],
     [''],
     ['FAILED', 'VERSION', 'REASON'],
@@ -118,6 +118,22 @@ it('an interrupted watch says what continues, and how to watch it again', async 
     },
   })
   expect([exitCode, stderr]).toEqual([130, 'The rollout continues. Watch it with: svc status m --watch\n'])
+})
+
+it('shows many plans at once without a warning of a leak', async () => {
+  const { env, world, key } = await startFleet(1)
+  for (let n = 0; n < 12; n++) {
+    const body = { version: '1.0.0', rollout_percentage: 5 }
+    expect(await world.request('POST', '/api/v1/models/m/rollouts', { key, body })).toMatchObject({ status: 201 })
+  }
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error): unknown => warnings.push(name)
+  process.on('warning', onWarning)
+  const { signal } = new AbortController()
+  const { exitCode, stdout } = await runInProcess(['status', 'm'], { env, now: world.now, signal })
+  process.off('warning', onWarning)
+  expect([exitCode, stdout.split('\n').filter((line) => line.startsWith('rollout')).length]).toEqual([0, 12])
+  expect(warnings).toEqual([])
 })
 
 it('reports an unknown model', async () => {

@@ -103,6 +103,42 @@ it('--all-engines measures the engines that can run the model, and says why the 
   ])
 })
 
+it('counts reasoning as output, and the time of the whole reply if it arrives at once', async () => {
+  let deltas: readonly object[] = []
+  const upstream = createServer(async (request, response) => {
+    request.resume()
+    if (request.method === 'GET') return response.end('{"data":[{"id":"m"}]}')
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const usage = { prompt_tokens: 7, completion_tokens: 50 }
+    for (const delta of [{ content: '' }, ...deltas])
+      await new Promise<unknown>((sent) =>
+        response.write(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`, sent),
+      )
+    response.end(
+      `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'length' }], usage })}\n\ndata: [DONE]\n\n`,
+    )
+  })
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void upstream.close())
+  const engine = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`
+  const measured = async (...sent: object[]) => {
+    deltas = sent
+    const { stdout } = await runInProcess(
+      ['benchmark', 'm', '--engine', engine, '--local', '--json', '--iterations', '1'],
+      { env: { SERVICE_HOME: await emptyFolder() } },
+    )
+    const [{ first_token_ms, tokens_per_second, total_ms }] = JSON.parse(stdout).results
+    return { first: first_token_ms.p50, rate: tokens_per_second.p50, total: total_ms.p50 }
+  }
+  const reasoning = await measured({ reasoning_content: 'hm' }, { reasoning: 'so' })
+  expect(reasoning.first).toBeLessThan(reasoning.total)
+  expect(reasoning.rate).toBeCloseTo((49 * 1000) / (reasoning.total - reasoning.first), 6)
+  for (const sent of [[], [{ content: 'All at once.' }]]) {
+    const { rate, total } = await measured(...sent)
+    expect(rate).toBeCloseTo((50 * 1000) / total, 6)
+  }
+})
+
 it('reports a missing model once', async () => {
   const env = { SERVICE_HOME: await emptyFolder() }
   const ran = await runInProcess(['benchmark', 'nothing-here', '--all-engines', '--local'], { env })

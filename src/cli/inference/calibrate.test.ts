@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -60,10 +60,32 @@ it('tries the prompts on each model, reports quality and cost, and writes the li
     created_at: '2026-01-02T03:04:05.000Z',
     prompts: 5,
     tiers: [
-      { model: 'tiny-chat-first1-q8_0', up_to_score: chosen.limits[0] },
-      { model: 'starter', up_to_score: 1 },
+      { model: 'tiny-chat-first1-q8_0', path: resolve(SMALL), up_to_score: chosen.limits[0] },
+      { model: 'starter', path: resolve('models/starter.gguf'), up_to_score: 1 },
     ],
   })
+})
+
+it('counts a prompt that is too long for a model with the reply of the next one, as routing does', async () => {
+  const long = { input: 'What is the capital of France? '.repeat(20) }
+  const { home, svc } = await start([long, PROMPTS[0], { input: 'river '.repeat(100_000) }])
+  const file = await readFile(SMALL)
+  const key = 'llama.context_length'
+  file.writeUInt32LE(64, file.indexOf(key) + key.length + 4)
+  const short = join(home, 'short.gguf')
+  await writeFile(short, file)
+  const ran = await svc('--models', `starter,${short}`, '--json')
+  expect(ran.exitCode, ran.stderr).toBe(0)
+  const { prompts, policies, caveats } = JSON.parse(ran.stdout)
+  expect([prompts, ...caveats.slice(0, 2)]).toEqual([
+    2,
+    'Prompts that are too long for short count with the replies of the next model: 2 of 3.',
+    'Prompts that are too long for starter are left out: 1 of 3.',
+  ])
+  expect(policies.at(-1).quality).toBe(1)
+  expect(JSON.parse(await readFile(join(home, 'routing.json'), 'utf8')).prompts).toBe(2)
+  const { svc: hopeless } = await start([{ input: 'river '.repeat(100_000) }])
+  expect((await hopeless('--models', `starter,${short}`)).stderr).toContain('Every prompt is too long for starter.')
 })
 
 it('shows a table with the chosen limits marked, and says what it wrote', async () => {

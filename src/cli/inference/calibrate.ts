@@ -1,5 +1,6 @@
 import { percent } from '../../domain/percent.ts'
 import { type Generated, generate } from '../../inference/benchmark/generate.ts'
+import { InferenceError } from '../../inference/errors.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
 import { agreement } from '../../inference/runtime/routing/agreement.ts'
 import {
@@ -13,7 +14,7 @@ import {
 import { bySize } from '../../inference/runtime/routing/choose-model.ts'
 import { complexity } from '../../inference/runtime/routing/complexity.ts'
 import { writeCalibration } from '../../inference/runtime/routing/routing-file.ts'
-import { wrongUsage } from '../failure.ts'
+import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
 import { type PromptLine, readPrompts } from './prompt-file.ts'
@@ -54,36 +55,53 @@ const inOrder = async (session: Session, { models, reference, engine }: Calibrat
   return (last === undefined ? sorted : [...sorted.filter((one) => one !== last), last]).map(({ chosen }) => chosen)
 }
 
+/** One reply per prompt; null if the prompt is too long for the model. */
+type Replies = readonly (Generated | null)[]
+
 const answersOf = async (
   session: Session,
   chosen: ChosenModel,
   prompts: readonly PromptLine[],
   { maxTokens, threads }: CalibrateOptions,
-): Promise<readonly Generated[]> => {
+): Promise<Replies> => {
   const signal = session.io.signal ?? new AbortController().signal
   const settings = { slots: 1, cacheMegabytes: 0, log: () => undefined, ...(threads !== undefined && { threads }) }
   const engine = await openChosen(session, chosen, settings)
+  const reply = ({ messages }: PromptLine, limit: number): Promise<Generated | null> =>
+    generate(engine, messages, limit, signal).catch((error: unknown) => {
+      if (error instanceof InferenceError && error.code === 'context_length_exceeded') return null
+      throw error
+    })
   try {
     // Warm-up, not counted: the first answer waits until the file is read.
-    await generate(engine, prompts[0]!.messages, 1, signal)
-    const responses: Generated[] = []
-    for (const { messages } of prompts) responses.push(await generate(engine, messages, maxTokens, signal))
+    await reply(prompts[0]!, 1)
+    const responses: (Generated | null)[] = []
+    for (const prompt of prompts) responses.push(await reply(prompt, maxTokens))
     return responses
   } finally {
     await engine.close()
   }
 }
 
-const trialsOf = (prompts: readonly PromptLine[], responses: readonly (readonly Generated[])[]): readonly Trial[] =>
-  prompts.map(({ messages, expected }, index) => {
-    const right = expected ?? responses.at(-1)![index]!.text
-    return {
-      score: complexity({ messages, responseFormat: { type: 'text' } }).score,
-      outcomes: responses.map((all) => {
-        const { text, totalMs, completionTokens } = all[index]!
-        return { quality: agreement(text, right), milliseconds: totalMs, tokens: completionTokens }
-      }),
-    }
+/** A prompt that is too long for a model counts with the reply of the next one, to which routing sends it. */
+const trialsOf = (prompts: readonly PromptLine[], responses: readonly Replies[]): readonly Trial[] =>
+  prompts.flatMap(({ messages, expected }, index) => {
+    const reference = responses.at(-1)![index]
+    if (!reference) return []
+    const right = expected ?? reference.text
+    const outcomes = responses.map((_, model) => {
+      const { text, totalMs, completionTokens } = responses.slice(model).find((all) => all[index])![index]!
+      return { quality: agreement(text, right), milliseconds: totalMs, tokens: completionTokens }
+    })
+    return [{ score: complexity({ messages, responseFormat: { type: 'text' } }).score, outcomes }]
+  })
+
+const tooLongCaveats = (names: readonly string[], responses: readonly Replies[]): string[] =>
+  responses.flatMap((all, index) => {
+    const count = all.filter((reply) => reply === null).length
+    if (count === 0) return []
+    const rest = index === names.length - 1 ? 'are left out' : 'count with the replies of the next model'
+    return [`Prompts that are too long for ${names[index]} ${rest}: ${count} of ${all.length}.`]
   })
 
 const wholePercent = (share: number): string => percent(share, 0)
@@ -128,24 +146,32 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   const prompts = await readPrompts(options.prompts, io.cwd)
   const models = await inOrder(session, options)
   const names = models.map(({ file }) => file.name)
-  const responses: (readonly Generated[])[] = []
+  const responses: Replies[] = []
   for (const chosen of models) {
     out.note(`${chosen.file.name}: ${prompts.length} prompts.`)
     responses.push(await answersOf(session, chosen, prompts, options))
   }
   const trials = trialsOf(prompts, responses)
+  if (trials.length === 0)
+    throw new Failure(`Every prompt is too long for ${names.at(-1)}.`, {
+      advice: 'Shorten the prompts, or name another model with --reference.',
+    })
   const all = policies(trials)
   const alone = all[0]!
   const chosen = choose(all, options.keep)
   const unseen = crossValidated(trials, options.keep)
-  const tiers = names.map((model, index) => ({ model, upToScore: chosen.limits[index] ?? 1 }))
-  const path = await writeCalibration(home.folder, { prompts: prompts.length, tiers }, session.now())
-  const graded = prompts.filter(({ expected }) => expected !== null).length
-  const caveats = caveatsOf(prompts.length, graded, names.at(-1)!)
+  const tiers = models.map(({ file }, index) => ({
+    model: file.name,
+    path: file.path,
+    upToScore: chosen.limits[index] ?? 1,
+  }))
+  const path = await writeCalibration(home.folder, { prompts: trials.length, tiers }, session.now())
+  const graded = prompts.filter(({ expected }, index) => expected !== null && responses.at(-1)![index]).length
+  const caveats = [...tooLongCaveats(names, responses), ...caveatsOf(trials.length, graded, names.at(-1)!)]
   if (options.json) {
     out.json({
       models: names,
-      prompts: prompts.length,
+      prompts: trials.length,
       keep: options.keep,
       chosen,
       policies: worthwhile(all),

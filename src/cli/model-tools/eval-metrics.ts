@@ -29,7 +29,12 @@ export interface Summary {
   readonly similarity: Mean | null
   readonly exactMatch: Mean | null
   readonly latencyMs: { readonly p50: number; readonly p95: number } | null
+  readonly errors: readonly { readonly line: number; readonly error: string }[]
 }
+
+/** Why the server refused the line, or its similarity was not measured; null without an error. */
+export const errorOf = ({ error, similarity_error: unmeasured = null }: LineResult): string | null =>
+  error ?? (unmeasured === null ? null : `no similarity: ${unmeasured}`)
 
 /** Compares without regard to whitespace around and between words. */
 export const isExactMatch = (output: string, expected: string): boolean => {
@@ -37,15 +42,17 @@ export const isExactMatch = (output: string, expected: string): boolean => {
   return plain(output) === plain(expected)
 }
 
-const numbers = (values: readonly (number | null)[]): number[] => values.filter((value) => value !== null)
+type Value = (result: LineResult) => number | null
 
-const similarities = (results: readonly LineResult[]): number[] => numbers(results.map(({ similarity }) => similarity))
+const similarityIn: Value = ({ similarity }) => similarity
 
-const matches = (results: readonly LineResult[]): number[] =>
-  numbers(results.map(({ exact_match: match }) => (match === null ? null : Number(match))))
+const matchIn: Value = ({ exact_match: match }) => (match === null ? null : Number(match))
+
+const numbers = (results: readonly LineResult[], valueIn: Value): number[] =>
+  results.map(valueIn).filter((value) => value !== null)
 
 export const summarize = (model: string, results: readonly LineResult[], metrics: readonly Metric[]): Summary => {
-  const [similar, exact] = [similarities(results), matches(results)]
+  const [similar, exact] = [numbers(results, similarityIn), numbers(results, matchIn)]
   const latencies = results.filter(({ error }) => error === null).map(({ latency_ms: ms }) => ms)
   const wilson = (values: readonly number[]): Interval => {
     const [lower, upper] = intervalOf(values)
@@ -63,10 +70,14 @@ export const summarize = (model: string, results: readonly LineResult[], metrics
       metrics.includes('latency') && latencies.length > 0
         ? { p50: quantile(latencies, 0.5), p95: quantile(latencies, 0.95) }
         : null,
+    errors: results.flatMap((result) => {
+      const error = errorOf(result)
+      return error === null ? [] : [{ line: result.line, error }]
+    }),
   }
 }
 
-/** The first model minus the second one, line by line. */
+/** The first model minus the second one, line by line; lines that one of them has no value for are left out. */
 export interface Comparison {
   readonly metric: 'similarity' | 'exact_match'
   readonly difference: number
@@ -76,11 +87,12 @@ export interface Comparison {
 }
 
 export const compare = (one: readonly LineResult[], other: readonly LineResult[]): readonly Comparison[] => {
-  const pairs = (values: (results: readonly LineResult[]) => number[]): number[] => {
-    const right = values(other)
-    return values(one).map((value, index) => value - right[index]!)
-  }
-  const [similar, exact] = [pairs(similarities), pairs(matches)]
+  const pairs = (valueIn: Value): number[] =>
+    one.flatMap((result, index) => {
+      const [left, right] = [valueIn(result), valueIn(other[index]!)]
+      return left === null || right === null ? [] : [left - right]
+    })
+  const [similar, exact] = [pairs(similarityIn), pairs(matchIn)]
   const of = (metric: Comparison['metric'], differences: number[], test: string, pValue: number): Comparison => ({
     metric,
     difference: meanOf(differences),

@@ -16,6 +16,8 @@ export interface LineResult {
   readonly latency_ms: number
   /** null if there is no expected output or the metric was not requested. */
   readonly similarity: number | null
+  /** Why the similarity was not measured; absent in files of earlier versions. */
+  readonly similarity_error?: string | null
   readonly exact_match: boolean | null
   /** A hash of everything that the result depends on: a changed line is evaluated again. */
   readonly key: string

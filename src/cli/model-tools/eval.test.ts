@@ -18,7 +18,7 @@ interface Other {
   readonly url: string
   /** The inputs that it received, each after the model's name. */
   readonly asked: string[]
-  /** Returns another status for a request, or null. */
+  /** Returns another status for a request with this input, which is a text to embed for `my-embedder`, or null. */
   fault: (model: string, input: string) => { readonly status: number; readonly message: string } | null
 }
 
@@ -38,7 +38,8 @@ const startOther = async (): Promise<Other> => {
     let text = ''
     for await (const piece of request) text += piece
     const body = text === '' ? null : JSON.parse(text)
-    const fault = body?.messages ? other.fault(body.model, body.messages[0].content) : null
+    const inputs: string[] = body?.messages ? [body.messages[0].content] : (body?.input ?? [])
+    const fault = inputs.map((input) => other.fault(body.model, input)).find((found) => found !== null)
     response.writeHead(fault?.status ?? 200, { 'content-type': 'application/json', 'retry-after': '0' })
     response.end(JSON.stringify(fault ? { error: { message: fault.message } } : answer(request.url!, body)))
   })
@@ -82,6 +83,7 @@ describe('with a third-party server', () => {
           },
           exact_match: { mean: 1, lines: 12, interval: { lower: expect.closeTo(0.758, 3), upper: 1 } },
           latency_ms: { p50: expect.any(Number), p95: expect.any(Number) },
+          errors: [],
         },
       ],
       comparison: [],
@@ -188,8 +190,73 @@ describe('with a third-party server', () => {
     expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({
       exitCode: 1,
       passed: false,
-      models: [{ refused: 1, exact_match: { mean: 11 / 12 }, similarity: { mean: expect.closeTo(11 / 12) } }],
+      models: [
+        {
+          refused: 1,
+          exact_match: { mean: 11 / 12 },
+          similarity: { mean: expect.closeTo(11 / 12) },
+          errors: [{ line: 5, error: 'Too long' }],
+        },
+      ],
     })
+  })
+
+  it('evaluates refused lines again, and says why the first one was refused', async () => {
+    const [other, { run }] = [await startOther(), await start()]
+    const argv = ['good', '-d', 'test.jsonl', '--api-base', other.url, '--results', 'results.jsonl']
+    other.fault = (_, input) => (/^line [46]$/.test(input) ? { status: 400, message: 'Too long.' } : null)
+    expect((await run(argv)).stderr).toContain(
+      'good: 2 of 12 lines have an error. The first one is line 5: Too long.\n',
+    )
+    other.fault = () => null
+    other.asked.length = 0
+    expect(await run(argv)).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('good: 10 of 12 results') })
+    expect(other.asked.sort()).toEqual(['good 4', 'good 6'])
+    expect((await run(argv)).stderr).toContain('good: 12 of 12 results')
+  })
+
+  it('leaves lines out of the similarity whose texts the embedding model refuses', async () => {
+    const [other, { run }] = [await startOther(), await start()]
+    const argv = ['good', '-d', 'test.jsonl', '--api-base', other.url, '--compare', 'bad']
+    other.fault = (model, input) =>
+      model === 'my-embedder' && /^answer [12]$/.test(input) ? { status: 400, message: 'Too many tokens.' } : null
+    const { exitCode, stdout, stderr } = await run([...argv, '--json'])
+    const errors = [2, 3].map((line) => ({ line, error: 'no similarity: Too many tokens' }))
+    expect({ exitCode, stderr, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+      models: [
+        { refused: 0, similarity: { mean: expect.closeTo(1), lines: 10 }, exact_match: { mean: 1, lines: 12 }, errors },
+        { refused: 0, similarity: { lines: 10 }, exact_match: { lines: 12 }, errors },
+      ],
+    })
+    other.fault = (model, input) =>
+      input === 'a' ? null : (model === 'my-embedder' && { status: 400, message: 'No.' }) || null
+    expect(await run(argv)).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringContaining('The similarity of no line could be measured: no similarity: No.\nUse another'),
+    })
+  })
+
+  it('waits for a server that says when to try again, and does not warn about many waits', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => void warnings.push(warning)
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
+    const [other, { cwd }] = [await startOther(), await start()]
+    const refusals = new Map<string, number>()
+    other.fault = (_, input) => {
+      const before = refusals.get(input) ?? 0
+      refusals.set(input, before + 1)
+      return input.startsWith('line') && before < 5 ? { status: 429, message: 'Four are running.' } : null
+    }
+    const { exitCode, stdout } = await runInProcess(
+      ['eval', 'good', '-d', 'test.jsonl', '--api-base', other.url, '--concurrency', '12'],
+      { cwd, env: { SERVICE_HOME: cwd }, signal: new AbortController().signal },
+    )
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Passed')])
+    expect(warnings).toEqual([])
   })
 })
 

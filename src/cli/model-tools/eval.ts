@@ -1,7 +1,5 @@
 import { appendFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { cosine } from '../../convert/evaluate/paired.ts'
-import { agreement } from '../../inference/runtime/routing/agreement.ts'
 import { addPathToError } from '../../platform/files/durable-file.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
@@ -9,8 +7,17 @@ import { type PromptLine, readPrompts } from '../inference/prompt-file.ts'
 import { showProgress } from '../progress.ts'
 import { DEFAULT_API_BASE, parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
-import { type Comparison, compare, isExactMatch, type Metric, type Summary, summarize } from './eval-metrics.ts'
+import {
+  type Comparison,
+  compare,
+  errorOf,
+  isExactMatch,
+  type Metric,
+  type Summary,
+  summarize,
+} from './eval-metrics.ts'
 import { keyOf, type LineResult, readResults, requireResultsFile } from './eval-results.ts'
+import { requireModel, type Similarity, similarityOf } from './eval-similarity.ts'
 import { connectToModels, type ModelServer } from './model-server.ts'
 import { valueBelow } from './quantize-output.ts'
 
@@ -25,13 +32,6 @@ export interface EvalOptions {
   readonly concurrency: number
   readonly maxTokens: number
   readonly json?: true
-}
-
-/** How similarity is measured; all output names the method. */
-interface Similarity {
-  readonly method: 'embedding cosine' | 'token F1'
-  readonly model: string | null
-  of(output: string, expected: string): Promise<number>
 }
 
 /** Evaluates a model, optionally compared with a second one. @throws ExitCode 1 below the threshold */
@@ -61,6 +61,10 @@ export const evaluate = async (model: string, options: EvalOptions, session: Ses
   const summaries = results.map((lines, index) => summarize(models[index]!, lines, metrics))
   const comparisons = results[1] === undefined ? [] : compare(results[0]!, results[1])
   const [first] = summaries
+  if (similarity !== null && first!.similarity === null)
+    throw new Failure(`The similarity of no line could be measured: ${first!.errors[0]?.error}.`, {
+      advice: 'Use another --embedding-model, or leave out similarity: --metrics exact_match,latency',
+    })
   const measured = first!.similarity ?? first!.exactMatch
   const thresholdMetric = measured === null ? null : first!.similarity === null ? 'exact_match' : 'similarity'
   const passed = measured === null || measured.mean >= threshold
@@ -70,39 +74,16 @@ export const evaluate = async (model: string, options: EvalOptions, session: Ses
   if (!passed) throw new ExitCode(1)
 }
 
-const requireModel = ({ models, url }: ModelServer, name: string): void => {
-  if (models.includes(name)) return
-  throw new Failure(`The server at ${url} has no model '${name}'. It has: ${models.join(', ') || 'none'}.`)
-}
-
-const EMBEDDERS = /embed|bert|minilm|bge|gte|e5/i
-
-/** Uses the given embedding model, or the first that is named like one and responds. */
-const similarityOf = async (server: ModelServer, named: string | undefined): Promise<Similarity> => {
-  if (named !== undefined) requireModel(server, named)
-  for (const model of named === undefined ? server.models.filter((name) => EMBEDDERS.test(name)) : [named]) {
-    if ((await server.embed(model, ['a'])) === null) continue
-    return {
-      method: 'embedding cosine',
-      model,
-      async of(output, expected) {
-        const vectors = await server.embed(model, [output, expected])
-        if (vectors === null)
-          throw new Failure(`The model '${model}' computed no embedding of an output. Leave out --embedding-model.`)
-        return cosine(vectors[0]!, vectors[1]!)
-      },
-    }
-  }
-  if (named !== undefined) throw new Failure(`The model '${named}' computes no embeddings.`)
-  return { method: 'token F1', model: null, of: async (output, expected) => agreement(output, expected) }
-}
-
 interface Evaluation {
   readonly server: ModelServer
   readonly similarity: Similarity | null
   readonly options: EvalOptions
   readonly session: Session
 }
+
+/** Lines with an error are evaluated again: the server may have been restarted with other settings. */
+const finishedIn = (result: LineResult | undefined): LineResult | undefined =>
+  result === undefined || errorOf(result) !== null ? undefined : result
 
 const evaluateLines = async (
   model: string,
@@ -129,7 +110,7 @@ const evaluateLines = async (
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const [index, prompt] = next
       const key = keyOf(model, prompt, settings)
-      const before = known.get(`${index + 1} ${key}`)
+      const before = finishedIn(known.get(`${index + 1} ${key}`))
       const result = before ?? { ...(await evaluateLine(model, prompt, evaluation)), line: index + 1, model, key }
       // Appends a whole line in one write, so that lines are never interleaved.
       if (before === undefined && path !== null)
@@ -166,12 +147,15 @@ const evaluateLine = async (
   const response = await server.chat(model, messages, options.maxTokens)
   const output = 'text' in response ? response.text : null
   const isMeasured = options.metrics.includes('exact_match') && expected !== null
+  const similar =
+    similarity === null || expected === null ? null : output === null ? 0 : await similarity.of(output, expected)
+  const isNumber = similar === null || typeof similar === 'number'
   return {
     output,
     error: 'refused' in response ? response.refused : null,
     latency_ms: Number(response.milliseconds.toFixed(3)),
-    similarity:
-      similarity === null || expected === null ? null : output === null ? 0 : await similarity.of(output, expected),
+    similarity: isNumber ? similar : null,
+    similarity_error: isNumber ? null : similar.refused,
     exact_match: isMeasured ? output !== null && isExactMatch(output, expected) : null,
   }
 }
@@ -193,13 +177,14 @@ const jsonOf = ({ server, similarity, summaries, comparisons, threshold, thresho
   threshold,
   threshold_metric: thresholdMetric,
   passed,
-  models: summaries.map(({ model, lines, refused, similarity: similar, exactMatch, latencyMs }) => ({
+  models: summaries.map(({ model, lines, refused, similarity: similar, exactMatch, latencyMs, errors }) => ({
     model,
     lines,
     refused,
     similarity: similar,
     exact_match: exactMatch,
     latency_ms: latencyMs,
+    errors,
   })),
   comparison: comparisons.map(({ metric, difference, interval, test, pValue }) => ({
     metric,
@@ -228,6 +213,12 @@ const print = (report: Report, { out }: Session): void => {
       latencyMs && `${latencyMs.p95.toFixed(0)} ms`,
     ]),
   )
+  for (const { model, lines, errors } of summaries) {
+    const [first] = errors
+    if (first === undefined) continue
+    const count = `${errors.length} of ${lines} lines`
+    out.note(`${model}: ${count} have an error. The first one is line ${first.line}: ${first.error}.`)
+  }
   const [one, other] = summaries.map(({ model }) => model)
   for (const { metric, difference, interval, test, pValue } of comparisons)
     out.line(

@@ -12,9 +12,11 @@ export interface ModelServer {
   readonly models: readonly string[]
   /** Returns the answer at temperature 0 and its duration, or the error message if the server refuses the request. */
   chat(model: string, messages: readonly ChatMessage[], maxTokens: number): Promise<ChatResult>
-  /** Returns one vector per text; null if the model does not compute embeddings. */
-  embed(model: string, texts: readonly string[]): Promise<readonly (readonly number[])[] | null>
+  /** Returns one vector per text, or the error message if the server refuses the request. */
+  embed(model: string, texts: readonly string[]): Promise<EmbedResult>
 }
+
+export type EmbedResult = { readonly vectors: readonly (readonly number[])[] } | { readonly refused: string }
 
 export type ChatResult =
   | { readonly text: string; readonly milliseconds: number }
@@ -23,7 +25,10 @@ export type ChatResult =
 const PROBE_MS = 5000
 const REQUEST_MS = 600_000
 const ATTEMPTS = 4
+const MIN_WAIT_SECONDS = 0.1
 const MAX_WAIT_SECONDS = 30
+/** As long as the slowest request that may occupy the server. */
+const MAX_BUSY_MS = REQUEST_MS
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -93,49 +98,69 @@ const sender =
     }
   }
 
-/** Retries when the server is busy or the connection breaks. @throws Failure after ATTEMPTS */
-const persistent = async ({ io }: Session, url: string, send: () => Promise<Response>): Promise<Response> => {
-  for (let attempt = 1; ; attempt++) {
-    const found = await send().catch((error: Error) => error)
-    io.signal?.throwIfAborted()
-    const isTransient = found instanceof Error || found.status === 429 || found.status >= 500
-    if (!isTransient) return found
-    if (attempt === ATTEMPTS) {
-      const fault = found instanceof Error ? found.message : wordsOf(found.body, found.status)
-      throw new Failure(`${url} failed ${ATTEMPTS} times: ${fault}.`, {
-        advice: 'With --results <file>, finished lines are kept: run the same command again to continue.',
-      })
+/**
+ * Retries when the server is busy or the connection breaks. A server that says when to try again has not failed: perhaps this
+ * command's other requests occupy it.
+ * @throws Failure after ATTEMPTS failures, or if the server has finished no request for MAX_BUSY_MS
+ */
+const createPersistent = ({ io }: Session, url: string) => {
+  let lastFinished = performance.now()
+  return async (send: () => Promise<Response>): Promise<Response> => {
+    const started = performance.now()
+    for (let failures = 0; ; ) {
+      const found = await send().catch((error: Error) => error)
+      io.signal?.throwIfAborted()
+      const [status, retryAfter] = found instanceof Error ? [null, null] : [found.status, found.retryAfter]
+      if (!(found instanceof Error) && found.status !== 429 && found.status < 500) {
+        lastFinished = performance.now()
+        return found
+      }
+      const isBusy = (status === 429 || status === 503) && retryAfter !== null
+      if (!isBusy) failures++
+      if (failures === ATTEMPTS || (isBusy && performance.now() - Math.max(started, lastFinished) > MAX_BUSY_MS)) {
+        const fault = found instanceof Error ? found.message : wordsOf(found.body, found.status)
+        const what = isBusy ? `has been busy for ${MAX_BUSY_MS / 60_000} minutes` : `failed ${ATTEMPTS} times`
+        throw new Failure(`${url} ${what}: ${fault}.`, {
+          advice: 'With --results <file>, finished lines are kept: run the same command again to continue.',
+        })
+      }
+      const seconds = Math.max(retryAfter ?? 2 ** (failures - 2), MIN_WAIT_SECONDS)
+      await sleep(Math.min(seconds, MAX_WAIT_SECONDS) * 1000, undefined, io.signal ? { signal: io.signal } : {})
     }
-    const seconds = (found instanceof Error ? null : found.retryAfter) ?? 2 ** (attempt - 2)
-    await sleep(Math.min(seconds, MAX_WAIT_SECONDS) * 1000, undefined, io.signal ? { signal: io.signal } : {})
   }
 }
 
-const serverOf = (session: Session, url: string, models: readonly string[], send: Send): ModelServer => ({
-  url,
-  models,
-  async chat(model, messages, maxTokens) {
-    let started = 0
-    const { status, body } = await persistent(session, url, () => {
-      started = performance.now()
-      return send('/chat/completions', { model, messages, max_tokens: maxTokens, temperature: 0 }, REQUEST_MS)
-    })
-    const milliseconds = performance.now() - started
-    const words = wordsOf(body, status)
-    if (status === 401 || status === 403 || status === 404) throw new Failure(`${url}: ${words}.`)
-    if (status !== 200) return { refused: words, milliseconds }
-    const choices: unknown = isBody(body) ? body.choices : null
-    const choice: unknown = Array.isArray(choices) ? choices[0] : null
-    const message = isBody(choice) ? choice.message : null
-    const text = isBody(message) ? (message.content ?? '') : null
-    return typeof text === 'string' ? { text, milliseconds } : { refused: 'The reply has no message.', milliseconds }
-  },
-  async embed(model, texts) {
-    // Servers refuse to embed an empty text.
-    const input = texts.map((text) => (text.trim() === '' ? '-' : text))
-    const { status, body } = await persistent(session, url, () => send('/embeddings', { model, input }, REQUEST_MS))
-    const data: unknown = isBody(body) ? body.data : null
-    if (status !== 200 || !Array.isArray(data) || data.length !== texts.length) return null
-    return data.map((one: unknown) => (isBody(one) && Array.isArray(one.embedding) ? one.embedding.map(Number) : []))
-  },
-})
+const serverOf = (session: Session, url: string, models: readonly string[], send: Send): ModelServer => {
+  const persistent = createPersistent(session, url)
+  return {
+    url,
+    models,
+    async chat(model, messages, maxTokens) {
+      let started = 0
+      const { status, body } = await persistent(() => {
+        started = performance.now()
+        return send('/chat/completions', { model, messages, max_tokens: maxTokens, temperature: 0 }, REQUEST_MS)
+      })
+      const milliseconds = performance.now() - started
+      const words = wordsOf(body, status)
+      if (status === 401 || status === 403 || status === 404) throw new Failure(`${url}: ${words}.`)
+      if (status !== 200) return { refused: words, milliseconds }
+      const choices: unknown = isBody(body) ? body.choices : null
+      const choice: unknown = Array.isArray(choices) ? choices[0] : null
+      const message = isBody(choice) ? choice.message : null
+      const text = isBody(message) ? (message.content ?? '') : null
+      return typeof text === 'string' ? { text, milliseconds } : { refused: 'The reply has no message', milliseconds }
+    },
+    async embed(model, texts) {
+      // Servers refuse to embed an empty text.
+      const input = texts.map((text) => (text.trim() === '' ? '-' : text))
+      const { status, body } = await persistent(() => send('/embeddings', { model, input }, REQUEST_MS))
+      if (status !== 200) return { refused: wordsOf(body, status) }
+      const data: unknown = isBody(body) ? body.data : null
+      const vectors = (Array.isArray(data) ? data : []).map((one: unknown) =>
+        isBody(one) && Array.isArray(one.embedding) ? one.embedding.map(Number) : [],
+      )
+      return vectors.length === texts.length ? { vectors } : { refused: 'The response has no vector for each text' }
+    },
+  }
+}

@@ -177,6 +177,7 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
     if (json) out.json(response)
     const failure = action.failure?.(response) ?? null
     if (!json && (failure === null || action.fields !== undefined)) await show(action, response, context, parts)
+    for (const note of (await action.after?.(response, context)) ?? []) out.note(note)
     if (failure !== null) throw failure
   } catch (error) {
     throw await withSuggestion(error, action, words, context)

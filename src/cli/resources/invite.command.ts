@@ -23,13 +23,14 @@ const toCount = (text: string): number => {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_COUNT}.`)
 }
 
-/** Returns a LAN address at which the service is reachable; null if it listens on loopback only. */
+/** Returns an address of this machine at which others reach the service, IPv4 first; null if it listens on loopback only. */
 const addressForOthers = async (baseUrl: string): Promise<string | null> => {
   const here = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
-  for (const { address, family, internal } of here) {
-    if (internal || family !== 'IPv4') continue
+  for (const each of here.sort((one, other) => one.family.localeCompare(other.family))) {
+    // Link-local addresses, which have a scope, need the name of the caller's interface.
+    if (each.internal || (each.family === 'IPv6' && each.scopeid !== 0)) continue
     const url = new URL(baseUrl)
-    url.hostname = address
+    url.hostname = each.family === 'IPv6' ? `[${each.address}]` : each.address
     const response = await fetch(`${url.origin}/api/v1/health`, { signal: AbortSignal.timeout(PROBE_MS) }).catch(
       () => null,
     )
@@ -70,7 +71,10 @@ export const define = (command: Command, session: Session): void => {
       else for (const { join } of invitations) out.line(`svc agent --join ${join} --data <file.csv>`)
       out.note('Each code admits one device, once, within five minutes. Without --data, it only runs delivered models.')
       if (others === null) {
-        out.note('Only this machine can reach that address. For others, start the service with: svc up --host 0.0.0.0')
+        out.note(
+          'Only this machine can reach that address. If the service has another, such as that of a proxy, give it with ' +
+            '--api-base. Otherwise start the service with: svc up --host 0.0.0.0',
+        )
       }
     })
 }

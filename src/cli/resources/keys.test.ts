@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
@@ -182,4 +184,37 @@ it('rotates a key: the new one works at once, the old one until the overlap ends
   for (const overlap of ['721h', '31d', '1', '-1h']) {
     expect(await svc('keys', 'rotate', old.id, `--overlap=${overlap}`)).toMatchObject({ exitCode: 2 })
   }
+})
+
+it('rotating the key that svc is signed in with stores the new one, or says where the old one is', async () => {
+  const { world, env, svc } = await start()
+  const { SERVICE_API_KEY: first, ...stored } = env
+  const signedIn = (...argv: string[]) => runInProcess(argv, { env: stored, now: world.now })
+  expect((await signedIn('login', '--api-key', first)).exitCode).toBe(0)
+  const path = join(env.SERVICE_HOME, 'credentials.json')
+  const keyIn = async () => JSON.parse(await readFile(path, 'utf8')).api_key
+  const idOf = async () => JSON.parse((await signedIn('keys', 'list', '--json')).stdout).keys[0].id as string
+  const note = `svc was signed in with the old key; the new one is now in ${path}.\n`
+
+  await world.advance(1)
+  const atOnce = await signedIn('keys', 'rotate', await idOf(), '--overlap', '0h')
+  expect(atOnce).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(note) })
+  expect(atOnce.stdout).toContain(await keyIn())
+  await world.advance(1)
+  const later = await signedIn('keys', 'rotate', await idOf(), '--json')
+  expect(later).toMatchObject({ exitCode: 0, stderr: note })
+  expect(JSON.parse(later.stdout).api_key).toBe(await keyIn())
+
+  // Another key: nothing is stored.
+  const other = JSON.parse((await signedIn('keys', 'create', 'ci', '--json')).stdout)
+  const before = await keyIn()
+  expect((await signedIn('keys', 'rotate', other.id)).stderr).not.toContain(path)
+  expect(await keyIn()).toBe(before)
+  env.SERVICE_API_KEY = before
+  await world.advance(1)
+  const id = JSON.parse(later.stdout).id
+  expect((await svc('keys', 'rotate', id)).stderr).toContain(
+    'svc uses the old key (SERVICE_API_KEY). Put the new key there.\n',
+  )
+  expect(await keyIn()).toBe(before)
 })

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { ApiError, unwrap } from '../../client/client.ts'
 import { SCOPES, type Scope } from '../../domain/access.ts'
 import { isSameService } from '../service-address.ts'
 import { action, argument, type FindContext, option, type Resource, type Row } from './resource.ts'
@@ -31,6 +32,32 @@ const addScope = (text: string, before: readonly Scope[] = []): readonly Scope[]
 const orgOfInit = async ({ session, connection }: FindContext): Promise<Row> => {
   const config = await session.home.config()
   return config !== null && isSameService(config.apiBase, connection.baseUrl) ? { org_id: config.orgId } : {}
+}
+
+/** Whether `svc` uses the key that has just been replaced, which may already have ended. */
+const usesReplaced = async ({ replaces }: Row, { connection }: FindContext): Promise<boolean> => {
+  try {
+    return (await unwrap(connection.client.GET('/api/v1/keys/self'))).id === replaces
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'unauthorized') return true
+    throw error
+  }
+}
+
+/** Signs `svc` in with the new key if it was with the old one. */
+const keepSignedIn = async (made: Row, context: FindContext): Promise<readonly string[]> => {
+  const { session, connection } = context
+  const own = await session.apiKey(connection.baseUrl)
+  if (own === null || !(await usesReplaced(made, context))) return []
+  const { home } = session
+  if (own.source !== home.credentialsPath) return [`svc uses the old key (${own.source}). Put the new key there.`]
+  const stored = await home.credentials(connection.baseUrl)
+  await home.saveCredentials({
+    apiKey: String(made.api_key),
+    orgId: stored?.orgId ?? null,
+    apiBase: connection.baseUrl,
+  })
+  return [`svc was signed in with the old key; the new one is now in ${own.source}.`]
 }
 
 const stateOf = (key: Row, now: Date): string => {
@@ -124,6 +151,7 @@ export const keys: Resource = {
         }),
       ],
       fields: [...FIELDS, ['Replaces', 'replaces']],
+      after: keepSignedIn,
       notes: async (_, __, { overlap_hours: hours }) => [
         SAVE,
         `The old key, and what was signed in with it, ${hours === 0 ? 'no longer works' : `works for ${hours} h more`}.`,

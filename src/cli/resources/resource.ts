@@ -120,6 +120,8 @@ export interface Action {
   readonly shown?: (response: Row) => Row
   /** Notes to print at the end, given the response and the body that was sent. */
   readonly notes?: (response: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
+  /** Called once the request has succeeded, with --json too; returns notes to print. */
+  readonly after?: (response: Row, context: FindContext) => Promise<readonly string[]>
   /** Returns why the command fails although the request was accepted, such as that nothing was changed; null if it does not. */
   readonly failure?: (response: Row) => Failure | null
   /** For requests that take longer than usual. */

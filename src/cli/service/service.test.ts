@@ -122,6 +122,23 @@ it('doctor reports problems with advice and exits with 1', async () => {
   expect(await states({ SERVICE_DATA_DIR })).toMatchObject({ 'Key file': 'fail' })
 })
 
+it('doctor says why the latest backup failed', async () => {
+  const folder = await emptyFolder()
+  await writeFile(join(folder, 'file'), '')
+  const backupUrl = join(folder, 'file')
+  const world = await startWorld({ config: { enrollment: 'token', backupUrl } })
+  await world.advance(0)
+  const env = { SERVICE_HOME: folder, SERVICE_API_BASE: world.baseUrl, SERVICE_API_KEY: world.service.firstAdminKey! }
+  const { stdout } = await runInProcess(['doctor', '--json'], { env, now: world.now })
+  const { checks } = JSON.parse(stdout) as { checks: { check: string }[] }
+  expect(checks.find(({ check }) => check === 'Backup')).toEqual({
+    check: 'Backup',
+    state: 'warn',
+    found: 'none',
+    advice: expect.stringMatching(/^The latest attempt failed: .*\. Create one with: svc backup <folder>\. Scheduled/),
+  })
+})
+
 it('completes commands, options, and names from the service, and prints nothing if there are none', async () => {
   const { env, svc } = await startFleet(2)
   await svc('groups', 'create', 'kitchen')

@@ -46,12 +46,14 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
   }
   const backups = await client.GET('/api/v1/backups').catch(() => null)
   if (backups?.data !== undefined) {
+    const [latest] = backups.data.backups
     const last = backups.data.backups.find(({ status }) => status === 'completed')
     const isOld = last === undefined || Math.abs(session.now().getTime() - Date.parse(last.created_at)) > OLD_MS
     const lacksDatabase = last?.database === 'none'
     const found = last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`
     const advice = [
-      ...(isOld ? ['Create one with: svc backup <folder>. To schedule backups, set SERVICE_BACKUP_URL.'] : []),
+      ...(latest?.status === 'failed' ? [`The latest attempt failed: ${latest.reason}`] : []),
+      ...(isOld ? ['Create one with: svc backup <folder>. Scheduled ones need SERVICE_BACKUP_URL.'] : []),
       ...(lacksDatabase ? [`To include the database, ${DATABASE_ADVICE}`] : []),
     ]
     findings.push({

@@ -54,13 +54,22 @@ const create = (context: Context) => {
   const login = createLoginService(context, { keys })
   const deviceLogins = createDeviceLoginsService(context, { keys })
   const orgs = createOrgsService(context, { settings })
-  const sessions = createSessionsService(context, { keys })
+  const sessions = createSessionsService(context, {
+    keys,
+    endLogins: async (tx, personId) => {
+      await login.endOf(tx, personId)
+      await deviceLogins.endOf(tx, personId)
+    },
+  })
+  const signer = createSigner(config.dataDir)
+  const throttle = createThrottle(context, { signer })
   const peopleStore = createPeopleStore()
   const people = createPeopleService(context, {
     store: peopleStore,
     mailer: createMailer(config.smtp),
     endAccess: keys.revokeOfPerson,
     forget: keys.forgetPerson,
+    countPassword: throttle.countPassword,
   })
   const approvals = createApprovals(context, {
     settings,
@@ -68,10 +77,8 @@ const create = (context: Context) => {
     keys,
   })
   const settingsChanges = createSettingsChanges(context, { settings, approvals })
-  const signer = createSigner(config.dataDir)
   const keyFiles = createKeyFiles(context, config)
   const steps = createSteps(context)
-  const throttle = createThrottle(context, { signer })
   const signIn = createSignIn(context, { sessions, steps, throttle })
   const account = createAccountService(context, {
     sessions,

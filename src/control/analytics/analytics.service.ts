@@ -79,7 +79,8 @@ export const createAnalyticsService = (
         const named = [wanted.groupA, wanted.groupB]
         const areMembers = named.every((name) => orgIds.includes(name))
         const groupBy = wanted.groupBy ?? (areMembers ? 'federation_member' : 'device_group')
-        const groupIds = await groups.idsOf(orgIds, groupBy, named, warnings)
+        const fieldOf = (index: number) => (index === 0 ? 'group_a' : 'group_b')
+        const groupIds = await groups.idsOf(orgIds, groupBy, named, warnings, fieldOf)
         if (groupIds.length < 2) throw badRequest('group_a and group_b are the same group.')
         const found = await groups.read(orgIds, { ...wanted, groupBy, groupIds, keepValues: false }, warnings)
         const [a, b] = groupIds.map((id) => found.find((group) => group.id === id) ?? null)

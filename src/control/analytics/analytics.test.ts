@@ -202,7 +202,10 @@ describe('statistics over reported data', () => {
     })
     expect(
       await ask('descriptive', { variable: 'sleep', group_by: 'federation_member', group_ids: ['stranger'] }),
-    ).toMatchObject({ status: 400, body: { message: "'stranger' is not an active member of this federation." } })
+    ).toMatchObject({
+      status: 400,
+      body: { message: "group_ids[0]: 'stranger' is not an active member of this federation." },
+    })
   })
 
   it('read capabilities, and prefer metrics to capabilities of the same name', async () => {
@@ -408,11 +411,13 @@ describe('statistics over reported data', () => {
     const test = { variable: 'x', group_a: a }
     expect(await message('t-test', { ...test, group_b: a })).toBe('group_a and group_b are the same group.')
     expect(await message('t-test', { ...test, group_b: 'same' })).toBe(
-      "Several members have a device group 'same': use its id.",
+      "group_b: several members have a device group 'same'. Use its id.",
     )
     expect(await message('t-test', { ...test, group_b: 'foreign' })).toBe(
-      "Device group 'foreign' does not exist among those of the members.",
+      "group_b: device group 'foreign' does not exist among those of the members.",
     )
+    expect(await message('t-test', { ...test, group_a: 'foreign', group_b: 'same' })).toMatch(/^group_a: /)
+    expect(await message('anova', { variable: 'x', group_ids: [a, 'foreign'] })).toMatch(/^group_ids\[1\]: /)
     expect(await message('t-test', test)).toContain('group_b')
     expect(await message('descriptive', {})).toContain('variable')
     expect(await message('descriptive', { variable: 'x', group_by: 'planet' })).toContain('group_by')
@@ -462,7 +467,7 @@ describe('analytics queries', () => {
       request: { variable: 'x', group_a: a, group_b: 'ghost' },
       status: 'failed',
       result: null,
-      reason: "Device group 'ghost' does not exist among those of the members.",
+      reason: "group_b: device group 'ghost' does not exist among those of the members.",
       created_at: at,
     }
     const { query_id, groups, warnings } = described.body

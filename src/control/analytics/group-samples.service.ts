@@ -39,16 +39,17 @@ export const createGroupSamples = (
     readonly minGroupSize: MinGroupSize
   },
 ) => {
-  /** Returns the ids of a query's groups: the named ones, otherwise all. */
+  /** Returns the ids of a query's groups: the named ones, otherwise all. `fieldOf`: the field of a named group, by its index. */
   const idsOf = async (
     orgIds: readonly string[],
     groupBy: GroupBy,
     named: readonly string[],
     warnings: string[],
+    fieldOf = (index: number) => `group_ids[${index}]`,
   ): Promise<string[]> => {
     if (groupBy === 'federation_member') {
-      const stranger = named.find((name) => !orgIds.includes(name))
-      if (stranger !== undefined) throw badRequest(`'${stranger}' is not an active member of this federation.`)
+      const at = named.findIndex((name) => !orgIds.includes(name))
+      if (at >= 0) throw badRequest(`${fieldOf(at)}: '${named[at]}' is not an active member of this federation.`)
       return [...new Set(named.length > 0 ? named : orgIds)]
     }
     if (named.length === 0) {
@@ -57,10 +58,12 @@ export const createGroupSamples = (
       return all.map(({ id }) => id)
     }
     const found = await readings.deviceGroupsNamed(database.sql, orgIds, named)
-    const ids = named.map((name) => {
+    const ids = named.map((name, index) => {
       const matches = found.filter((group) => group.id === name || group.name === name)
-      if (matches.length === 0) throw badRequest(`Device group '${name}' does not exist among those of the members.`)
-      if (matches.length > 1) throw badRequest(`Several members have a device group '${name}': use its id.`)
+      if (matches.length === 0)
+        throw badRequest(`${fieldOf(index)}: device group '${name}' does not exist among those of the members.`)
+      if (matches.length > 1)
+        throw badRequest(`${fieldOf(index)}: several members have a device group '${name}'. Use its id.`)
       return matches[0]!.id
     })
     return [...new Set(ids)]

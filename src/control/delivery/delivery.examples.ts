@@ -130,6 +130,7 @@ export const examples = {
         current: true,
       },
     ],
+    states: { active: 1 },
     ...page,
   },
   rolloutPreview: {

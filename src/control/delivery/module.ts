@@ -40,6 +40,8 @@ interface Earlier {
   readonly fleet: Fleet
 }
 
+const HOUR_MS = 60 * 60 * 1000
+
 const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const { config, events, changes } = context
   const { models } = catalog
@@ -159,6 +161,7 @@ export const delivery: Module<Delivery, Earlier> = {
   tasks: (_context, { rollouts, deployments, reportedPlans, policies, plans, estimates }) => [
     // Separate tasks: while one waits for a lock, the others continue, and none runs twice at once.
     { name: 'rollouts', everyMs: 1000, run: rollouts.tick },
+    { name: 'rollout-times', everyMs: HOUR_MS, run: rollouts.resetTimesAhead },
     { name: 'deployments', everyMs: 1000, run: deployments.tick },
     { name: 'reported-plans', everyMs: 1000, run: reportedPlans.tick },
     { name: 'policies', everyMs: 5000, run: policies.tick },

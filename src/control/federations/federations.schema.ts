@@ -3,8 +3,10 @@ import {
   Body,
   Count,
   Envelope,
+  Line,
   Nullable,
   OneOf,
+  OrgId,
   Page,
   Parameter,
   Part,
@@ -13,7 +15,6 @@ import {
 } from '../../platform/http/wire.schema.ts'
 import { examples } from './federations.examples.ts'
 
-const OrgId = Type.String({ minLength: 1, maxLength: 128 })
 const MAX_BATCH = 1000
 
 export const FederationId = Parameter('FederationId', Type.String({ description: 'Id of a federation' }))
@@ -23,8 +24,8 @@ export const SharedModelParams = Type.Object({ federation_id: FederationId, mode
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
 export const CreateFederationBody = Body('NewFederation', 'A federation to create', examples.newFederation, {
-  name: Type.String({ minLength: 1, maxLength: 128, description: "Unique among the owner's federations" }),
-  org_id: Type.String({ ...OrgId, description: 'The owner' }),
+  name: Line(128, "Unique among the owner's federations"),
+  org_id: OrgId('The owner'),
   description: Type.Optional(Type.String({ maxLength: 512 })),
 })
 
@@ -37,9 +38,11 @@ export const ListFederationsQuery = Type.Object({
 })
 
 export const InviteBody = Body('Invitation', 'Organizations to invite', examples.invitation, {
-  org_ids: Type.Array(OrgId, { minItems: 1, maxItems: MAX_BATCH }),
+  org_ids: Type.Array(OrgId('Id of an organization'), { minItems: 1, maxItems: MAX_BATCH }),
 })
-export const JoinBody = Body('JoinRequest', 'The organization that joins', examples.joinRequest, { org_id: OrgId })
+export const JoinBody = Body('JoinRequest', 'The organization that joins', examples.joinRequest, {
+  org_id: OrgId('Id of an organization'),
+})
 export const ShareBody = Body('ModelToShare', 'A model to share', examples.modelToShare, {
   model_id: Type.String({ minLength: 1, description: 'Id or name of a model' }),
 })

@@ -108,7 +108,7 @@ export const createPrivacyService = (
       await database.transaction(async (tx) => {
         const before = await ledgerStore.lockBudget(tx, federation.id)
         await ledgerStore.setBudget(tx, federation.id, budget, now())
-        auditNote({ kind: 'federation', ...federation, before, after: budget })
+        auditNote({ kind: 'federation', ...federation, before, after: budget, onlyIfChanged: true })
         await changed(tx, federation.id)
         if (before !== null && before.delta !== budget.delta) await ledgerStore.forgetCosts(tx, federation.id)
       })

@@ -76,6 +76,21 @@ it('a shared model can be read by active members only', async () => {
   )
 })
 
+it('a job cannot continue from a model that is no longer shared', async () => {
+  const { world, send, id, acme, beta, modelId } = await openShop()
+  const floats = new Uint8Array(new Float32Array([1, 2]).buffer)
+  await world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key: acme, body: formOf(floats) })
+  await send(acme, 'POST', `/federations/${id}/models`, { model_id: modelId })
+  const job = { model: modelId, rounds: 1, min_devices: 1, target_devices: 1, org_id: 'beta' }
+  const path = `/training/jobs/${(await send(beta, 'POST', '/training/jobs', job)).body.id}`
+  expect((await send(beta, 'POST', `${path}/stop`)).status).toBe(200)
+  await send(acme, 'DELETE', `/federations/${id}/models/${modelId}`)
+  expect(await send(beta, 'POST', `${path}/resume`, {})).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('is no longer shared with your organization') },
+  })
+})
+
 it('a shared model can be changed only by its own organization', async () => {
   const { world, send, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)

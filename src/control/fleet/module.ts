@@ -15,6 +15,8 @@ import { createHeartbeatsService } from './heartbeats/heartbeats.service.ts'
 import { createPrivateDraws } from './selection/selection.service.ts'
 import { selectionStore } from './selection/selection.store.ts'
 
+const HOUR_MS = 60 * 60 * 1000
+
 const create = (context: Context, { access }: { readonly access: Access }) => {
   const { database, events } = context
   const { keys } = access
@@ -63,4 +65,5 @@ export const fleet: Module<Fleet, { readonly access: Access }> = {
     groupsRoutes(app, groups, now)
     heartbeatsRoutes(app, heartbeats, devices)
   },
+  tasks: (_context, { heartbeats }) => [{ name: 'device-times', everyMs: HOUR_MS, run: heartbeats.resetTimesAhead }],
 }

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import pg from 'pg'
@@ -151,6 +151,11 @@ it.skipIf(!hasPostgres() || noSwift() !== null)(
     const swift = await startSwift()
     const storage = `s3://weights/moved?endpoint=${swift.endpoint}&region=us-east-1`
     const databaseUrl = await freshPostgresUrl('template1')
+    const to = ['migrate', '--to', databaseUrl, '--data-dir', dataDir, '--storage']
+    const refused = await runBuilt([...to, storage.replace('weights', 'nowhere')], SWIFT_KEYS)
+    expect(refused.stderr).toBe("svc: --storage: there is no bucket 'nowhere'.\n")
+    const away = await runBuilt([...to, 's3://weights?endpoint=http://127.0.0.1:1'], SWIFT_KEYS)
+    expect(away.stderr).toBe('svc: The storage in --storage does not respond. Try again in a moment.\n')
     const argv = ['migrate', '--to', databaseUrl, '--storage', storage]
     await killedAt('Copying the stored files', argv, dataDir, SWIFT_KEYS)
     await expect(start({ dataDir, databaseUrl }, new Date())).rejects.toThrow('run svc migrate again')
@@ -159,6 +164,8 @@ it.skipIf(!hasPostgres() || noSwift() !== null)(
     expect(stderr).toContain(`The stored file ${damaged} is damaged or missing.`)
     expect(stdout).toContain(`SERVICE_STORAGE_URL=${storage}`)
 
+    // What it writes would belong to its user, and the service may be another.
+    expect(await readdir(join(dataDir, 'blobs'))).not.toContain('cache')
     await rm(join(dataDir, 'blobs'), { recursive: true })
     const location = parseStorageUrl(storage) as StorageLocation
     const moved = await start({ dataDir, databaseUrl, storage: location }, new Date('2026-11-01T00:00:00Z'))
@@ -241,6 +248,11 @@ it.runIf(process.platform === 'linux')('names what it cannot write', async () =>
   )
   expect(await stderrOf(folder)).toMatch(
     /^The move stopped: EACCES: .*\. This user must be able to read .*, and to create a folder next to it, in .*\.\n$/,
+  )
+  if (process.getuid?.() !== 0) return
+  await mkdir(join(`${dataDir}.migrating`, 'database'), { recursive: true, mode: 0o700 })
+  expect(await stderrOf(join(dataDir, 'database'))).toContain(
+    `${dataDir}.migrating is left of a move by root that was interrupted: delete it, and run this again.\n`,
   )
 })
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { ConfigError } from '../../config.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { parseStorageUrl } from '../../domain/storage-location.ts'
 import type { BlobStore } from '../../platform/blobs/blob-store.ts'
@@ -9,9 +10,13 @@ import { MIGRATIONS } from '../../platform/db/migrations/all.ts'
 import { moveDatabase } from '../../platform/db/moving/move-database.ts'
 import { type Database, openDatabase } from '../../platform/db/open.ts'
 import { StartError } from '../../platform/db/start-error.ts'
+import { otherOwnerOf } from '../../platform/files/folder-owner.ts'
 import { listStoredFiles } from '../operations/backups/stored-files.service.ts'
 import { openStorage } from '../storage.ts'
 import type { ProgramOptions } from './program-options.ts'
+
+/** What errors call the storage that the files are copied to. */
+const TARGET = { setting: '--storage', name: 'The storage in --storage' }
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -73,14 +78,21 @@ const shown = (url: string): string => {
   return parsed.href.replace(/([?&](?:ssl)?password=)[^&]*/g, '$1***')
 }
 
+/** The folder of the copy. */
+const scratchOf = (dataDir: string): string => `${dataDir}.migrating`
+
 /** Says why the move stopped and what to do: without a change, some of its reasons remain. */
-const stopped = (error: NodeJS.ErrnoException, dataDir: string): ServiceError => {
+const stopped = async (error: NodeJS.ErrnoException, dataDir: string): Promise<ServiceError> => {
   const { code = '', message } = error
+  const leftover = scratchOf(dataDir)
+  const owner = await otherOwnerOf(leftover)
   const fix =
     code === '42501'
       ? 'Make the user of --to the owner of that database, and run it again.'
       : ['EACCES', 'EPERM', 'EROFS'].includes(code)
-        ? `This user must be able to read ${dataDir}, and to create a folder next to it, in ${dirname(resolve(dataDir))}.`
+        ? owner !== null
+          ? `${leftover} is left of a move by ${owner.name} that was interrupted: delete it, and run this again.`
+          : `This user must be able to read ${dataDir}, and to create a folder next to it, in ${dirname(resolve(dataDir))}.`
         : code === 'ENOSPC'
           ? `Free disk space for a copy of ${join(dataDir, 'database')} next to ${dataDir}, and run it again.`
           : 'Run it again: it continues where it stopped.'
@@ -100,8 +112,8 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
   if (typeof storage === 'string') throw badRequest(`--storage: ${storage}.`)
   const { dataDir } = config
   const folder = join(dataDir, 'database')
-  const control = await readFile(join(folder, 'global', 'pg_control')).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw stopped(error, dataDir)
+  const control = await readFile(join(folder, 'global', 'pg_control')).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw await stopped(error, dataDir)
     return null
   })
   if (control === null)
@@ -109,7 +121,7 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
       `There is no embedded database in ${dataDir}. Set SERVICE_DATA_DIR or --data-dir to another folder.`,
     )
   const lock = await lockFolder(dataDir)
-  const scratch = `${dataDir}.migrating`
+  const scratch = scratchOf(dataDir)
   try {
     await rm(scratch, { recursive: true, force: true })
     await mkdir(scratch, { mode: 0o700 })
@@ -119,7 +131,10 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
       const source = await openDatabase({ url: null, dataDir: scratch, log: silent })
       try {
         const fingerprint = createHash('sha256').update(control).digest('hex')
-        const elsewhere = storage === null ? null : (await openStorage({ ...config, storage })).blobs
+        // Its local files are in the copy's folder: the data folder may belong to another user.
+        const elsewhere = storage === null ? null : await openStorage({ ...config, dataDir: scratch, storage }, TARGET)
+        // Any request: it fails before the rows are copied if the storage does not respond.
+        await elsewhere?.blobs.has(fingerprint)
         let damaged: readonly string[] = []
         const moved = await moveDatabase(source.sql, target, {
           fingerprint,
@@ -128,8 +143,8 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
           beforeEnd: async () => {
             progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
             const { blobs } = await openStorage(config)
-            damaged = await checkFiles(source, blobs, elsewhere)
-            for (const each of [blobs, elsewhere]) await each?.close()
+            damaged = await checkFiles(source, blobs, elsewhere?.blobs ?? null)
+            for (const each of [blobs, elsewhere?.blobs]) await each?.close()
           },
         })
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)
@@ -147,8 +162,9 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
       await target.close()
     }
   } catch (error) {
-    if (error instanceof ServiceError || error instanceof StartError || !(error instanceof Error)) throw error
-    throw stopped(error, dataDir)
+    const isNamed = [ServiceError, StartError, ConfigError].some((kind) => error instanceof kind)
+    if (isNamed || !(error instanceof Error)) throw error
+    throw await stopped(error, dataDir)
   } finally {
     await rm(scratch, { recursive: true, force: true }).catch(() => undefined)
     await lock.release()

@@ -33,7 +33,7 @@ const optionsOf = (argv: readonly string[]): Readonly<Record<string, string | tr
  */
 export const runProgram = async ([name, ...argv]: readonly string[]): Promise<number | null> => {
   if (name === undefined) return null
-  const load = Object.hasOwn(PROGRAMS, name) ? ownEntry(PROGRAMS, name) : undefined
+  const load = ownEntry(PROGRAMS, name)
   if (load === undefined) {
     console.error(
       `Unknown argument '${name}'. Use environment variables, such as SERVICE_PORT, or start with options: svc up.`,

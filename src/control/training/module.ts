@@ -108,7 +108,7 @@ const composeRounds = (
     federations,
     settings: access.settings,
   })
-  const endings = createRoundEndings(context, { ...shared, visibleRounds: visibleRounds })
+  const endings = createRoundEndings(context, { ...shared, visibleRounds })
   const due = createDueRounds(context, { ...shared, endings })
   const prices = createPrivacyCosts(context, shared)
   const starts = createRoundStarts(context, { ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
@@ -119,7 +119,7 @@ const composeRounds = (
   return {
     layouts: sides.layouts,
     scopes,
-    visibleRounds: visibleRounds,
+    visibleRounds,
     endings,
     due,
     prices,
@@ -192,6 +192,7 @@ export const training: Module<Training, Earlier> = {
       // Secure rounds come first, because they know better which of their devices did not do their part.
       run: () => runEach(secureRounds.tick, due.tick),
     },
+    { name: 'round-times', everyMs: HOUR_MS, run: due.resetTimesAhead },
     // A separate task, because aggregating a large model takes minutes and must not delay any round's deadline.
     { name: 'aggregation', everyMs: 1000, wakeOn: { 'round.collected': true }, run: aggregationQueue.run },
     {

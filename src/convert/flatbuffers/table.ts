@@ -1,5 +1,6 @@
 import { Builder } from 'flatbuffers'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 
 /**
  * FlatBuffers tables by name. A table lists its fields in slot order: `'shape:[i32] type:i8 name:string'`. A kind is a
@@ -91,7 +92,7 @@ export const readFlatbuffer = (schema: FlatSchema, root: string, bytes: Uint8Arr
     if (!memo.has(table)) memo.set(table, fieldsOf(schema, table))
     const result: Record<string, unknown> = {}
     for (const { name, kind, list, slot } of memo.get(table)!) {
-      const union = Object.hasOwn(schema.unions, kind) ? schema.unions[kind] : undefined
+      const union = ownEntry(schema.unions, kind)
       const offset = place(union === undefined ? slot : slot + 1)
       if (offset === 0) continue
       const from = at + offset

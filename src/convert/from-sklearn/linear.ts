@@ -132,7 +132,7 @@ const layers = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
       estimator.refuse(`layer ${at} of shape [${shape.join(', ')}] does not fit ${inputs} inputs.`)
     const product = graph.emit('MatMul', [name, graph.matrix(inputs, outputs, data, 'weights')])
     const activation = estimator.text(at === coefs.length - 1 ? 'out_activation_' : 'activation')
-    const activate = Object.hasOwn(ACTIVATIONS, activation) ? ownEntry(ACTIVATIONS, activation) : undefined
+    const activate = ownEntry(ACTIVATIONS, activation)
     if (activate === undefined) estimator.refuse(`the activation '${activation}' cannot be converted.`)
     name = activate(graph, graph.add(product, graph.vector(bias.data, 'intercept')))
     inputs = outputs

@@ -42,7 +42,7 @@ const OBJECTIVES: Readonly<Record<string, Objective>> = {
 
 /** Finds an objective by name. Throws bad_request if it has no transformation here, such as a custom objective. */
 export const objectiveOf = (name: string): Objective => {
-  const objective = Object.hasOwn(OBJECTIVES, name) ? ownEntry(OBJECTIVES, name) : undefined
+  const objective = ownEntry(OBJECTIVES, name)
   if (objective !== undefined) return objective
   throw badRequest(
     `The XGBoost objective '${name}' cannot be converted. The supported objectives are ${Object.keys(OBJECTIVES).join(', ')}.`,

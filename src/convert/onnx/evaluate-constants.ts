@@ -55,8 +55,8 @@ export const evaluateConstant = (
   if (node.type === 'Identity' && constants.has(inputs[0] ?? '')) return [constants.get(inputs[0]!)!]
   const count = Math.max(0, ...outputs.map(({ shape }) => elementCount(shape)))
   if (outputs.length === 0 || count > maxElements || outputs.some(({ type }) => type === 'string')) return []
-  const ofShape = Object.hasOwn(OF_SHAPE, node.type) ? ownEntry(OF_SHAPE, node.type) : undefined
-  const operator = Object.hasOwn(OPERATORS, node.type) ? ownEntry(OPERATORS, node.type) : undefined
+  const ofShape = ownEntry(OF_SHAPE, node.type)
+  const operator = ownEntry(OPERATORS, node.type)
   const known = inputs.every((name) => {
     const tensor = constants.get(name)
     return tensor !== undefined && tensor.type !== 'string' && elementCount(tensor.shape) <= maxElements

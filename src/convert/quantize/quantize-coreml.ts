@@ -1,6 +1,7 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { errorMessage } from '../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { decodeMessage, encodeMessage, type Field, type MessageType } from '../protobuf/message.ts'
 import { coremlModel } from '../to-coreml/schema.ts'
@@ -109,7 +110,7 @@ export const quantizeCoreml = (
   }
   let quantized = 0
   const inLayer = (name: string, content: Uint8Array, type: MessageType<Message>): Uint8Array => {
-    const channelsOf = Object.hasOwn(CHANNELS, name) ? CHANNELS[name] : undefined
+    const channelsOf = ownEntry(CHANNELS, name)
     if (channelsOf === undefined) return content
     const channels = Number(channelsOf(decodeMessage(type, content)))
     const inParams = (field: string, inner: Uint8Array, innerType: MessageType<Message>): Uint8Array => {

@@ -28,7 +28,7 @@ const INT32 = 131104
 
 const ruleOf = ({ domain, type }: OnnxNode): Rule | undefined => {
   const rules = domain === '' ? RULES : domain === 'ai.onnx.ml' ? CLASSICAL : {}
-  return Object.hasOwn(rules, type) ? ownEntry(rules, type) : undefined
+  return ownEntry(rules, type)
 }
 
 type Values = ReturnType<typeof analyze>

@@ -35,7 +35,7 @@ const OPERATORS_ML: Readonly<Record<string, Lower>> = { ...CLASSICAL, ...TREES }
 
 const lowerOf = (node: OnnxNode): Lower => {
   const table = node.domain === '' ? OPERATORS : node.domain === 'ai.onnx.ml' ? OPERATORS_ML : {}
-  const found = Object.hasOwn(table, node.type) ? ownEntry(table, node.type) : undefined
+  const found = ownEntry(table, node.type)
   if (found === undefined) {
     const domain = node.domain === '' ? '' : ` of ${node.domain}`
     throw badRequest(

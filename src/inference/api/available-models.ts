@@ -1,4 +1,4 @@
-import type { ChatMessage, Engine, RequestedFormat } from '../engines/engine.ts'
+import type { ChatMessage, Engine, RequestedFormat, Tool } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 
 /** A model that a request may name, loaded or not. */
@@ -30,6 +30,7 @@ export interface AvailableModels {
 export interface RouteQuestion {
   readonly messages: readonly ChatMessage[]
   readonly responseFormat: RequestedFormat
+  readonly tools: readonly Tool[]
 }
 
 /** Chooses the model for requests that name `auto`, with a short reason for the log. */

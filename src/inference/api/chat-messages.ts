@@ -80,7 +80,7 @@ const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
 
 const readMessage = (message: Given, index: number): ChatMessage => {
   const at = `messages[${index}]`
-  const role = Object.hasOwn(ROLES, message.role) ? ownEntry(ROLES, message.role)! : null
+  const role = ownEntry(ROLES, message.role) ?? null
   if (role === null) {
     const known = Object.keys(ROLES).join(', ')
     throw invalid(`${at}.role must be one of ${known}, got '${message.role.slice(0, 100)}'.`, `${at}.role`)

@@ -183,13 +183,14 @@ const grammarRequestOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSynt
 /** Opens the named model, or the one that routing chooses for `auto`. */
 export const openModel = async (
   { models, route }: Pick<ChatDeps, 'models' | 'route'>,
-  request: Pick<ChatCompletionRequest, 'model' | 'messages' | 'responseFormat'>,
+  request: Pick<ChatCompletionRequest, 'model' | 'messages' | 'responseFormat' | 'toolUse'>,
   signal: AbortSignal,
 ) => {
   if (request.model !== AUTO || route === null) {
     return { lease: await models.open(request.model, signal), routed: null }
   }
-  const { model, reason } = route({ messages: request.messages, responseFormat: request.responseFormat })
+  const { messages, responseFormat, toolUse } = request
+  const { model, reason } = route({ messages, responseFormat, tools: toolUse?.tools ?? [] })
   return { lease: await models.open(model, signal), routed: reason }
 }
 

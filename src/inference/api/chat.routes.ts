@@ -133,6 +133,8 @@ export const chatFrames = (
           return choice(index, '{"role":"assistant","content":""}', 'null') + rest
         case 'text':
           return choice(index, `{"content":${JSON.stringify(event.text)}}`, 'null') + rest
+        case 'reasoning':
+          return ''
         case 'call': {
           const { callId, name } = event
           const call = { index: calls[index]!++, id: callId, type: 'function', function: { name, arguments: '' } }

@@ -95,6 +95,8 @@ const messageFrames = (model: string): Frames => {
           const start = open === 'text' ? '' : begin('text', { type: 'text', text: '' })
           return start + event('content_block_delta', { index, delta: { type: 'text_delta', text: chatEvent.text } })
         }
+        case 'reasoning':
+          return ''
         case 'call':
           calls++
           return begin('call', { type: 'tool_use', id: toolUseId(chatEvent.callId), name: chatEvent.name, input: {} })

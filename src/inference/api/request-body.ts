@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { isObject } from '../../domain/is-object.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
 
@@ -183,7 +184,7 @@ export const refuseForeign = (
   for (const [name, value] of Object.entries(body)) {
     if (value === null || known.has(name)) continue
     const shown = name.slice(0, 100)
-    const harmless = Object.hasOwn(foreign, name) ? foreign[name] : undefined
+    const harmless = ownEntry(foreign, name)
     if (harmless === undefined) throw invalid(`'${shown}' is not a field of this request. Leave it out.`, shown)
     if (harmless(value)) continue
     throw new InferenceError(

@@ -89,10 +89,12 @@ const statusOf = (reason: Finished['reason']): Status => (reason === 'stop' ? 'c
 
 const present = (identity: Identity, { text, calls, result }: Reply, tally: Tally): Json => {
   const status = statusOf(result.reason)
+  // Only the last item was cut.
+  const statusAt = (call: number): Status => (call === calls.length - 1 ? status : 'completed')
   const output = [
-    ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg_'), status, [textPart(text)])]),
-    ...calls.map(({ id, name, arguments: given }) =>
-      callItem(identity, { id: newId('fc_'), status, callId: id, name, given }),
+    ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg_'), statusAt(-1), [textPart(text)])]),
+    ...calls.map(({ id, name, arguments: given }, index) =>
+      callItem(identity, { id: newId('fc_'), status: statusAt(index), callId: id, name, given }),
     ),
   ]
   return responseOf(identity, status, output, tally, result)
@@ -190,6 +192,8 @@ const responseFrames = (identity: Identity): Frames => {
         }
         case 'text':
           return say(chatEvent.text)
+        case 'reasoning':
+          return ''
         case 'call': {
           const closed = close('completed')
           const [opened, begin] = openCall(chatEvent.callId, chatEvent.name)

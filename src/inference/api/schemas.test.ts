@@ -121,6 +121,20 @@ test.each(SERVED)('a schema with %s is followed, in a reply of bounded size', as
   expect(Compile(schema).Check(JSON.parse(body.choices[0].message.content))).toBe(true)
 })
 
+test('a stop sequence cuts a reply where it occurs, and nothing that the model did not write is added', async () => {
+  const schema = object({ age: { type: 'integer', minimum: 18 }, plan: { enum: ['cancel', 'keep'] } })
+  const contentOf = async (fields: object) => {
+    const { body } = await ask(schema, { temperature: 0, max_tokens: 60, ...fields })
+    return [body.choices[0].message.content, body.choices[0].finish_reason]
+  }
+  const [whole] = await contentOf({})
+  expect(JSON.parse(whole)).toHaveProperty('plan')
+  for (const stop of [',', '"plan"', '}']) {
+    expect(await contentOf({ stop })).toEqual([whole.slice(0, whole.indexOf(stop)), 'stop'])
+  }
+  expect(await contentOf({ stop: 'not in it' })).toEqual([whole, 'stop'])
+})
+
 test('a schema with 5000 required properties is compiled, and refused if max_tokens is too small for them', async () => {
   const { body, status } = await ask(object(named(5000, () => ({ type: 'integer' }))))
   expect([status, body.error.param]).toEqual([400, 'max_tokens'])

@@ -107,6 +107,18 @@ test('a call that max_tokens cuts is closed and reported as cut; one that cannot
   )
 })
 
+test('stop sequences do not cut calls', async () => {
+  const request = asking({ tool_choice: 'required', parallel_tool_calls: false })
+  const callOf = async (fields: object) => {
+    const { body } = await post({ ...request, ...fields })
+    const [{ message, finish_reason }] = body.choices
+    return [message.tool_calls.map((call: { function: object }) => call.function), finish_reason, message.content]
+  }
+  const whole = await callOf({})
+  expect(whole[1]).toBe('tool_calls')
+  for (const stop of ['"name"', '"', '<', ' ', 'now', 'days']) expect(await callOf({ stop })).toEqual(whole)
+})
+
 test('a stream starts with the call and continues with pieces of its arguments', async () => {
   const stream = await server.client.chat.completions.create({
     ...asking({ tool_choice: named('get_weather') }),

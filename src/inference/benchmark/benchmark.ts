@@ -30,7 +30,7 @@ export interface BenchmarkResult {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly firstTokenMs: Percentiles
-  /** After the first token. If an answer has only one token, that token counts. */
+  /** After the first token, or of the whole answer if it has only one token or arrived at once. */
   readonly tokensPerSecond: Percentiles
   readonly totalMs: Percentiles
   /** For weights and context, as far as the engine knows. */
@@ -55,9 +55,9 @@ const TOPICS = [
 const promptOf = (number: number): string =>
   `${number + 1}. Tell me a long story about ${TOPICS[number % TOPICS.length]}, and do not stop before the end.`
 
-const rateOf = ({ completionTokens, firstTokenMs, totalMs }: Generated): number => {
+const rateOf = ({ completionTokens, pieces, firstTokenMs, totalMs }: Generated): number => {
   const [tokens, milliseconds] =
-    completionTokens > 1 ? [completionTokens - 1, totalMs - firstTokenMs] : [completionTokens, totalMs]
+    completionTokens > 1 && pieces > 1 ? [completionTokens - 1, totalMs - firstTokenMs] : [completionTokens, totalMs]
   return (tokens * 1000) / Math.max(milliseconds, 0.001)
 }
 

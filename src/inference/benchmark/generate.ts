@@ -7,8 +7,10 @@ export interface Generated {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly reason: Finished['reason']
-  /** Time to the first text, or to the end if there was none. */
+  /** Time to the first text or reasoning, or to the end if there was none. */
   readonly firstTokenMs: number
+  /** The number of times at which text or reasoning arrived. */
+  readonly pieces: number
   readonly totalMs: number
 }
 
@@ -26,6 +28,7 @@ export const generate = async (
   let text = ''
   let promptTokens = 0
   let firstTokenMs: number | null = null
+  let pieces = 0
   const request = {
     messages,
     maxTokens,
@@ -37,9 +40,10 @@ export const generate = async (
   } as const
   for await (const event of engine.chat(request, signal)) {
     if (event.type === 'started') promptTokens = event.promptTokens
-    else if (event.type === 'text') {
+    else if (event.type === 'text' || event.type === 'reasoning') {
       firstTokenMs ??= performance.now() - started
-      text += event.text
+      pieces++
+      if (event.type === 'text') text += event.text
     } else if (event.type === 'finished') {
       const totalMs = performance.now() - started
       const { completionTokens, reason, prompt } = event.result
@@ -49,6 +53,7 @@ export const generate = async (
         completionTokens,
         reason,
         firstTokenMs: firstTokenMs ?? totalMs,
+        pieces,
         totalMs,
       }
     }

@@ -82,6 +82,8 @@ export type ChatEvent =
   | { readonly type: 'started'; readonly promptTokens: number; readonly cachedTokens: number }
   /** Whole characters, and nothing that could still become part of a stop sequence. */
   | { readonly type: 'text'; readonly text: string }
+  /** The model generated tokens that are not part of the reply: its reasoning. */
+  | { readonly type: 'reasoning' }
   /** The model calls a function. The arguments follow as pieces of JSON. */
   | { readonly type: 'call'; readonly callId: string; readonly name: string }
   | { readonly type: 'arguments'; readonly text: string }

@@ -34,14 +34,12 @@ const HINTS: Readonly<Record<string, string>> = {
 export const checkKeywords = (schema: Schema, place: string): void => {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || DESCRIPTIONS.has(keyword) || KEPT.has(keyword) || keyword.startsWith('x-')) continue
-    if (Object.hasOwn(WITHOUT_EFFECT, keyword) && ownEntry(WITHOUT_EFFECT, keyword) === value) continue
+    if (ownEntry(WITHOUT_EFFECT, keyword) === value) continue
     // Names are always strings. Schema libraries write this for maps.
     if (keyword === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') continue
     // Properties other than the named ones are never written.
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
-    const hint =
-      (Object.hasOwn(HINTS, keyword) ? ownEntry(HINTS, keyword) : undefined) ??
-      'Leave it out, and check the reply yourself.'
+    const hint = ownEntry(HINTS, keyword) ?? 'Leave it out, and check the reply yourself.'
     throw schemaFault(below(place, keyword), `the keyword '${keyword}' is not supported. ${hint}`)
   }
 }

@@ -28,7 +28,7 @@ export const HERMES: ToolSyntax = {
 }
 
 /** Llama 3.1 and later: the whole reply is one call. */
-const LLAMA: ToolSyntax = {
+export const LLAMA: ToolSyntax = {
   trigger: '{"name"',
   anywhere: false,
   open: '',

@@ -1,5 +1,5 @@
-import pg from 'pg'
-import { ignoreBroken } from './pool.ts'
+import type pg from 'pg'
+import { ignoreBroken, ServerClient } from './pool.ts'
 
 /**
  * What changed: the outbox of events, keys (sent as hashes), delivery plans, rounds that devices may take part in, or the ends
@@ -98,7 +98,7 @@ export const createServerHints = (url: string): Hints => {
   }
 
   const connect = async (): Promise<pg.Client> => {
-    const client = new pg.Client({
+    const client = new ServerClient({
       connectionString: url,
       connectionTimeoutMillis: 10_000,
       keepAlive: true,

@@ -1,6 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 
 /**
+ * Stored times after this were written while the clock was ahead. The database's clock counts too: a process whose own clock is
+ * behind must not change the right times of others. Clocks of several processes differ a little.
+ */
+export const latestTrusted = (now: Date): RawBuilder<Date> =>
+  sql`(greatest(${now}::timestamptz, now()) + interval '1 hour')`
+
+/**
  * The mean of a column of float8. Equal values have exactly that mean: avg's rounding would make two groups of them differ.
  */
 export const meanOf = (column: RawBuilder<unknown>): RawBuilder<number> =>

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { ignoreBrokenConnections, parseValue } from './pool.ts'
+import { ignoreBrokenConnections, parseValue, ServerClient } from './pool.ts'
 import { StartError } from './start-error.ts'
 
 /**
@@ -10,7 +10,10 @@ import { StartError } from './start-error.ts'
 export const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';
   set idle_in_transaction_session_timeout = '8s'; set datestyle = 'ISO, MDY'; set intervalstyle = 'postgres';
   set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;
-  set transform_null_equals = off; set default_transaction_isolation = 'read committed'`
+  set transform_null_equals = off; set array_nulls = on; set default_transaction_isolation = 'read committed'`
+
+/** True on a standby, and with default_transaction_read_only. */
+export const IS_READ_ONLY = `select current_setting('transaction_read_only')::boolean as is_read_only`
 
 /**
  * Opens a pool of connections to a PostgreSQL server, and tests it at once.
@@ -18,6 +21,7 @@ export const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set
  */
 export const openServer = async (url: string): Promise<pg.Pool> => {
   const pool = new pg.Pool({
+    Client: ServerClient,
     connectionString: url,
     max: 10,
     connectionTimeoutMillis: 10_000,
@@ -29,13 +33,22 @@ export const openServer = async (url: string): Promise<pg.Pool> => {
     onConnect: async (client) => void (await client.query(SESSION)),
   })
   ignoreBrokenConnections(pool)
+  let isReadOnly = false
   try {
-    await pool.query('select 1')
+    const { rows } = await pool.query<{ is_read_only: boolean }>(IS_READ_ONLY)
+    isReadOnly = rows[0]?.is_read_only === true
   } catch (error) {
     await pool.end().catch(() => undefined)
     throw new StartError(
       `The PostgreSQL server that SERVICE_DATABASE_URL names (${withoutPassword(url)}) cannot be used: ` +
         `${reason(error)}. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded database is used.`,
+    )
+  }
+  if (isReadOnly) {
+    await pool.end()
+    throw new StartError(
+      `The PostgreSQL server that SERVICE_DATABASE_URL names (${withoutPassword(url)}) is read-only: it is a standby, or ` +
+        'default_transaction_read_only is on. Promote it, turn that off, or correct the URL.',
     )
   }
   return pool

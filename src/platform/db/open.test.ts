@@ -1,7 +1,10 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { eachDatabase, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { asDatabaseAway } from '../../domain/outages.ts'
+import { createServerHints } from './hints.ts'
 import { type Database, type Executor, openDatabase } from './open.ts'
 import { sqlState } from './transactions.ts'
 
@@ -124,7 +127,7 @@ test.skipIf(!hasPostgres())(
       const { rows } = await sql`
       select '2026-07-01 12:00'::timestamptz as noon, 1::float8 / 3 as third,
         '\\x0100'::bytea as bytes, 'a\\nb' as text, '1 day 2 hours'::interval::text as length, null = null as same,
-        current_setting('transaction_isolation') as isolation`.execute(db.sql)
+        '{NULL}'::float8[] as list, current_setting('transaction_isolation') as isolation`.execute(db.sql)
       return rows
     }
     const first = await openDatabase({ url, dataDir: '', log: silent })
@@ -138,6 +141,7 @@ test.skipIf(!hasPostgres())(
       extra_float_digits: '-5',
       standard_conforming_strings: 'off',
       transform_null_equals: 'on',
+      array_nulls: 'off',
       default_transaction_isolation: 'serializable',
     }
     for (const [setting, value] of Object.entries(settings)) {
@@ -282,4 +286,37 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
         'database is used.',
     )
   })
+})
+
+/** A message of the PostgreSQL protocol: type R with a code (here of SASL authentication) and data. */
+const authentication = (code: number, data: string): Buffer => {
+  const header = Buffer.from('R--------')
+  header.writeInt32BE(8 + data.length, 1)
+  header.writeInt32BE(code, 5)
+  return Buffer.concat([header, Buffer.from(data)])
+}
+
+test('a server that requires a password, which the URL lacks, is disconnected from', async () => {
+  const closed: Promise<unknown>[] = []
+  const server = createServer((socket) => {
+    const messages = [authentication(10, 'SCRAM-SHA-256\0\0'), authentication(11, 'r=1,s=1,i=1')]
+    socket.on('data', () => {
+      const message = messages.shift()
+      if (message !== undefined) socket.write(message)
+    })
+    closed.push(once(socket, 'close'))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `postgres://someone@127.0.0.1:${(server.address() as AddressInfo).port}/data`
+  await expect(openDatabase({ url, dataDir: '', log: silent })).rejects.toThrow(
+    'cannot be used: the server requires a password, and SERVICE_DATABASE_URL contains none.',
+  )
+  const connected = once(server, 'connection')
+  const hints = createServerHints(url)
+  hints.listen('keys', () => undefined)
+  await connected
+  await hints.close()
+  await Promise.all(closed)
+  expect(closed).toHaveLength(2)
+  server.close()
 })

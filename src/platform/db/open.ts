@@ -1,9 +1,9 @@
-import { Kysely } from 'kysely'
+import { Kysely, sql as statement } from 'kysely'
 import type pg from 'pg'
 import { openEmbedded } from './embedded/open-embedded.ts'
 import type { RowCounts } from './embedded/thread-messages.ts'
 import { createLocalHints, createServerHints, type Hints } from './hints.ts'
-import { openServer } from './open-server.ts'
+import { IS_READ_ONLY, openServer } from './open-server.ts'
 import type { Tables } from './rows.ts'
 import { StorableDialect } from './storable-parameters.ts'
 import { currentObserver, insideTransaction, refuseInsideTransaction, retrying } from './transactions.ts'
@@ -38,6 +38,12 @@ export interface Database {
    */
   readonly copyFolder: ((target: string) => Promise<RowCounts>) | null
   close(): Promise<void>
+}
+
+/** Throws, as any write would, if the database is read-only: after a failover, it may be a standby. */
+export const requireWritable = async (db: Executor): Promise<void> => {
+  const { rows } = await statement.raw<{ is_read_only: boolean }>(IS_READ_ONLY).execute(db)
+  if (rows[0]?.is_read_only === true) throw Object.assign(new Error('The database is read-only.'), { code: '25006' })
 }
 
 interface Log {

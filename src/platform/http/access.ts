@@ -138,7 +138,8 @@ const assertAllowed = (caller: Caller, { access, deviceKeys }: RouteConfig): voi
 }
 
 const RESTRICTED: Record<Restriction, string> = {
-  enroll: 'Your organization requires a second factor. Set one up first: a passkey, or an authenticator app.',
+  enroll:
+    'Your organization requires a second factor. Set one up (a passkey, or an authenticator app), or sign out and sign in with yours.',
   confirm: 'This session was inactive for a while. Confirm your identity first, with your password or a passkey.',
 }
 

@@ -41,12 +41,17 @@ it('other errors do not mean that the disk is full', () => {
   ])
 })
 
-it.each(['EACCES', 'EROFS'])('a file that may not be written (%s) makes the service unavailable', (code) => {
-  const error = Object.assign(new Error(`${code}: open '/data/blobs/x'`), { code, syscall: 'open' })
+it.each([
+  ['EACCES', 'open'],
+  ['EACCES', 'access'],
+  ['EACCES', 'lstat'],
+  ['EROFS', 'mkdtemp'],
+])('a file that may not be used (%s, %s) makes the service unavailable', (code, syscall) => {
+  const error = Object.assign(new Error(`${code}: ${syscall} '/data/blobs/x'`), { code, syscall })
   expect(asUnwritable(new Error('staging failed', { cause: error }))?.toJSON()).toEqual({
     error: 'unavailable',
     message:
-      "The service may not write to its files. Its operator must make the service's user their owner, and the disk writable.",
+      "The service may not read or write its files. Its operator must make the service's user their owner, and the disk writable.",
     status_code: 503,
   })
   const connecting = Object.assign(new Error('connect EACCES'), { code: 'EACCES', syscall: 'connect' })

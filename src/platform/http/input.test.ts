@@ -21,16 +21,20 @@ test('JSON is received unchanged, with or without a byte order mark', async () =
 })
 
 test.each([
-  ['U+0000 in a value', '{"a":{"b":["x\\u0000y"]}}'],
-  ['U+0000 in a key', '{"a\\u0000":1}'],
-  ['half a surrogate pair', '{"a":"\\ud83d"}'],
-  ['the other half', '{"a":"\\ude00 x"}'],
-  ['half a pair before a pair', '{"a":"\\ud83d\\ud83d\\ude00"}'],
-  ['half a pair before an unescaped pair', '{"a":"\\ud83d😀"}'],
-  ['half a pair after an escaped backslash', '{"a":"\\\\\\ud83d"}'],
-])('%s is refused', async (_what, payload) => {
+  ['U+0000 in a value', '{"0":1,"a":{"b":["x","x\\u0000y"]}}', 'a.b[1]'],
+  ['U+0000 in a key', '{"b":[{"a\\u0000":"\\u0000"}]}', 'b[0].a\ufffd'],
+  ['U+0000 in a list', '["\\u0000"]', '[0]'],
+  ['U+0000 in a body that is a string', '"\\u0000"', 'The JSON body'],
+  ['U+0000 in a value that the same key replaces', '{"a":"\\u0000","a":1}', 'The JSON body'],
+  ['U+0000 after a long key', `{"${'k'.repeat(300)}":"\\u0000"}`, 'k'.repeat(200)],
+  ['half a surrogate pair', '{"a":"\\ud83d"}', 'a'],
+  ['the other half', '{"a":"\\ude00 x"}', 'a'],
+  ['half a pair before a pair', '{"a":"\\ud83d\\ud83d\\ude00"}', 'a'],
+  ['half a pair before an unescaped pair', '{"a":"\\ud83d😀"}', 'a'],
+  ['half a pair after an escaped backslash', '{"a":"\\\\\\ud83d"}', 'a'],
+])('%s is refused, and the error names its path', async (_what, payload, path) => {
   expect((await post(payload)).message).toBe(
-    'The JSON body contains U+0000 or an unpaired surrogate, which cannot be stored. Remove it.',
+    `${path} contains U+0000 or an unpaired surrogate, which cannot be stored. Remove it.`,
   )
 })
 
@@ -62,7 +66,7 @@ test('a body with a Content-Encoding is refused, naming it', async () => {
 test.each(['/echo/a%00b', '/echo?org_id=%00'])('U+0000 in the URL %s is refused', async (url) => {
   expect((await server.app.inject(url)).json()).toEqual({
     error: 'bad_request',
-    message: 'The URL contains the character U+0000.',
+    message: 'The URL contains the character U+0000. Remove its %00.',
     status_code: 400,
   })
 })

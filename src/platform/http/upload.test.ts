@@ -183,6 +183,14 @@ test('a form without a boundary is 400', async () => {
   expect(response).toEqual(bad('The form is not valid multipart/form-data: Multipart: Boundary not found.'))
 })
 
+test('a form with a boundary that is too long is 400', async () => {
+  const body = form(file('a')).replaceAll('--b', `--${'b'.repeat(300)}`)
+  const response = await post(body, '/upload', `multipart/form-data; boundary=${'b'.repeat(300)}`)
+  expect(response).toEqual(
+    bad('The boundary in the Content-Type is longer than the 70 characters that RFC 2046 allows. Use a shorter one.'),
+  )
+})
+
 test('JSON instead of a form is 400', async () => {
   expect(await post('{}', '/upload', 'application/json')).toEqual(
     bad("The Content-Type must be multipart/form-data with a part named 'file', got application/json."),

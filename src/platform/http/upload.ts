@@ -61,6 +61,11 @@ const formFault = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof ServiceError) return error
   const { code } = error as Partial<FastifyError>
   if (code !== undefined && Object.hasOwn(FORM_FAULTS, code)) return badRequest(FORM_FAULTS[code]!)
+  // The parser searches for the boundary, which it calls a needle.
+  if (/\bneedle\b/.test(error.message))
+    return badRequest(
+      'The boundary in the Content-Type is longer than the 70 characters that RFC 2046 allows. Use a shorter one.',
+    )
   return /multipart|boundary|terminated early|malformed/i.test(error.message)
     ? badRequest(`The form is not valid multipart/form-data: ${error.message}.`)
     : error

@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile'
 import Format from 'typebox/format'
 import { Value } from 'typebox/value'
 import { badRequest } from '../../domain/errors.ts'
+import { ownEntry } from '../../domain/own-entry.ts'
 import { findOversizedValue } from './bounds.ts'
 import { formatValidationErrors, type Part } from './validation-errors.ts'
 
@@ -85,7 +86,7 @@ const coerceFields = (schema: object, fields: Readonly<Record<string, unknown>>)
   const { properties = {} } = schema as Typed
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
-      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      const property = ownEntry(properties, name)
       return [name, property === undefined ? value : coerceValue(property, value)]
     }),
   )

@@ -31,13 +31,24 @@ export const MUST_BE = 'x-must-be'
 export const Matching = (pattern: RegExp | string, mustBe: string, options: object = {}) =>
   Type.String({ pattern: typeof pattern === 'string' ? pattern : pattern.source, [MUST_BE]: mustBe, ...options })
 
-/** One line of human-readable text: no line breaks, bidirectional controls or invisible characters. */
-export const Line = (maxLength: number, description: string) =>
-  Matching('^[^\\p{C}]+$', `one line of 1 to ${maxLength} characters, without control characters`, {
+const oneLine = (pattern: string, maxLength: number, description: string) =>
+  Matching(pattern, `one line of 1 to ${maxLength} characters, without control characters`, {
     minLength: 1,
     maxLength,
     description,
   })
+
+/**
+ * The characters of names: no line breaks, nor characters that control terminals or override the text direction. Invisible
+ * characters are allowed: Persian words and some emoji contain them.
+ */
+export const NAME_CHARACTERS = '[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069]+'
+
+/** A name, or other text on one line. */
+export const Line = (maxLength: number, description: string) => oneLine(`^${NAME_CHARACTERS}$`, maxLength, description)
+
+/** The id of an organization in a request that stores it. No invisible characters either, so that no two ids look the same. */
+export const OrgId = (description: string) => oneLine('^[^\\p{C}\\p{Zl}\\p{Zp}]+$', 128, description)
 
 /** Types used by several resources. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })

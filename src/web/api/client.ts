@@ -1,6 +1,7 @@
-import { QueryCache, QueryClient } from '@tanstack/react-query'
+import { type Query, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, createClient, unwrap } from '../../client/client.ts'
 import { SESSION_PATH } from './query-keys.ts'
+import { isLocked } from './session-lock.ts'
 import { backgroundHeaders } from './user-input.ts'
 
 /** The API client. The browser sends the session's cookie, so this page never contains a key. */
@@ -28,22 +29,39 @@ const TRY_AGAIN_MS = 5000
 const isFinal = (error: Error): boolean =>
   error instanceof ApiError || (error instanceof Unreachable && error.action === 'slow')
 
-/** Fetches again at this interval, and sooner while the service does not respond. */
+const RATE_LIMITED_MS = 10_000
+const isRateLimited = (error: Error | null): error is ApiError =>
+  error instanceof ApiError && error.code === 'rate_limited'
+
+/**
+ * Fetches again at this interval, and sooner while the service does not respond. A request that exceeded the rate limit is
+ * repeated when the service allows it.
+ */
 export const refetchEvery =
   (everyMs: number | false) =>
   ({ state: { error } }: { readonly state: { readonly error: Error | null } }): number | false => {
+    if (isRateLimited(error)) return 1000 * (error.retryAfterSeconds ?? 0) || RATE_LIMITED_MS
     if (!(error instanceof Unreachable) || isFinal(error)) return everyMs
     return everyMs === false ? TRY_AGAIN_MS : Math.min(everyMs, TRY_AGAIN_MS)
   }
 
-const isGone = (error: Error): boolean => error instanceof ApiError && error.code === 'not_found'
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 'not_found'
+
+const drop = (query: Query<unknown, unknown>): void => query.setState({ data: undefined })
+
+/** Data of an object that no longer exists, or that a changed role may not see, does not stay in view. */
+const onFailure = (error: Error, query: Query<unknown, unknown>): void => {
+  if (isNotFound(error)) drop(query)
+  // A session that must be confirmed is refused everything too, but its page stays as it is.
+  else if (error instanceof ApiError && error.code === 'forbidden')
+    void checkSession().then(() => !isLocked() && query.state.error === error && drop(query))
+}
 
 /**
- * Keeps data in view while it is fetched again, unless the object no longer exists. Does not repeat requests that the service
- * refused.
+ * Keeps data in view while it is fetched again, unless the service refuses it. Does not repeat requests that the service refused.
  */
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: (error, query) => isGone(error) && query.setState({ data: undefined }) }),
+  queryCache: new QueryCache({ onError: onFailure }),
   defaultOptions: {
     queries: {
       staleTime: 2000,

@@ -3,3 +3,6 @@ export const SESSION_PATH = '/api/v1/session'
 
 /** Beginning of the key of the models to choose from. Not a path: loading them takes several requests. */
 export const MODEL_CHOICES = 'model-choices'
+
+/** End of the key of a list that is loaded page by page. */
+export const PAGES = 'pages'

@@ -1,8 +1,8 @@
-import { type PublicKeyCredentialRequestOptionsJSON, startAuthentication } from '@simplewebauthn/browser'
 import { focusManager, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
 import { api, checkSession, queries, refetchEvery } from './client.ts'
+import { askPasskey } from './passkeys.ts'
 import { SESSION_PATH } from './query-keys.ts'
 import { sessionLock } from './session-lock.ts'
 import type { ResponseOf } from './use-api.ts'
@@ -141,6 +141,12 @@ export const useMay = (): ((scope: Scope) => boolean) => {
   return (scope) => scopes.includes(scope)
 }
 
+/** True if the session's organization is another one: it may see what belongs to `orgId`, such as in a federation, but not change it. */
+export const useIsOthers = (): ((orgId: string | null) => boolean) => {
+  const own = useSession().data?.org_id ?? null
+  return (orgId) => own !== null && orgId !== own
+}
+
 /** The same outside of components; null if nothing is allowed yet. */
 export const mayNow = (): ((scope: Scope) => boolean) | null => {
   const session = shown()
@@ -185,16 +191,9 @@ export const confirmSession = async (
 /** Shows the confirmation over the page, which the person may also close again. */
 export const askToConfirm = (): void => {
   const session = shown()
-  if (session?.person == null) return
+  if (session?.person == null || sessionLock.get() !== null) return
   const restricted = { ...session, person: { ...session.person, restriction: 'confirm' as const } }
   sessionLock.set({ session: restricted, isRequested: true })
-}
-
-/** Returns the response of the chosen passkey. @throws ApiError if passkeys are not available; the browser's own errors */
-export const askPasskey = async (): Promise<Record<string, unknown>> => {
-  const { public_key } = await unwrap(await api.POST('/api/v1/session/passkey/options'))
-  const optionsJSON = public_key as unknown as PublicKeyCredentialRequestOptionsJSON
-  return { ...(await startAuthentication({ optionsJSON })) }
 }
 
 /** Signs in with a passkey alone. @throws ApiError if the passkey is unknown */

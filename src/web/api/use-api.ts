@@ -1,14 +1,11 @@
-import {
-  type Query,
-  type UseInfiniteQueryResult,
-  type UseQueryResult,
-  useInfiniteQuery,
-  useQueries,
-  useQuery,
-} from '@tanstack/react-query'
+import { type Query, type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query'
+import { useCallback, useRef } from 'react'
 import { type paths, unwrap } from '../../client/client.ts'
 import { anySignal } from '../../domain/any-signal.ts'
+import { isGoingBack } from '../url/scroll-place.ts'
 import { noticeStatus, queries, refetchEvery, Unreachable } from './client.ts'
+import { type LoadedPage, loadPages, pagesWith, type Span } from './pages.ts'
+import { PAGES } from './query-keys.ts'
 import { whenUnlocked } from './session-lock.ts'
 import { backgroundHeaders } from './user-input.ts'
 
@@ -93,6 +90,12 @@ interface ReadOptions {
   readonly everyMs?: number
 }
 
+/** For data whose changes are not events of the live stream. */
+export const WITHOUT_EVENTS = { everyMs: 20_000 } as const
+
+const RESTORING_MS = 100
+const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
 /** Fetches data ahead of the component that needs it, which then uses the same request. */
 export const prefetch = <Path extends ReadPath>(path: Path, params: ParamsOf<Path>): void =>
   void queries.prefetchQuery({ queryKey: [path, params], queryFn: ({ signal }) => read(path, params, signal) })
@@ -145,23 +148,73 @@ interface KeysetPages {
 
 type KeysetPath = { [Path in ReadPath]: ResponseOf<Path> extends KeysetPages ? Path : never }[ReadPath]
 
-/** Loads a list page by page, each with the previous page's cursor. */
-export const useApiPages = <Path extends KeysetPath>(
+interface PagedList<Path extends KeysetPath, Row> {
+  readonly data: { readonly pages: readonly ResponseOf<Path>[]; readonly rows: readonly Row[] } | undefined
+  readonly isPlaceholderData: boolean
+  readonly error: Error | null
+  readonly refetch: () => unknown
+  /** Properties of the list's `Table`. */
+  readonly scrolling: {
+    readonly onView: (first: number, last: number) => void
+    readonly onEnd: (() => unknown) | undefined
+  }
+}
+
+/** Loads a list page by page, each with the previous page's cursor. Refetches only the pages in view. */
+export const useApiPages = <Path extends KeysetPath, Row>(
   path: Path,
   params: ParamsOf<Path>,
-): UseInfiniteQueryResult<{ pages: ResponseOf<Path>[] }> =>
-  useInfiniteQuery({
-    queryKey: [path, params, 'pages'],
-    queryFn: ({ signal, pageParam }) => {
-      const query = { ...('query' in params ? (params.query as object) : {}), ...(pageParam && { after: pageParam }) }
-      return read(path, { ...params, query } as ParamsOf<Path>, signal)
+  rowsOf: (page: ResponseOf<Path>) => readonly Row[],
+  { everyMs = false }: { readonly everyMs?: number | false } = {},
+): PagedList<Path, Row> => {
+  type Pages = readonly LoadedPage<ResponseOf<Path> & KeysetPages>[]
+  const queryKey = [path, params, PAGES]
+  const state = useRef({ view: [0, 0] as Span, wantsNext: false, changedAt: 0 }).current
+  const query = useQuery<Pages>({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const pages = queries.getQueryData<Pages>(queryKey) ?? []
+      const hasNext = pages.at(-1)?.page.next != null
+      // After going back, the pages in view are known once the scroll position is restored.
+      while (pages.length > 0 && isGoingBack() && !signal.aborted) await delay(RESTORING_MS)
+      const last = pages.length - 1
+      const inView = state.view.map((page) => Math.max(0, Math.min(page, last))) as unknown as Span
+      const isNext = state.wantsNext && hasNext
+      if (!isNext) state.changedAt = Date.now()
+      try {
+        return await loadPages(pages, isNext ? [last + 1, last + 1] : inView, (after) => {
+          const query = { ...('query' in params ? (params.query as object) : {}), ...(after && { after }) }
+          return read(path, { ...params, query } as ParamsOf<Path>, signal) as Promise<Pages[number]['page']>
+        })
+      } finally {
+        state.wantsNext = false
+      }
     },
-    initialPageParam: '',
-    getNextPageParam: (page) => (page as KeysetPages).next,
     placeholderData: keepOfSame(params) as never,
-  }) as UseInfiniteQueryResult<{ pages: ResponseOf<Path>[] }>
-
-/** Loads the next page; undefined if there is none, or while one is loading. */
-export const loaderOfNext = (
-  query: Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>,
-) => (query.hasNextPage && !query.isFetchingNextPage ? query.fetchNextPage : undefined)
+    refetchInterval: refetchEvery(everyMs),
+  })
+  const { data, isPlaceholderData, isFetching, error, refetch } = query
+  const onEnd = useCallback(() => {
+    state.wantsNext = true
+    return refetch({ cancelRefetch: false })
+  }, [state, refetch])
+  const onView = (first: number, last: number): void => {
+    if (data === undefined) return
+    state.view = pagesWith(
+      data.map(({ page }) => rowsOf(page).length),
+      [first, last],
+    )
+    const [from, to] = state.view
+    const isOutdated = data.slice(from, to + 1).some(({ loadedAt }) => loadedAt < state.changedAt)
+    if (isOutdated && !isFetching && error === null) void refetch({ cancelRefetch: false })
+  }
+  const pages = data?.map(({ page }) => page)
+  const isComplete = pages?.at(-1)?.next == null
+  return {
+    data: pages && { pages, rows: pages.flatMap((page) => [...rowsOf(page)]) },
+    isPlaceholderData,
+    error,
+    refetch,
+    scrolling: { onView, onEnd: isComplete || isFetching ? undefined : onEnd },
+  }
+}

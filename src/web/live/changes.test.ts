@@ -8,6 +8,7 @@ it('a change affects the data that shows it, an unknown change affects all, and 
   expect(isAffected('/api/v1/training/jobs/{job_id}', [change('round')])).toBe(true)
   expect(isAffected('/api/v1/devices/{device_id}', [change('round')])).toBe(false)
   expect(isAffected('/api/v1/devices/{device_id}', [change('round'), change('device')])).toBe(true)
+  expect(isAffected('/api/v1/device-groups/{group_id}/devices', [change('device')])).toBe(true)
   expect(isAffected('/api/v1/experiments', [change('something new')])).toBe(true)
   expect(isAffected('/api/v1/session', [change('something new')])).toBe(false)
   expect(isAffected('/api/v1/status', [])).toBe(false)

@@ -9,7 +9,7 @@ export interface Change {
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   round: ['/api/v1/training', '/api/v1/models', '/api/v1/federations'],
   job: ['/api/v1/training'],
-  device: ['/api/v1/devices', '/api/v1/fleet'],
+  device: ['/api/v1/devices', '/api/v1/fleet', '/api/v1/device-groups'],
   group: ['/api/v1/device-groups'],
   model: ['/api/v1/models', MODEL_CHOICES],
   rollout: ['/api/v1/models', '/api/v1/rollouts'],

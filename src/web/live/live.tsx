@@ -4,6 +4,7 @@ import { checkSession } from '../api/client.ts'
 import { MODEL_CHOICES, SESSION_PATH } from '../api/query-keys.ts'
 import { sessionLock } from '../api/session-lock.ts'
 import { type Change, isAffected, parseChange } from './changes.ts'
+import { createRefetch } from './refetch.ts'
 import { shareStream } from './shared.ts'
 import type { Mode } from './stream-state.ts'
 
@@ -33,6 +34,7 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
     const controller = new AbortController()
     let changes: Change[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
+    const refetch = createRefetch(client)
     let checked: Promise<void> = Promise.resolve()
     const refetchAll = (): Promise<void> =>
       client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
@@ -40,7 +42,8 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
       timer = undefined
       const seen = changes
       changes = []
-      void client.invalidateQueries({ predicate: ({ queryKey }) => isAffected(String(queryKey[0]), seen) })
+      const predicate = ({ queryKey }: Query) => isAffected(String(queryKey[0]), seen)
+      for (const query of client.getQueryCache().findAll({ predicate })) void refetch(query)
     }
     shareStream(
       setMode,
@@ -66,7 +69,8 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
   useEffect(() => {
     if (mode !== 'polling' || pollMs === null) return
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void client.invalidateQueries({ predicate: isPolled })
+      if (document.visibilityState === 'visible')
+        void client.invalidateQueries({ predicate: isPolled }, { cancelRefetch: false })
     }, pollMs)
     return () => clearInterval(timer)
   }, [client, mode, pollMs])

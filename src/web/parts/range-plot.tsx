@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { measure } from '../text/format.ts'
+import { tickLabel } from '../text/format.ts'
 import styles from './range-plot.module.css'
 import { type Scale, scaleOf } from './scale.ts'
 
@@ -90,7 +90,7 @@ export const RangePlot = ({
         <div className={styles.ticks}>
           {scale.ticks.map((tick) => (
             <span key={tick} style={{ left: percentOf(scale.at(tick)) }}>
-              {tick === 0 ? '0' : measure(tick).replace(/\.?0+$/, '')}
+              {tickLabel(tick)}
             </span>
           ))}
         </div>

@@ -27,6 +27,8 @@ export interface TableProps<Row> {
   readonly sorting?: Sorting
   /** Called while the end is close to the visible area, to load the next page; not defined while one is loading. */
   readonly onEnd?: (() => unknown) | undefined
+  /** Called with the rows that are rendered: those in view and near it. */
+  readonly onView?: (first: number, last: number) => void
 }
 
 const keyOf = <Row,>(rowKey: TableProps<Row>['rowKey'], row: Row): string =>
@@ -118,7 +120,7 @@ const useEnd = (onEnd: (() => unknown) | undefined, rows: number) => {
       { rootMargin: '800px' },
     )
     observer.observe(end.current)
-    // A live update may have canceled the request for the page.
+    // An update may have canceled the request for the page.
     const again = setInterval(load, LOAD_AGAIN_MS)
     return () => {
       observer.disconnect()
@@ -132,7 +134,7 @@ const useEnd = (onEnd: (() => unknown) | undefined, rows: number) => {
 const measured = new Map<string, VirtualItem[]>()
 const MAX_ADDRESSES = 20
 
-const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
+const LongBody = <Row,>({ columns, rows, rowKey, onView }: TableProps<Row>) => {
   const body = useRef<HTMLTableSectionElement>(null)
   const [top, setTop] = useState(0)
   useLayoutEffect(() => setTop((body.current?.getBoundingClientRect().top ?? 0) + window.scrollY), [])
@@ -152,6 +154,7 @@ const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
     [address, virtual],
   )
   const items = virtual.getVirtualItems()
+  useEffect(() => onView?.(items[0]?.index ?? 0, items.at(-1)?.index ?? 0))
   const before = (items[0]?.start ?? top) - top
   const after = virtual.getTotalSize() - ((items.at(-1)?.end ?? top) - top)
   return (
@@ -173,13 +176,17 @@ const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
 
 /** A table; on a phone, cards. Long lists render only the visible rows. */
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { label, columns, rows, rowKey, sorting, onEnd } = props
+  const { label, columns, rows, rowKey, sorting, onEnd, onView } = props
   const end = useEnd(onEnd, rows.length)
+  const isLong = rows.length >= VIRTUAL_FROM
+  useEffect(() => {
+    if (!isLong) onView?.(0, rows.length - 1)
+  })
   return (
     <>
       <table className={styles.table} aria-label={label}>
         <Head columns={columns} {...(sorting && { sorting })} />
-        {rows.length >= VIRTUAL_FROM ? (
+        {isLong ? (
           <LongBody {...props} />
         ) : (
           <tbody>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { accountToConfirm, askPasskey, confirmSession, type Session, signOut } from '../api/session.ts'
+import { askPasskey } from '../api/passkeys.ts'
+import { accountToConfirm, confirmSession, type Session, signOut } from '../api/session.ts'
 import { Button, Loaded } from '../parts/layout.tsx'
 import { ByProvider } from './provider-sign-in.tsx'
 import { SignInForm, TryButton } from './sign-in-form.tsx'

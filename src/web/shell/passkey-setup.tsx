@@ -2,6 +2,8 @@ import { type PublicKeyCredentialCreationOptionsJSON, startRegistration } from '
 import { type FormEvent, useState } from 'react'
 import { unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
+import { changeFactors } from '../api/confirmation.ts'
+import { explainPasskeyError } from '../api/passkeys.ts'
 import { TextField } from '../parts/form.tsx'
 import { Button, Problem } from '../parts/layout.tsx'
 import { useAction } from '../parts/use-action.ts'
@@ -10,7 +12,8 @@ import { showRecoveryCodes } from './totp-setup.tsx'
 const add = async (name: string): Promise<readonly string[]> => {
   const { public_key } = await unwrap(await api.POST('/api/v1/account/passkeys/options'))
   const optionsJSON = public_key as unknown as PublicKeyCredentialCreationOptionsJSON
-  const body = { name, credential: { ...(await startRegistration({ optionsJSON })) } }
+  const credential = { ...(await startRegistration({ optionsJSON }).catch(explainPasskeyError)) }
+  const body = { name, credential }
   return (await unwrap(await api.POST('/api/v1/account/passkeys', { body }))).recovery_codes
 }
 
@@ -21,7 +24,7 @@ export const PasskeySetup = ({ onDone }: { readonly onDone: () => void }) => {
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     run(async () => {
-      showRecoveryCodes(await add(name))
+      showRecoveryCodes(await changeFactors(() => add(name)))
       setName('')
       onDone()
     })

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { type components, unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
+import { changeFactors } from '../api/confirmation.ts'
 import { CopyButton } from '../parts/cells.tsx'
 import { TextField } from '../parts/form.tsx'
 import { Button, Problem } from '../parts/layout.tsx'
@@ -35,7 +36,7 @@ export const TotpSetup = ({ onDone }: { readonly onDone: () => void }) => {
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const code = String(new FormData(event.currentTarget).get('code')).replace(/\s/g, '')
-    run(() => (secret === null ? begin() : confirm(code)))
+    run(() => changeFactors(() => (secret === null ? begin() : confirm(code))))
   }
   return (
     <form onSubmit={submit}>

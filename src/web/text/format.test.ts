@@ -13,6 +13,7 @@ import {
   points,
   relative,
   shortId,
+  tickLabel,
 } from './format.ts'
 
 const now = new Date('2026-01-31T12:00:00Z')
@@ -35,6 +36,20 @@ describe('numbers', () => {
       '3.20e+9',
       '1.23e-5',
       '-0.5000',
+    ])
+    expect([0, 0.2, -0.5, 100, 20.5, 1000, 20_000, 4e5, 1e10, 2.5e10, 1e20, 2e-5].map(tickLabel)).toEqual([
+      '0',
+      '0.2',
+      '-0.5',
+      '100',
+      '20.5',
+      '1,000',
+      '20,000',
+      '400,000',
+      '1e+10',
+      '2.5e+10',
+      '1e+20',
+      '2e-5',
     ])
     expect([measure(Number.NaN), measure(undefined), percent(0.9131), percent(Infinity)]).toEqual([
       '–',

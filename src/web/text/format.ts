@@ -18,6 +18,10 @@ export const measure = (value: number | null | undefined): string => {
   return size >= 1000 ? whole.format(value) : value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 4)
 }
 
+/** For a round value on an axis: `measure` without the zeros at the end of its decimals. */
+export const tickLabel = (value: number): string =>
+  measure(value).replace(/\.(\d*?)0+(?=e|$)/, (_, kept: string) => (kept === '' ? '' : `.${kept}`))
+
 /** `0.913` -> `91.3%` */
 export const percent = (share: number | null | undefined, digits = 1): string =>
   share === null || share === undefined || !Number.isFinite(share) ? NONE : `${(share * 100).toFixed(digits)}%`

@@ -10,10 +10,7 @@ export const deviceHref = (deviceId: string, orgId: string | null = null): strin
   return `/devices/${encodeURIComponent(deviceId)}${orgId === null ? '' : `?org=${encodeURIComponent(orgId)}`}`
 }
 
-/** Uses the model's name, if it has one that can be in a path. */
-const modelPart = (id: string, name: string | null | undefined): string =>
-  encodeURIComponent(name == null || isStep(name) ? id : name)
+/** By id, never by name: organizations may use the same names, and a name alone may mean another organization's model. */
+export const modelHref = (id: string): string => `/models/${id}`
 
-export const modelHref = (id: string, name?: string | null): string => `/models/${modelPart(id, name)}`
-
-export const policyHref = (id: string, name?: string | null): string => `/delivery/policies/${modelPart(id, name)}`
+export const policyHref = (modelId: string): string => `/delivery/policies/${modelId}`

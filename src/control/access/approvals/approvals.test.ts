@@ -231,6 +231,26 @@ it('a rollout without a group starts once it is approved, and only as it was req
   expect((await ada.call('POST', `${at}/rollback`)).body).toMatchObject({ status: 'rolled_back' })
 })
 
+it('a rollout whose device group was deleted is not started, neither by an approval nor without one', async () => {
+  const { ada, bob, model, decide } = await startWithApprovals()
+  const roomOf = async (name: string, device_ids: string[]) => {
+    const { id } = (await ada.call('POST', '/device-groups', { org_id: 'acme', name })).body
+    await ada.call('POST', `/device-groups/${String(id)}/devices`, { device_ids })
+    const wanted = { version: '1', rollout_percentage: 10, group: name, start_immediately: device_ids.length > 1 }
+    const { rollout_id } = (await ada.call('POST', `/models/${model}/rollouts`, wanted)).body
+    await ada.call('DELETE', `/device-groups/${String(id)}`)
+    return `/models/${model}/rollouts/${String(rollout_id)}`
+  }
+  const waiting = await roomOf('many', ['a', 'b'])
+  const { approvals } = (await bob.call('GET', '/approvals?status=pending')).body as { approvals: { id: string }[] }
+  const message = expect.stringContaining('Its device group was deleted.')
+  expect(await decide(bob, approvals[0]!.id)).toMatchObject({ status: 409, body: { message } })
+  expect((await ada.call('GET', `/approvals/${approvals[0]!.id}`)).body).toMatchObject({ status: 'failed' })
+  const small = await roomOf('few', ['a'])
+  expect(await ada.call('POST', `${small}/start`)).toMatchObject({ status: 409, body: { message } })
+  for (const path of [waiting, small]) expect((await ada.call('GET', path)).body).toMatchObject({ status: 'pending' })
+})
+
 it('no admin alone can turn off approvals or shorten the audit log', async () => {
   const { byKey, ada, bob, decide } = await startWithApprovals()
   for (const change of [{ require_approval: false }, { audit_retention_days: 1 }]) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { type AuditActor, type AuditEntry, type AuditResult, canonicalEntry, changesOf } from '../../../domain/audit.ts'
 import { ServiceError } from '../../../domain/errors.ts'
@@ -101,7 +102,7 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
   return {
     scopeOf,
 
-    /** Follows the transactions of a request: the first that has a note or has changed something writes the entry. */
+    /** Follows the transactions of a request: the first that has a note of a change, or has written something, writes the entry. */
     witness(request: AuditedRequest): AuditObserver<Executor> & {
       isWritten(): boolean
       failed(status: number): Promise<void>
@@ -119,7 +120,7 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
           if (!isCommitted) note ??= given
         },
         async ending(tx) {
-          if (isCommitted || isAppended || (note === null && !(await auditStore.hasWritten(tx)))) return
+          if (isCommitted || isAppended || !(note === null ? await auditStore.hasWritten(tx) : isChange(note))) return
           const status = note?.failedWith ?? null
           await append(tx, request, { note, result: status === null ? 'ok' : 'failed', status })
           isAppended = true
@@ -193,6 +194,10 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
       auditStore.erase(tx, of.orgId ?? '', of.kind, of.id),
   }
 }
+
+/** Locks of rows count as written, so the database cannot tell. */
+const isChange = ({ before, after, onlyIfChanged }: AuditNote): boolean =>
+  onlyIfChanged === undefined || !isDeepStrictEqual(before, after)
 
 const asFields = (object: object | null | undefined): Readonly<Record<string, unknown>> =>
   (object ?? {}) as Readonly<Record<string, unknown>>

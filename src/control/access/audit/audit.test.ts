@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
+import { SCOPES } from '../../../domain/access.ts'
 import { createControlPlane } from '../../app.ts'
 
 interface Entry {
@@ -471,4 +472,70 @@ test('the name of a removed person can be erased, and the chain stays valid', as
       || (select string_agg(n::text, '') from audit_names n where kind in ('person', 'invitation')) as all`.execute(db)
   expect(kept.rows[0]?.all ?? '').not.toMatch(/bob/i)
   expect((await verify(root)).valid).toBe(true)
+})
+
+test('erasing the name of a removed person leaves their new invitation', async () => {
+  const { root, call } = await openWorld()
+  const invite = () => call<{ token: string }>(root, 'POST', '/team', { email: 'bob@acme.example', org_id: 'acme' })
+  const accept = async () =>
+    call<Made>(root, 'POST', '/invitations/accept', {
+      token: (await invite()).token,
+      password: 'four unrelated words here',
+    })
+  const { id } = await accept()
+  await call(root, 'DELETE', `/team/${id}`)
+  const { token } = await invite()
+  await call(root, 'DELETE', `/audit/names/person/${id}?org_id=acme`)
+  expect(await call(root, 'POST', '/invitations/read', { token })).toMatchObject({ email: 'bob@acme.example' })
+})
+
+test.each(['embedded', 'postgres'] as const)(
+  'of concurrent removals one succeeds, and only that one has an entry (%s)',
+  async (database) => {
+    const { world, root, call, entries } = await openWorld(database)
+    const all = await call<Made>(root, 'POST', '/keys', { name: 'all', org_id: 'acme', scopes: SCOPES })
+    const make = (path: string, body: object, method = 'POST') => call<Made>(all.api_key, method, path, body)
+    const { token } = await call<{ token: string }>(all.api_key, 'POST', '/team', { email: 'ada@acme.example' })
+    const member = await make('/invitations/accept', { token, password: 'four unrelated words here' })
+    const group = await make('/device-groups', { org_id: 'acme', name: 'g' })
+    const model = await make('/models', { name: 'm' })
+    await make('/models/m/policy', { enabled: false, min_improvement: 0.1 }, 'PUT')
+    const endpoint = 'https://splunk.example.org'
+    const integration = await make('/integrations', { kind: 'logs', type: 'splunk', endpoint, config: { token: 't' } })
+    for (const [action, path] of [
+      ['removeMember', `/team/${member.id}`],
+      ['deleteGroup', `/device-groups/${group.id}`],
+      ['deletePolicy', `/models/${model.id}/policy`],
+      ['deleteIntegration', `/integrations/${integration.id}`],
+    ] as const) {
+      const removals = Array.from({ length: 8 }, () => world.request('DELETE', `/api/v1${path}`, { key: all.api_key }))
+      const statuses = (await Promise.all(removals)).map(({ status }) => status)
+      expect([action, statuses.filter((status) => status !== 404).length]).toEqual([action, 1])
+      expect(await entries(all.api_key, `?action=${action}`)).toHaveLength(1)
+    }
+  },
+)
+
+test('requests that change nothing leave no entry', async () => {
+  const { root, call, entries } = await openWorld()
+  await call(root, 'POST', '/orgs', { name: 'acme' })
+  const { api_key } = await call<Made>(root, 'POST', '/keys', { name: 'all', org_id: 'acme', scopes: SCOPES })
+  const twice = async (method: string, path: string, body?: object) => {
+    await call(api_key, method, path, body)
+    const before = await entries(api_key)
+    await call(api_key, method, path, body)
+    expect([path, (await entries(api_key)).length]).toEqual([path, before.length])
+    return before[0]
+  }
+  const set = await twice('PATCH', '/orgs/acme/settings', { session_hours: 9 })
+  expect(set?.changes).toEqual([{ field: 'session_hours', from: '24', to: '9' }])
+  await twice('PATCH', '/team/policy', {})
+  const { id: invited } = await call<Made>(api_key, 'POST', '/team', { email: 'ada@acme.example' })
+  await twice('PATCH', `/team/${invited}`, { role: 'viewer' })
+  await call(api_key, 'POST', '/devices/register', { device_id: 'd' })
+  const { id: group } = await call<Made>(api_key, 'POST', '/device-groups', { org_id: 'acme', name: 'g' })
+  await twice('PUT', `/device-groups/${group}`, { name: 'h' })
+  await twice('POST', `/device-groups/${group}/devices`, { device_ids: ['d'] })
+  const { id: key } = await call<Made>(api_key, 'POST', '/keys', { name: 'k', scopes: ['models:read'] })
+  await twice('DELETE', `/keys/${key}`)
 })

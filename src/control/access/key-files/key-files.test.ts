@@ -1,12 +1,14 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import { generateSync } from 'otplib'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
 import { runService } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { type Database, openDatabase } from '../../../platform/db/open.ts'
 import { createSecrets, createSigner } from '../../../platform/secrets.ts'
+import { openBrowser, startPeople } from '../sign-in/people.fixture.ts'
 import { createKeyFiles } from './key-files.service.ts'
 
 /** What a process with this data folder finds at its start. */
@@ -152,6 +154,41 @@ it('a single installation names a lost key, and starts with a new one in its pla
   expect((await readFile(path)).equals(lost)).toBe(false)
   await world.restart({ replaceKeys: [] })
   expect((await world.request('GET', '/ready')).status).toBe(200)
+})
+
+it('people whose authenticator apps were encrypted with a lost key sign in with a recovery code, and set up another', async () => {
+  const { world, join: joinTeam } = await startPeople({ durable: true, database: 'embedded' })
+  const codeOf = (secret: unknown): string =>
+    generateSync({ secret: String(secret), epoch: Math.floor(world.now().getTime() / 1000) })
+  const apps = new Map<string, { readonly secret: unknown; readonly codes: readonly string[] }>()
+  for (const name of ['ada', 'bob']) {
+    await joinTeam(`${name}@acme.example`)
+    const browser = openBrowser(world)
+    await browser.signIn(`${name}@acme.example`)
+    const { secret } = (await browser.call('POST', '/account/totp')).body
+    const { body } = await browser.call('POST', '/account/totp/confirm', { code: codeOf(secret) })
+    apps.set(name, { secret, codes: body.recovery_codes as string[] })
+  }
+  await rm(join(world.dataDir, 'secrets.key'))
+  const refused = await world.restart().catch((error: Error) => error.message)
+  await world.restart({ replaceKeys: replacing(`${refused}`) })
+  const browser = openBrowser(world)
+  const begun = await browser.signIn('ada@acme.example')
+  expect([begun.status, begun.body.factors]).toEqual([200, ['recovery_code']])
+  const explained = { status: 401, body: { message: expect.stringContaining('svc team reset-factor <email>') } }
+  const show = (body: object) => browser.call('POST', '/session/second-factor', body)
+  const { secret, codes } = apps.get('ada')!
+  expect(await show({ code: codeOf(secret) })).toMatchObject(explained)
+  expect((await show({ recovery_code: codes[0] })).status).toBe(201)
+  const next = (await browser.call('POST', '/account/totp')).body.secret
+  const confirmed = await browser.call('POST', '/account/totp/confirm', { code: codeOf(next) })
+  expect(confirmed.status).toBe(200)
+  for (const recovery_code of apps.get('bob')!.codes) {
+    const other = openBrowser(world)
+    await other.signIn('bob@acme.example')
+    expect((await other.call('POST', '/session/second-factor', { recovery_code })).status).toBe(201)
+  }
+  expect(await openBrowser(world).signIn('bob@acme.example')).toMatchObject(explained)
 })
 
 it('an installation of an earlier version keeps its keys', async () => {

@@ -94,13 +94,23 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
       schema: {
         operationId: 'revokeKey',
         summary: 'Revoke a key and the keys it approved',
-        description: "Requires the admin scope, except for the key of the request and a person's own keys.",
+        description:
+          "Keys that have replaced it stay valid, and are named in a warning. Requires the admin scope, except for the key of the request and a person's own keys.",
         params: KeyParams,
         response: { 200: Key },
       },
       config: { access: 'any-key', errors: ['forbidden', 'not_found'] } satisfies RouteConfig,
     },
-    async (request) => present(await keys.revoke(callerOf(request), request.params.key_id)),
+    async (request) => {
+      const { key, replacements } = await keys.revoke(callerOf(request), request.params.key_id)
+      for (const id of replacements) {
+        warn(
+          request,
+          `The key ${id} has replaced this one and stays valid. If this one leaked, revoke that too: svc keys revoke ${id}`,
+        )
+      }
+      return present(key)
+    },
   )
 
   app.post(

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { SCOPES } from '../../../domain/access.ts'
-import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Line, Nullable, OneOf, OrgId, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 import { KEY_KINDS } from './keys.service.ts'
 
@@ -12,9 +12,9 @@ const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a k
 })
 
 export const CreateKeyBody = Body('NewKey', 'An API key to create', examples.newKey, {
-  name: Type.String({ minLength: 1, maxLength: 128, description: 'What the key is for' }),
+  name: Line(128, 'What the key is for'),
   scopes: Type.Optional(Scopes),
-  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only for keys without an org_id' })),
+  org_id: Type.Optional(OrgId('Only for keys without an org_id')),
   expires_in_days: Type.Optional(
     Type.Integer({
       minimum: 1,

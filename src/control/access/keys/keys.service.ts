@@ -1,12 +1,12 @@
 import { type Caller, holds, keyBehind, requireOwnOrg, SCOPES, type Scope, sees } from '../../../domain/access.ts'
-import { forbidden, notFound } from '../../../domain/errors.ts'
+import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { createAuthentication } from './authentication.service.ts'
-import { type KeyPage, keysStore } from './keys.store.ts'
+import { FIRST_ADMIN_NAME, type KeyPage, keysStore } from './keys.store.ts'
 import { createLoginKeys } from './login-keys.service.ts'
 import { earliest, makerOf, mintWith, type NewKey, noteMade } from './minting.service.ts'
 import { createRotation } from './rotation.service.ts'
@@ -26,7 +26,7 @@ export const createKeysService = (
   context: Context,
   { settings }: { readonly settings: Pick<SettingsService, 'of'> },
 ) => {
-  const { database, now } = context
+  const { database, now, log } = context
   const authentication = createAuthentication(context)
   const mint = mintWith(context)
 
@@ -65,6 +65,9 @@ export const createKeysService = (
      * organization. A key that expires cannot create one that lasts longer: `expiresAt` is then its own.
      */
     async create(caller: Caller, requested: NewKey): Promise<{ key: StoredKey; token: string }> {
+      if (requested.name === FIRST_ADMIN_NAME) {
+        throw badRequest(`name: '${FIRST_ADMIN_NAME}' is the name of the key that the service creates. Choose another.`)
+      }
       const lacking = requested.scopes.find((scope) => !caller.grants.includes(scope))
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
       if (requested.orgId !== null) requireOwnOrg(caller, requested.orgId)
@@ -106,17 +109,19 @@ export const createKeysService = (
       return [`${which} longer than key_lifetime_days allows. See which with svc keys list, and rotate or revoke them.`]
     },
 
-    /** Revokes a key and the login keys that it approved. */
-    async revoke(caller: Caller, id: string): Promise<StoredKey> {
+    /** Revokes a key and the login keys that it approved. Its replacements stay valid; returns their ids, except the caller's. */
+    async revoke(caller: Caller, id: string): Promise<{ key: StoredKey; replacements: string[] }> {
       const key = await requireManaged(caller, id)
-      const at = key.revokedAt ?? now()
-      const ended = await database.transaction(async (tx) => {
+      const { ended, at } = await database.transaction(async (tx) => {
         await keysStore.lockChain(tx, key)
-        auditNote({ kind: 'key', ...key, before: { revokedAt: key.revokedAt }, after: { revokedAt: at } })
-        return keysStore.revoke(tx, id, at)
+        const { revokedAt } = (await keysStore.find(tx, id)) ?? key
+        const at = revokedAt ?? now()
+        auditNote({ kind: 'key', ...key, before: { revokedAt }, after: { revokedAt: at }, onlyIfChanged: true })
+        return { ended: await keysStore.revoke(tx, id, at), at }
       })
       authentication.forget(ended)
-      return { ...key, revokedAt: at }
+      const valid = await keysStore.validReplacements(database.sql, id, now())
+      return { key: { ...key, revokedAt: at }, replacements: valid.filter((one) => one !== keyBehind(caller)) }
     },
 
     /** Revokes a person's keys; returns a function to call after the commit. */
@@ -136,14 +141,24 @@ export const createKeysService = (
       return { rows: keysStore.rowsOfDevice(deviceId), forget: () => authentication.forget(hashes) }
     },
 
-    /** Creates an admin key at the first start under token enrollment; null if there already is one. */
+    /**
+     * Creates an admin key at the first start under token enrollment; null if there already is one. Warns of admin keys from
+     * before, which anyone could make under open enrollment.
+     */
     async ensureAdmin(): Promise<string | null> {
       const { key, token } = mint({
-        name: 'first admin key',
+        name: FIRST_ADMIN_NAME,
         scopes: [...SCOPES] satisfies Scope[],
         orgId: null,
         expiresAt: null,
       })
+      const earlier = await keysStore.countEarlierAdmins(database.sql, now())
+      if (earlier > 0) {
+        log.warn(
+          { keys: earlier },
+          'admin keys from before token enrollment are valid for all organizations: see svc keys list, and revoke those that you do not know',
+        )
+      }
       const inserted = await database.transaction((tx) => keysStore.insertFirstAdmin(tx, key))
       return inserted ? token : null
     },

@@ -30,6 +30,23 @@ const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where ne
 
 const selectWithRole = (db: Executor) => db.selectFrom('keys').selectAll().select(roleOfPerson.as('role'))
 
+/** Valid keys that can create keys for every organization. */
+const unboundAdmins = (db: Executor, now: Date) =>
+  db
+    .selectFrom('keys')
+    .where(sql<boolean>`'admin' = any(grants)`)
+    .where('org_id', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+
+/** The name of the key that the first start under token enrollment creates. No other key gets it. */
+export const FIRST_ADMIN_NAME = 'first admin key'
+
+/** From before token enrollment. Visitors may have made what else the first start creates, such as the organization `default`. */
+const IS_FROM_BEFORE = sql<boolean>`created_at < coalesce(
+  (select min(earliest.created_at) from keys earliest where earliest.name = ${FIRST_ADMIN_NAME} and earliest.org_id is null),
+  'infinity')`
+
 export const keysStore = {
   /**
    * The part of the statement for registering devices that gives them their keys, so that neither is ever visible without the
@@ -44,21 +61,26 @@ export const keysStore = {
     await db.insertInto('keys').values(toRow(key)).execute()
   },
 
-  /** Inserts the key unless there is a valid one that can create keys for every organization; true if it was inserted. */
+  /** Inserts the key unless there is a valid one from token enrollment for every organization; true if it was inserted. */
   async insertFirstAdmin(db: Executor, key: StoredKey): Promise<boolean> {
     await sql`select pg_advisory_xact_lock(${ADMIN_LOCK})`.execute(db)
-    const admin = await db
-      .selectFrom('keys')
+    const admin = await unboundAdmins(db, key.createdAt)
+      .where((where) => where.not(IS_FROM_BEFORE))
       .select('id')
-      .where(sql<boolean>`'admin' = any(grants)`)
-      .where('org_id', 'is', null)
-      .where('revoked_at', 'is', null)
-      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', key.createdAt)]))
       .limit(1)
       .executeTakeFirst()
     if (admin !== undefined) return false
     await db.insertInto('keys').values(toRow(key)).execute()
     return true
+  },
+
+  /** How many valid keys are admins of every organization, and from before token enrollment. */
+  async countEarlierAdmins(db: Executor, now: Date): Promise<number> {
+    const { count } = await unboundAdmins(db, now)
+      .where(IS_FROM_BEFORE)
+      .select((of) => of.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    return Number(count)
   },
 
   async findByHashes(db: Executor, hashes: readonly string[]): Promise<StoredKey[]> {
@@ -107,6 +129,17 @@ export const keysStore = {
       )
       select id from chain order by depth desc limit 1`.execute(db)
     return rows[0]!.id
+  },
+
+  /** The ids of the valid keys in the place of this one: its replacement, the replacement of that, and so on. */
+  async validReplacements(db: Executor, id: string, now: Date): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      with recursive chain as (
+        select id, revoked_at, expires_at from keys where replaces = ${id}
+        union all select k.id, k.revoked_at, k.expires_at from keys k join chain on k.replaces = chain.id
+      )
+      select id from chain where revoked_at is null and coalesce(expires_at, 'infinity') > ${now}`.execute(db)
+    return rows.map((row) => row.id)
   },
 
   /** How many of the organization's keys are valid at `now` and last longer than its rules allow. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -6,6 +7,7 @@ import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
+import { type RunningService, runService } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { composeKey } from '../../../domain/api-key.ts'
@@ -240,6 +242,55 @@ describe('the first admin key', () => {
       if (/^Admin key, shown this once: sk_live_\w+$/m.test(output)) return
     }
     expect.unreachable(output)
+  })
+
+  it('is created at the first start after open enrollment, whose admin keys are counted in a warning', async () => {
+    const dataDir = await freshDataDir()
+    const code_verifier = 'v'.repeat(43)
+    const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
+    const open = await runService(dataDir, { SERVICE_ENROLLMENT: 'open' })
+    const post = async ({ baseUrl }: RunningService, path: string, body: object) => {
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(`${baseUrl}/api/v1/login/${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      return (await response.json()) as Record<string, string>
+    }
+    const approve = async () => {
+      const body = { code_challenge, redirect_uri: 'http://127.0.0.1:1/', state: 'x'.repeat(16) }
+      return new URL((await post(open, 'authorize', body)).redirect_to!).searchParams.get('code')
+    }
+    const visitor = await post(open, 'token', { code: await approve(), code_verifier })
+    expect(visitor).toMatchObject({ org_id: null, expires_at: null })
+    const waiting = await approve()
+    await open.terminate()
+    const closed = await runService(dataDir, { SERVICE_ENROLLMENT: 'token' })
+    await expect.poll(closed.output).toMatch(/^Admin key, shown this once: sk_live_/m)
+    await expect.poll(closed.output).toMatch(/"keys":1,.*admin keys from before token enrollment are valid/)
+    expect(await post(closed, 'token', { code: waiting, code_verifier })).toMatchObject({
+      status_code: 401,
+      message: 'This sign-in was approved when the service required no keys. Start again with: svc login',
+    })
+    await closed.terminate()
+    const again = await runService(dataDir, { SERVICE_ENROLLMENT: 'token' })
+    await expect.poll(again.output).toMatch(/admin keys from before token enrollment/)
+    expect(again.output()).not.toContain('Admin key')
+  })
+
+  it('is created whatever names visitors gave to keys and organizations under open enrollment', async () => {
+    const world = await startWorld({ config: { enrollment: 'open' }, durable: true })
+    const { key } = await world.register('visitor')
+    expect((await world.request('POST', '/api/v1/orgs', { key, body: { name: 'default' } })).status).toBe(201)
+    await world.advance(1)
+    const body = { name: 'first admin key', scopes: ['admin'] }
+    expect((await world.request('POST', '/api/v1/keys', { key, body })).status).toBe(400)
+    const made = await make(world, key, { name: 'other', scopes: ['admin'] })
+    await world.advance(1)
+    await world.restart({ enrollment: 'token' })
+    expect(world.service.firstAdminKey).toMatch(/^sk_live_/)
+    expect((await world.request('GET', '/api/v1/keys', { key: made.api_key })).status).toBe(200)
   })
 
   it('is created again when only bound or expired admin keys are left', async () => {

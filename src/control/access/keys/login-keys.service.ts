@@ -22,7 +22,7 @@ const PERSONAL_KEY_MS = 90 * 24 * 60 * 60 * 1000
 
 /** Creates keys for logins. */
 export const createLoginKeys = (
-  { now }: Context,
+  { now, config: { enrollment } }: Context,
   {
     mint,
     latestEnd,
@@ -34,13 +34,16 @@ export const createLoginKeys = (
   /**
    * Creates a key for an approved login. It belongs to the organization of the approving key and does not outlive that key, or
    * belongs to the approving person.
-   * @throws unauthorized if the approver is no longer valid
+   * @throws unauthorized if the approver is no longer valid, or there is none although keys are required now
    */
   async makeForLogin(
     tx: Executor,
     { grants, orgId, approvedBy, personId }: Approval,
     name: string,
   ): Promise<{ key: StoredKey; token: string }> {
+    if (approvedBy === null && personId === null && enrollment === 'token') {
+      throw unauthorized('This sign-in was approved when the service required no keys. Start again with: svc login')
+    }
     if (approvedBy === null) {
       const usual = personId === null ? null : new Date(now().getTime() + PERSONAL_KEY_MS)
       const expiresAt = earliest(usual, await latestEnd(tx, orgId))

@@ -12,7 +12,9 @@ const HOUR_MS = 60 * 60 * 1000
 /** @throws forbidden if the new key would let the caller do more than before, conflict if the key cannot be rotated */
 const requireRotatable = (caller: Caller, key: StoredKey): void => {
   if (key.deviceId !== null)
-    throw conflict("A device's key cannot be rotated. Revoke it, and register the device again.")
+    throw conflict(
+      "A device's key cannot be rotated. Revoke it, and register the device under another device_id, or under the same one after svc devices erase.",
+    )
   if (key.personId !== null && key.personId !== caller.personId) {
     throw forbidden("This key is a person's own: only they can rotate it. You can revoke it.")
   }

@@ -206,3 +206,46 @@ it('keys belong to services, people, or devices, are listed by kind, and name th
   expect(await works(login)).toBe(false)
   expect([await works(personal), await works(service.api_key)]).toEqual([false, true])
 })
+
+it('revoking a key names the keys that have replaced it and stay valid', async () => {
+  const { world, admin, make, rotate, works } = await start()
+  const revoke = async (id: string, key = admin) => {
+    const { status, headers } = await world.request('DELETE', `/api/v1/keys/${id}`, { key })
+    return [status, headers.get('x-service-warning')]
+  }
+  const leaked = await make({ name: 'ci', scopes: ['models:read'] })
+  const first = (await rotate(leaked.api_key, leaked.id, { overlap_hours: 720 })).body
+  const second = (await rotate(first.api_key, first.id, { overlap_hours: 720 })).body
+  const warning = (id: string) =>
+    `The key ${id} has replaced this one and stays valid. If this one leaked, revoke that too: svc keys revoke ${id}`
+  expect(await revoke(leaked.id)).toEqual([200, `${warning(first.id)}; ${warning(second.id)}`])
+  expect(await works(second.api_key)).toBe(true)
+  // A program that has rotated its key revokes the old one.
+  expect(await revoke(first.id, second.api_key)).toEqual([403, null])
+  expect(await revoke(second.id, second.api_key)).toEqual([200, null])
+  expect(await revoke(leaked.id)).toEqual([200, warning(first.id)])
+})
+
+it('the key of a device is replaced by registering another device, or the same one after its erasure', async () => {
+  const { world, admin, make, rotate } = await start()
+  const { api_key: key } = await make({ name: 'fleet', scopes: ['devices:write'], org_id: 'acme' })
+  const register = (device_id: string) =>
+    world.request('POST', '/api/v1/devices/register', { key, body: { device_id } })
+  expect((await register('pw')).status).toBe(201)
+  const [own] = await listed(world, admin, '?devices=true')
+  expect(await rotate(admin, String(own!.id))).toMatchObject({
+    status: 409,
+    body: {
+      message:
+        "A device's key cannot be rotated. Revoke it, and register the device under another device_id, or under the same one after svc devices erase.",
+    },
+  })
+  expect((await world.request('DELETE', `/api/v1/keys/${own!.id}`, { key: admin })).status).toBe(200)
+  expect([(await register('pw')).status, (await register('pw-2')).status]).toEqual([409, 201])
+  const erased = await world.request('POST', '/api/v1/devices/pw/erase?org_id=acme', {
+    key: admin,
+    body: { confirm: 'pw' },
+  })
+  expect(erased.status).toBeLessThan(300)
+  expect((await register('pw')).status).toBe(201)
+})

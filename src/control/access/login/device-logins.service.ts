@@ -7,7 +7,7 @@ import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
-import { approvalBy, requireApprover } from './approval.ts'
+import { approvalBy, lockApprover, requireApprover } from './approval.service.ts'
 import { type DeviceLogin, deviceLoginsStore } from './device-logins.store.ts'
 
 export type { DeviceLogin } from './device-logins.store.ts'
@@ -63,6 +63,9 @@ export const createDeviceLoginsService = (
   }
 
   return {
+    /** Deletes the sign-ins that sessions of this person approved. */
+    endOf: deviceLoginsStore.deleteOf,
+
     /** @throws rate_limited while too many sign-ins wait, from this address or in total */
     async start(clientName: string, address: string): Promise<{ deviceCode: string; userCode: string }> {
       const deviceCode = randomBytes(32).toString('base64url')
@@ -108,6 +111,7 @@ export const createDeviceLoginsService = (
       const decision = approve ? 'approved' : 'denied'
       const approval = approvalBy(caller)
       return database.transaction(async (tx) => {
+        await lockApprover(tx, caller)
         const login = await deviceLoginsStore.decide(tx, hash, decision, approval, now())
         if (login !== null) {
           const { clientName, approvedBy, personId, orgId } = login

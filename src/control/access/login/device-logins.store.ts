@@ -89,6 +89,11 @@ export const deviceLoginsStore = {
     await tx.deleteFrom('device_logins').where('device_hash', '=', deviceHash).execute()
   },
 
+  /** Deletes the sign-ins that sessions of this person approved. */
+  async deleteOf(tx: Executor, personId: string): Promise<void> {
+    await tx.deleteFrom('device_logins').where('person_id', '=', personId).execute()
+  },
+
   async deleteExpired(db: Executor, now: Date): Promise<void> {
     await db.deleteFrom('device_logins').where('expires_at', '<=', now).execute()
   },

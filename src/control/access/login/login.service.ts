@@ -6,7 +6,7 @@ import { isSameText, tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
-import { approvalBy, requireApprover } from './approval.ts'
+import { approvalBy, lockApprover, requireApprover } from './approval.service.ts'
 import { type LoginCode, loginStore } from './login.store.ts'
 
 const CODE_LIFETIME_MS = 5 * 60 * 1000
@@ -31,6 +31,7 @@ export const createLoginService = (
     const approval = approvalBy(caller)
     await database.transaction(async (tx) => {
       await loginStore.deleteExpired(tx, now())
+      await lockApprover(tx, caller)
       await loginStore.insert(tx, { ...about, ...approval, hash: tokenHash(code) })
       // The code and its hash are secret, so the approver identifies the login; the key made from it names the approver.
       const { approvedBy, personId } = approval
@@ -41,6 +42,9 @@ export const createLoginService = (
   }
 
   return {
+    /** Deletes the codes that sessions of this person approved. */
+    endOf: loginStore.deleteOf,
+
     /**
      * Approves a login; returns where to redirect the browser. Under open enrollment, no key is needed.
      * @throws forbidden for a device's own key

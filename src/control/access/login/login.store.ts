@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Grant } from '../../../domain/access.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Approval } from '../keys/keys.service.ts'
@@ -40,6 +41,20 @@ export const loginStore = {
       approvedBy: row.approved_by,
       personId: row.person_id,
     }
+  },
+
+  /** Deletes the codes that sessions of this person approved. */
+  async deleteOf(tx: Executor, personId: string): Promise<void> {
+    await tx.deleteFrom('login_codes').where('person_id', '=', personId).execute()
+  },
+
+  /**
+   * Locks the session until the transaction ends, so that whoever ends it finds what it approved; false if it has ended. A lock
+   * that approvals share would let many of them keep the session from being ended.
+   */
+  async lockSession(tx: Executor, sessionId: string): Promise<boolean> {
+    const { rows } = await sql`select from sessions where id = ${sessionId} for update`.execute(tx)
+    return rows.length > 0
   },
 
   async deleteExpired(db: Executor, now: Date): Promise<void> {

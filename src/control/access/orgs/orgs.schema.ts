@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { COMPLIANCE } from '../../../domain/compliance.ts'
-import { Body, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { Body, Line, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
 const Compliance = OneOf(COMPLIANCE, { title: 'Compliance', description: 'A compliance regime' })
@@ -10,7 +10,7 @@ const Region = OneOf(['us', 'eu', 'ap'], {
 })
 
 export const CreateOrgBody = Body('NewOrg', 'An organization to create', examples.newOrg, {
-  name: Type.String({ minLength: 1, maxLength: 128 }),
+  name: Line(128, 'Its id is derived from it'),
   compliance: Type.Optional(Compliance),
   region: Type.Optional(Region),
 })

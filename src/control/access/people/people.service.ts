@@ -28,7 +28,7 @@ export type Member =
 /** Stores the email address as a name in the audit log, so that it can be erased. */
 const noteOf = (member: Member, before: object | null, after: object | null): void => {
   const { id, orgId, email } = member.kind === 'person' ? member.person : member.invitation
-  auditNote({ kind: member.kind, id, orgId, name: email, before, after })
+  auditNote({ kind: member.kind, id, orgId, name: email, before, after, onlyIfChanged: true })
 }
 
 /** Returns the organization whose team is requested: the caller's, or the one that an unbound key names. */
@@ -59,6 +59,7 @@ export const createPeopleService = (
     mailer,
     endAccess,
     forget,
+    countPassword,
   }: {
     readonly store: PeopleStore
     readonly mailer: Mailer
@@ -66,6 +67,8 @@ export const createPeopleService = (
     readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
     /** Refreshes caches after a change of a person's role. */
     readonly forget: (personId: string) => Promise<void>
+    /** @throws rate_limited for too many new passwords */
+    readonly countPassword: (orgId: string, email: string) => Promise<void>
   },
 ) => {
   const find = async (db: Executor, caller: Caller, id: string): Promise<Member> => {
@@ -160,10 +163,11 @@ export const createPeopleService = (
       return { invitation, token, mail: await mailer.send(mailOf(invitation, linkOf(token))) }
     },
 
-    /** Creates an invited person's account. @throws unauthorized like `readInvitation` */
+    /** Creates an invited person's account. @throws unauthorized like `readInvitation`; rate_limited */
     async accept({ token, name, password }: { token: string; name: string | null; password: string }): Promise<Person> {
-      const { email } = await readInvitation(token)
+      const { orgId, email } = await readInvitation(token)
       requireGoodPassword(password, email)
+      await countPassword(orgId, email)
       const passwordHash = await hashPassword(password)
       return database.transaction((tx) => join(tx, tokenHash(token), { name, passwordHash }))
     },
@@ -185,7 +189,7 @@ export const createPeopleService = (
           return { kind: 'invitation', invitation: { ...member.invitation, role } }
         }
         if (role !== 'admin') await requireOtherAdmin(tx, member.person)
-        await store.setRole(tx, id, role)
+        if (!(await store.setRole(tx, id, role))) throw notFound('Member', id)
         noteOf(member, { role: member.person.role }, { role })
         return { kind: 'person', person: { ...member.person, role } }
       })
@@ -200,7 +204,7 @@ export const createPeopleService = (
         noteOf(member, { role: (member.kind === 'person' ? member.person : member.invitation).role }, null)
         if (member.kind === 'invitation') return requireOpen(await store.revokeInvitation(tx, id), member.invitation)
         await requireOtherAdmin(tx, member.person)
-        await store.remove(tx, id, now())
+        if (!(await store.remove(tx, id, now()))) throw notFound('Member', id)
         return endAccess(tx, id)
       })
       after?.()

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { isSameAddress } from '../../../domain/email-address.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { InvitationRow, PersonRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -87,29 +88,40 @@ export const createPeopleStore = () => {
       return numInsertedOrUpdatedRows === 1n
     },
 
-    async setRole(tx: Executor, id: string, role: Role): Promise<void> {
-      await tx.updateTable('people').set({ role }).where('id', '=', id).execute()
+    /** Returns false if the person was removed meanwhile. */
+    async setRole(tx: Executor, id: string, role: Role): Promise<boolean> {
+      const member = tx.updateTable('people').set({ role }).where('id', '=', id).where('removed_at', 'is', null)
+      return (await member.executeTakeFirst()).numUpdatedRows > 0n
     },
 
-    /** Keeps the id, for the person's past actions; removes their sessions and everything that they sign in with. */
-    async remove(tx: Executor, id: string, now: Date): Promise<void> {
-      await tx.deleteFrom('sessions').where('person_id', '=', id).execute()
-      await tx.deleteFrom('recovery_codes').where('person_id', '=', id).execute()
-      await tx.deleteFrom('passkeys').where('person_id', '=', id).execute()
-      await tx
+    /**
+     * Keeps the id, for the person's past actions; removes their sessions and everything that they sign in with. Returns false if
+     * they were removed meanwhile.
+     */
+    async remove(tx: Executor, id: string, now: Date): Promise<boolean> {
+      const member = tx
         .updateTable('people')
         .set({ removed_at: now, password_hash: null, totp_secret: null, totp_confirmed_at: null, oidc_identity: null })
         .where('id', '=', id)
-        .execute()
+        .where('removed_at', 'is', null)
+      if ((await member.executeTakeFirst()).numUpdatedRows === 0n) return false
+      await tx.deleteFrom('sessions').where('person_id', '=', id).execute()
+      await tx.deleteFrom('recovery_codes').where('person_id', '=', id).execute()
+      await tx.deleteFrom('passkeys').where('person_id', '=', id).execute()
+      return true
     },
 
-    /** Erases a removed person's email address and name, and their invitation. Returns how many people had an address. */
+    /**
+     * Erases a removed person's email address and name, and their invitation, but not a later one that is still open. Returns how
+     * many people had an address.
+     */
     async eraseRemoved(tx: Executor, orgId: string, id: string): Promise<number> {
       const { rows } = await sql<{ email: string }>`
         with erased as (
           select id, email from people where id = ${id} and org_id = ${orgId} and removed_at is not null and email is not null
         ), invited as (
-          delete from invitations where org_id = ${orgId} and lower(email) in (select lower(email) from erased)
+          delete from invitations where org_id = ${orgId} and accepted_at is not null
+            and lower(email) in (select lower(email) from erased)
         ), changed as (
           update people set email = null, name = null where id in (select id from erased)
         )
@@ -139,7 +151,7 @@ export const createPeopleStore = () => {
     async openInvitationsTo(db: Executor, email: string, orgId: string | null, now: Date): Promise<Invitation[]> {
       let query = open(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`).where('expires_at', '>', now)
       if (orgId !== null) query = query.where('org_id', '=', orgId)
-      return (await query.limit(2).execute()).map(invitationFrom)
+      return (await query.execute()).filter((row) => isSameAddress(row.email, email)).map(invitationFrom)
     },
 
     async openInvitation(db: Executor, id: string): Promise<Invitation | null> {

@@ -1,6 +1,16 @@
 import { Type } from 'typebox'
 import { ROLES } from '../../../domain/roles.ts'
-import { Body, Line, Matching, Nullable, OneOf, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import {
+  Body,
+  Line,
+  Matching,
+  Nullable,
+  OneOf,
+  OrgId,
+  RefWith,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 import { PASSWORD_LENGTH } from '../sign-in/passwords.service.ts'
 
@@ -14,8 +24,7 @@ const Email = Matching(
   'one email address, such as ada@example.org',
   { title: 'Email', description: 'An email address', maxLength: 254 },
 )
-/** Appears in emails. */
-const OrgId = Line(128, 'Only for keys without an org_id')
+const NamedOrg = OrgId('Only for keys without an org_id')
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 
 const memberFields = {
@@ -43,7 +52,7 @@ export const Team = Body('Team', 'The people of an organization', examples.team,
 export const NewInvitation = Body('NewTeamMember', 'A person to invite', examples.newInvitation, {
   email: Email,
   role: Type.Optional(RefWith(Role, { description: 'Default: member' })),
-  org_id: Type.Optional(OrgId),
+  org_id: Type.Optional(NamedOrg),
 })
 export const Invitation = Body(
   'TeamInvitation',
@@ -96,9 +105,9 @@ export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change'
   require_mfa: Type.Optional(policyFields.require_mfa),
   session_hours: Type.Optional(policyFields.session_hours),
   reauthenticate_minutes: Type.Optional(policyFields.reauthenticate_minutes),
-  org_id: Type.Optional(OrgId),
+  org_id: Type.Optional(NamedOrg),
 })
-export const TeamQuery = Type.Object({ org_id: Type.Optional(OrgId) })
+export const TeamQuery = Type.Object({ org_id: Type.Optional(NamedOrg) })
 export const MemberParams = Type.Object({ member_id: Type.String() })
 export const NameParams = Type.Object({
   name_kind: Type.String({ maxLength: 40, description: 'As in the log entries: person, key, device, invitation, ...' }),

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { startWorld, type World } from '../../../../test/world.ts'
+import { openBrowser, PASSWORD, startPeople } from '../sign-in/people.fixture.ts'
 
 const HOUR = 60 * 60
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
@@ -86,7 +87,8 @@ it('a session is refused without the second factor that its organization has com
   expect(await statusesOfAll()).toEqual([403, 200, 200])
   expect((await admin.get('/api/v1/models')).body).toMatchObject({
     error: 'forbidden',
-    message: 'Your organization requires a second factor. Set one up first: a passkey, or an authenticator app.',
+    message:
+      'Your organization requires a second factor. Set one up (a passkey, or an authenticator app), or sign out and sign in with yours.',
   })
   await setRules(world, { require_mfa: 'all' })
   expect(await statusesOfAll()).toEqual([403, 403, 200])
@@ -120,4 +122,30 @@ it('requests that a page sends by itself do not count as use', async () => {
   await world.advance(4 * 60)
   expect((await get('/api/v1/models', { 'x-service-background': '1' })).status).toBe(403)
   expect((await get('/api/v1/models')).status).toBe(403)
+})
+
+it('a sign-in while the clock was ahead is no proof of identity after that, but one of a process whose clock differs is', async () => {
+  const { world, byKey, join } = await startPeople()
+  await join('ada@acme.example')
+  const aheadBy = async (seconds: number) => {
+    const browser = openBrowser(world)
+    await world.advance(seconds)
+    expect((await browser.signIn('ada@acme.example')).status).toBe(201)
+    await world.advance(-seconds)
+    return browser
+  }
+  const close = await aheadBy(30)
+  expect((await close.call('POST', '/account/totp')).status).toBe(201)
+  const ahead = await aheadBy(2 * 24 * HOUR)
+  expect((await ahead.call('POST', '/account/totp')).status).toBe(403)
+  expect((await ahead.call('GET', '/models')).status).toBe(200)
+  // This request counted as use.
+  await byKey('PATCH', '/team/policy', { org_id: 'acme', reauthenticate_minutes: 30 })
+  expect((await ahead.call('GET', '/models')).status).toBe(200)
+  const unused = await aheadBy(2 * 24 * HOUR)
+  expect((await unused.call('GET', '/models')).status).toBe(403)
+  expect((await close.call('GET', '/models')).status).toBe(200)
+  expect((await unused.call('POST', '/session/confirm', { password: PASSWORD })).status).toBe(200)
+  expect((await unused.call('GET', '/models')).status).toBe(200)
+  expect((await unused.call('POST', '/account/totp')).status).toBe(201)
 })

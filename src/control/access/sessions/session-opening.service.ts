@@ -8,7 +8,7 @@ import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { KeysService } from '../keys/keys.service.ts'
-import { expiryOf, idleLimitOf, lifetimeOf, requiresMfa } from './session-limits.service.ts'
+import { expiryOf, idleLimitOf, isRecent, lifetimeOf, requiresMfa } from './session-limits.service.ts'
 import { type PersonalSession, type SessionPerson, type StoredSession, sessionsStore } from './sessions.store.ts'
 
 /** The session of a signed-in browser: the token in its cookie, and how long that lasts. */
@@ -30,6 +30,8 @@ interface SignedIn {
 
 export interface SessionParts {
   readonly keys: KeysService
+  /** Ends the sign-ins of programs that sessions of this person have approved and that have not got their key. */
+  readonly endLogins: (tx: Executor, personId: string) => Promise<void>
 }
 
 /** Opens sessions, and finds the callers behind them. */
@@ -38,7 +40,8 @@ export const createSessionOpening = (
   { keys }: SessionParts,
 ) => {
   const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
-    if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
+    const idleLimit = idleLimitOf(session)
+    if (idleLimit !== null && !isRecent(session.usedAt, now(), idleLimit)) return { restriction: 'confirm' }
     return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
   }
 

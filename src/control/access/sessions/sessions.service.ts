@@ -7,7 +7,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { expiryOf, hasEnded, idleLimitOf } from './session-limits.service.ts'
+import { expiryOf, hasEnded, idleLimitOf, isRecent } from './session-limits.service.ts'
 import { createSessionOpening, type SessionParts } from './session-opening.service.ts'
 import { type PersonalSession, type SessionPerson, sessionsStore } from './sessions.store.ts'
 
@@ -22,7 +22,7 @@ const MAX_VALID_TOKENS = 10_000
 /** Sessions of browsers (the dashboard). A cookie has a random token that stands for a key or a person, and ends with it. */
 export const createSessionsService = (context: Context, parts: SessionParts) => {
   const { database, now } = context
-  const { keys } = parts
+  const { keys, endLogins } = parts
   const { callerFor, announceEnd, ...opening } = createSessionOpening(context, parts)
 
   /** Hashes of tokens that were valid recently: requests with them do not count as guesses. */
@@ -40,9 +40,10 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
   return {
     ...opening,
 
-    /** Ends the sessions of a person except the one to keep. */
+    /** Ends the sessions of a person except the one to keep, and the sign-ins that they approved. */
     async endOf(tx: Executor, personId: string, keptId: string | null): Promise<void> {
       await sessionsStore.endOf(tx, personId, keptId)
+      await endLogins(tx, personId)
       announceEnd()
     },
 
@@ -71,8 +72,8 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
       if (session === null || hasEnded(session, at)) return null
       validTokens.set(hash, true)
       const caller = await callerFor(session)
-      const writeEvery = Math.min(WRITE_EVERY_MS, idleLimitOf(session) / 10)
-      const isDue = at.getTime() - session.usedAt.getTime() > writeEvery
+      const writeEvery = Math.min(WRITE_EVERY_MS, (idleLimitOf(session) ?? Number.POSITIVE_INFINITY) / 10)
+      const isDue = !isRecent(session.usedAt, at, writeEvery)
       if (!isBackground && isDue && caller?.restriction !== 'confirm') {
         await sessionsStore.extend(database.sql, session.id, at, expiryOf(session, at))
       }
@@ -96,7 +97,7 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
       if (session === null) return
       const actor = await callerFor(session)
       await database.transaction(async (tx) => {
-        await sessionsStore.deleteByHash(tx, session.hash)
+        if (!(await sessionsStore.deleteByHash(tx, session.hash))) return
         announceEnd()
         auditNote({ kind: 'session', id: session.id, before: { keyId: session.keyId }, ...(actor && { actor }) })
       })
@@ -113,8 +114,9 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
       await database.transaction(async (tx) => {
         const ended = isUuid(id) ? await sessionsStore.delete(tx, id, caller.orgId) : null
         if (ended === null) throw notFound('Session', id)
-        announceEnd()
         const { orgId, personId } = ended
+        if (personId !== null) await endLogins(tx, personId)
+        announceEnd()
         auditNote({ kind: 'session', id, orgId, before: { id, personId } })
       })
     },
@@ -122,6 +124,7 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
     async revokeOwn(caller: Caller & { readonly personId: string }, id: string): Promise<void> {
       await database.transaction(async (tx) => {
         if (!isUuid(id) || !(await sessionsStore.deleteOwn(tx, id, caller.personId))) throw notFound('Session', id)
+        await endLogins(tx, caller.personId)
         announceEnd()
         auditNote({ kind: 'session', id, before: { id } })
       })

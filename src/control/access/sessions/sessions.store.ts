@@ -94,8 +94,9 @@ export const sessionsStore = {
     await db.updateTable('sessions').set({ used_at: usedAt, expires_at: expiresAt }).where('id', '=', id).execute()
   },
 
-  async deleteByHash(db: Executor, hash: string): Promise<void> {
-    await db.deleteFrom('sessions').where('hash', '=', hash).execute()
+  /** Returns false if there was none. */
+  async deleteByHash(db: Executor, hash: string): Promise<boolean> {
+    return (await db.deleteFrom('sessions').where('hash', '=', hash).executeTakeFirst()).numDeletedRows > 0n
   },
 
   /** Replaces the session's token after the person has confirmed their identity. */

@@ -17,7 +17,7 @@ export const createSettingsService = ({ database, now }: Context) => {
   ): Promise<OrgSettings> => {
     const settings = { ...before, ...change }
     await settingsStore.set(tx, orgId, settings, now())
-    auditNote({ kind: 'settings', id: orgId, orgId, before, after: settings })
+    auditNote({ kind: 'settings', id: orgId, orgId, before, after: settings, onlyIfChanged: true })
     return settings
   }
 

@@ -116,7 +116,8 @@ export const factorRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'beginTotp',
         summary: 'Start setting up an authenticator app',
-        description: 'Takes effect after POST /account/totp/confirm receives a code from the app.',
+        description:
+          'Takes effect after POST /account/totp/confirm receives a code from the app within an hour, and replaces the app that is set up, if any.',
         response: { 201: TotpSecret },
       },
       config: ENROLLING,

@@ -4,12 +4,20 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { requiresMfa } from '../sessions/session-limits.service.ts'
+import { isRecent, requiresMfa } from '../sessions/session-limits.service.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { PersonalSession, SessionsService } from '../sessions/sessions.service.ts'
 import { type Account, accountsStore } from './accounts.store.ts'
 import { createPasswordChange, type EndKeys, type Own } from './password-change.service.ts'
-import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
+import {
+  newRecoveryCodes,
+  newTotpSecret,
+  openTotp,
+  recoveryHashOf,
+  sealTotp,
+  totpStepOf,
+  totpUri,
+} from './second-factors.ts'
 import type { Steps } from './steps.service.ts'
 import type { Throttle } from './throttle.service.ts'
 
@@ -18,6 +26,8 @@ const RECENT_MS = 10 * 60 * 1000
 const ISSUER = 'Tributary'
 const CONFIRM =
   'Confirm your identity first (POST /session/confirm), with your password, a passkey, or the identity provider.'
+const ONE_FACTOR =
+  'This session was opened without your second factor. Sign out, and sign in with it; a passkey can also confirm your identity here.'
 
 /** Audits a change of an account, without secrets. */
 const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>
@@ -28,13 +38,13 @@ export const createAccountService = (
   context: Context,
   parts: {
     readonly sessions: SessionsService
-    readonly steps: Pick<Steps, 'endOf'>
+    readonly steps: Pick<Steps, 'endOf' | 'replaceOf' | 'takeOf'>
     readonly throttle: Throttle
     readonly endKeys: EndKeys
   },
 ) => {
   const { database, secrets, now } = context
-  const { sessions, throttle } = parts
+  const { sessions, steps, throttle } = parts
 
   /** @throws forbidden for callers that are not signed in as a person */
   const own = async (caller: Caller): Promise<Own> => {
@@ -45,17 +55,20 @@ export const createAccountService = (
     return { session, account } as Own
   }
 
+  /** Whether the session was opened with one factor although they have two, such as by their own key. */
+  const isWeak = ({ session, account }: Own): boolean => !session.mfa && (account.totp || account.passkeys > 0)
+
   /** True if they proved their identity too long ago, or with one factor although they have two. */
-  const mustConfirm = (caller: Caller, { session, account }: Own): boolean => {
-    const age = now().getTime() - (session.authenticatedAt?.getTime() ?? 0)
-    const isWeak = !session.mfa && (account.totp || account.passkeys > 0)
-    return caller.restriction === 'confirm' || age > RECENT_MS || isWeak
+  const mustConfirm = (caller: Caller, found: Own): boolean => {
+    const { authenticatedAt } = found.session
+    const isProven = authenticatedAt !== null && isRecent(authenticatedAt, now(), RECENT_MS)
+    return caller.restriction === 'confirm' || !isProven || isWeak(found)
   }
 
   const recent = async (caller: Caller): Promise<Own> => {
     const found = await own(caller)
     if (!mustConfirm(caller, found)) return found
-    throw forbidden(CONFIRM)
+    throw forbidden(isWeak(found) ? ONE_FACTOR : CONFIRM)
   }
 
   const makeRecoveryCodes = async (tx: Executor, id: string): Promise<string[]> => {
@@ -86,15 +99,13 @@ export const createAccountService = (
 
     ...createPasswordChange(context, { ...parts, own, note }),
 
-    /** Begins to set up an authenticator app, which counts once its code was shown. @throws conflict if there is one */
+    /** Begins to set up an authenticator app. It replaces the one that is set up, if any, once its code was shown. */
     async beginTotp(caller: Caller): Promise<{ secret: string; uri: string }> {
       const { account } = await recent(caller)
       const secret = newTotpSecret()
-      const sealed = await secrets.seal(secret, `totp ${account.id}`)
+      const sealed = await sealTotp(secrets, account.id, secret)
       await database.transaction(async (tx) => {
-        if (!(await accountsStore.setTotpSecret(tx, account.id, sealed))) {
-          throw conflict('An authenticator app is set up. Remove it before you set up another.')
-        }
+        await steps.replaceOf(tx, 'totp-enroll', account.id, { sealed })
         note(account, null, { authenticator: 'begun' })
       })
       return { secret, uri: totpUri(secret, { email: account.email, issuer: `${ISSUER} (${account.orgId})` }) }
@@ -103,21 +114,24 @@ export const createAccountService = (
     /** Ends the person's other sessions, which one factor opened. The first second factor comes with recovery codes. */
     async confirmTotp(caller: Caller, code: string): Promise<{ opened: OpenedSession; recoveryCodes: string[] }> {
       const { account, session } = await recent(caller)
-      if (account.totp || account.totpSecret === null) {
-        throw conflict('No authenticator app is waiting for confirmation. Begin with POST /account/totp.')
-      }
       const counted = await throttle.attemptIn(session.id)
-      const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
-      const step = await totpStepOf(code, { secret, after: account.totpStep, now: now() })
       return database.transaction(async (tx) => {
-        if (step === null || !(await accountsStore.takeTotpStep(tx, account.id, step))) {
+        const waiting = await steps.takeOf(tx, 'totp-enroll', account.id)
+        const sealed = String(waiting?.data.sealed)
+        const secret = waiting && (await openTotp(secrets, account.id, sealed))
+        if (secret === null) {
+          throw conflict('No authenticator app is waiting for confirmation. Begin with POST /account/totp.')
+        }
+        const step = await totpStepOf(code, { secret, after: null, now: now() })
+        if (step === null) {
           throw badRequest('code: it does not match the one that the app shows now. Check the clock of the phone.')
         }
         await throttle.forget(tx, counted)
-        await accountsStore.confirmTotp(tx, account.id, now())
+        await accountsStore.setTotp(tx, account.id, { sealed, step, now: now() })
         const recoveryCodes = account.recoveryCodesLeft > 0 ? [] : await makeRecoveryCodes(tx, account.id)
         await sessions.endOf(tx, account.id, session.id)
-        note(account, { authenticator: null }, { authenticator: 'set up' })
+        const [before, after] = account.totp ? ['set up', 'replaced'] : [null, 'set up']
+        note(account, { authenticator: before }, { authenticator: after })
         return { opened: await sessions.renew(tx, session.id, { mfa: true }), recoveryCodes }
       })
     },
@@ -125,8 +139,8 @@ export const createAccountService = (
     async removeTotp(caller: Caller): Promise<void> {
       const found = await recent(caller)
       const { account } = found
-      if (account.totpSecret === null) throw conflict('No authenticator app is set up.')
       await database.transaction(async (tx) => {
+        if (!(await accountsStore.lock(tx, account.id))?.totp) throw conflict('No authenticator app is set up.')
         await accountsStore.removeTotp(tx, account.id)
         await afterRemoval(tx, found)
         note(account, { authenticator: 'set up' }, { authenticator: null })
@@ -154,10 +168,11 @@ export const createAccountService = (
         if (account === null || !sees(caller, account.orgId)) throw notFound('Member', id)
         await accountsStore.removeFactors(tx, id)
         await sessions.endOf(tx, id, null)
+        const { totp: authenticator, passkeys, oidcIdentity } = account
         note(
           account,
-          { authenticator: account.totp, passkeys: account.passkeys },
-          { authenticator: false, passkeys: 0 },
+          { authenticator, passkeys, identityProvider: oidcIdentity !== null },
+          { authenticator: false, passkeys: 0, identityProvider: false, sessions: 'ended' },
         )
       })
     },

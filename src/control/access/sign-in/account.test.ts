@@ -160,7 +160,6 @@ it('factors can be changed only soon after a person has proved their identity, a
   expect(renewed).not.toContain(codes[0])
   await Promise.all(Array.from({ length: 4 }, () => browser.call('POST', '/account/recovery-codes')))
   expect((await browser.call('GET', '/account')).body).toMatchObject({ recovery_codes_left: 10 })
-  expect((await browser.call('POST', '/account/totp')).status).toBe(409)
   expect((await browser.call('DELETE', '/account/totp')).status).toBe(204)
   expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: false, recovery_codes_left: 0 })
   for (const [method, path] of [
@@ -207,6 +206,100 @@ it('a new password leaves personal keys, unless they are to be revoked with it',
   const again = { old_password: 'another four words here', new_password: PASSWORD, revoke_keys: true }
   expect((await change(again)).status).toBe(204)
   expect(await works()).toBe(401)
+})
+
+it('a new password, and ending a session, also end the sign-ins that sessions have approved', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example')
+  const code_verifier = 'v'.repeat(43)
+  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
+  const request = { code_challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state: 'x'.repeat(16) }
+  /** Approves one sign-in of each kind; returns how their programs ask for the key. */
+  const approve = async (browser: Browser) => {
+    const approved = await browser.call('POST', '/login/authorize', request)
+    const begun = (await people.byKey('POST', '/login/device', { client_name: 'svc' })).body
+    const decision = await browser.call('POST', '/login/device/decision', { user_code: begun.user_code, approve: true })
+    const redirect = approved.body.redirect_to as string | undefined
+    const code = redirect === undefined ? null : new URL(redirect).searchParams.get('code')
+    return async () => [
+      ...(code === null ? [] : [(await people.byKey('POST', '/login/token', { code, code_verifier })).status]),
+      ...(decision.status === 200
+        ? [(await people.byKey('POST', '/login/device/token', { device_code: begun.device_code })).status]
+        : []),
+    ]
+  }
+  const browser = await signedIn(people)
+  expect(await (await approve(browser))()).toEqual([200, 200])
+
+  const thief = await signedIn(people)
+  const exchange = await approve(thief)
+  const change = { old_password: PASSWORD, new_password: 'another four words here', revoke_keys: true }
+  const [changed, ...atOnce] = await Promise.all([
+    browser.call('PUT', '/account/password', change),
+    ...Array.from({ length: 5 }, () => approve(thief)),
+  ])
+  expect(changed.status).toBe(204)
+  expect(await exchange()).toEqual([401, 400])
+  const late = []
+  for (const each of atOnce) late.push(...(await each()))
+  expect(late.filter((status) => status === 200)).toEqual([])
+
+  const other = openBrowser(people.world)
+  await other.signIn('ada@acme.example', { password: change.new_password })
+  const ofOther = await approve(other)
+  const { sessions } = (await browser.call('GET', '/account/sessions')).body as {
+    sessions: { id: string; current: boolean }[]
+  }
+  const ended = sessions.find(({ current }) => !current)!
+  expect((await browser.call('DELETE', `/account/sessions/${ended.id}`)).status).toBe(204)
+  expect(await ofOther()).toEqual([401, 400])
+})
+
+it('a session that a key opened says that the second factor is missing, which confirming the password cannot change', async () => {
+  const people = await startPeople()
+  const { key } = await joinWithKey(people.world, people.world.service.firstAdminKey!, 'ada@acme.example', 'admin')
+  await enroll(people, await signedIn(people))
+  const browser = openBrowser(people.world)
+  expect((await browser.call('POST', '/session', { api_key: key })).status).toBe(201)
+  const refused = {
+    status: 403,
+    body: { message: expect.stringMatching(/^This session was opened without your second factor. Sign out/) },
+  }
+  expect(await browser.call('POST', '/account/recovery-codes')).toMatchObject(refused)
+  expect((await browser.call('POST', '/session/confirm', { password: PASSWORD })).status).toBe(200)
+  expect(await browser.call('POST', '/account/recovery-codes')).toMatchObject(refused)
+  await people.byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' })
+  expect((await browser.call('GET', '/models')).body.message).toMatch(/, or sign out and sign in with yours\.$/)
+})
+
+it('a person who has lost their app signs in with a recovery code, and replaces it even if a second factor is required', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example')
+  const { secret, codes } = await enroll(people, await signedIn(people))
+  await people.byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' })
+  const signInBy = async (factor: object) => {
+    const browser = openBrowser(people.world)
+    await browser.signIn('ada@acme.example')
+    return { browser, ...(await browser.call('POST', '/session/second-factor', factor)) }
+  }
+  const { browser } = await signInBy({ recovery_code: codes[0] })
+  expect((await browser.call('DELETE', '/account/totp')).status).toBe(409)
+  const begun = await browser.call('POST', '/account/totp')
+  expect(begun.status).toBe(201)
+  // Until the new app has shown a code, the old one counts.
+  const next = begun.body.secret as string
+  expect((await browser.call('POST', '/account/totp/confirm', { code: '000000' })).status).toBe(400)
+  const other = await signInBy({ code: codeOf(people, secret) })
+  expect(other.status).toBe(201)
+  const confirm = () => browser.call('POST', '/account/totp/confirm', { code: codeOf(people, next) })
+  expect(await confirm()).toMatchObject({ status: 200, body: { recovery_codes: [] } })
+  expect((await other.browser.call('GET', '/models')).status).toBe(401)
+  expect((await confirm()).status).toBe(409)
+  expect((await signInBy({ code: codeOf(people, next) })).status).toBe(401)
+  await people.world.advance(90)
+  expect((await signInBy({ code: codeOf(people, secret) })).status).toBe(401)
+  expect((await signInBy({ code: codeOf(people, next) })).status).toBe(201)
+  expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: true, recovery_codes_left: 9 })
 })
 
 it('an admin can reset the second factor only of members of their own organization', async () => {

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { isSameAddress } from '../../../domain/email-address.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { PersonRow } from '../../../platform/db/access-rows.ts'
@@ -57,7 +58,11 @@ export const accountsStore = {
   async allByEmail(db: Executor, email: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
-    return (await query.orderBy('created_at').orderBy('id').limit(2).execute()).map(fromRow)
+    const rows = await query.orderBy('created_at').orderBy('id').execute()
+    return rows
+      .filter((row) => isSameAddress(row.email, email))
+      .slice(0, 2)
+      .map(fromRow)
   },
 
   /** Returns accounts with this identity at the provider, like `allByEmail`. */
@@ -97,18 +102,14 @@ export const accountsStore = {
     return (await query.where('password_hash', 'is not distinct from', from).executeTakeFirst()).numUpdatedRows > 0n
   },
 
-  /** Stores the secret of a new authenticator app; false if the person has one that counts. */
-  async setTotpSecret(tx: Executor, id: string, sealed: string): Promise<boolean> {
-    const query = tx
-      .updateTable('people')
-      .set({ totp_secret: sealed, totp_step: null })
-      .where('id', '=', id)
-      .where('totp_confirmed_at', 'is', null)
-    return (await query.returning('id').executeTakeFirst()) !== undefined
-  },
-
-  async confirmTotp(tx: Executor, id: string, now: Date): Promise<void> {
-    await tx.updateTable('people').set({ totp_confirmed_at: now }).where('id', '=', id).execute()
+  /** Stores the secret of an authenticator app whose code of the time step `step` was shown; it replaces an earlier app's. */
+  async setTotp(
+    tx: Executor,
+    id: string,
+    { sealed, step, now }: { readonly sealed: string; readonly step: number; readonly now: Date },
+  ): Promise<void> {
+    const totp = { totp_secret: sealed, totp_step: step, totp_confirmed_at: now }
+    await tx.updateTable('people').set(totp).where('id', '=', id).execute()
   },
 
   /** Accepts the code of this time step; false if it or a later one was accepted before. */

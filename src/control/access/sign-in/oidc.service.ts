@@ -99,7 +99,7 @@ export const createOidc = (
     const opened = await sessions.renew(tx, sessionId, { mfa })
     const after = { authenticatedAt: opened.session.authenticatedAt }
     auditNote({ kind: 'session', id: sessionId, after, actor: opened.caller })
-    return { kind: 'session', opened, known: await signIn.knownBrowser(account.email) }
+    return { kind: 'session', opened, known: await signIn.knownBrowser(account.id) }
   }
 
   return {

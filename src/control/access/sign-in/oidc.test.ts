@@ -2,8 +2,10 @@ import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
+import { createSecrets } from '../../../platform/secrets.ts'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 import { type ProviderUser, startProvider } from './provider.fixture.ts'
+import { sealTotp } from './second-factors.ts'
 
 const ADA: ProviderUser = { sub: 'u-1', email: 'ada@acme.example', name: 'Ada L.' }
 
@@ -48,6 +50,25 @@ it.each(['embedded', 'postgres'] as const)(
     expect(browser.cookie('step')).toBe(undefined)
     expect((await browser.call('GET', '/account')).body).toMatchObject({ password: false, identity_provider: true })
     expect((await browser.call('GET', '/models')).status).toBe(200)
+    const change = { old_password: PASSWORD, new_password: PASSWORD }
+    expect((await browser.call('PUT', '/account/password', change)).body.message).toMatch(
+      /^Your account has no password/,
+    )
+    const confirmed = await browser.call('POST', '/session/confirm', { password: PASSWORD })
+    expect([confirmed.status, confirmed.body.message]).toEqual([
+      403,
+      'password: your account has none. Confirm with a passkey or the identity provider.',
+    ])
+
+    // To some databases, these are one address.
+    await invite('kia@acme.example')
+    for (const email of ['k\u0130a@acme.example', '\u212aia@acme.example']) {
+      const similar = await signIn(openBrowser(world), { sub: 'u-6', email })
+      expect([similar.status, similar.body.message]).toEqual([
+        403,
+        expect.stringMatching(/^There is no invitation for/),
+      ])
+    }
 
     // From now on issuer and subject identify the person: even with another address, while their address alone does not.
     const moved = { sub: 'u-1', email: 'ada@else.example', email_verified: false }
@@ -134,7 +155,7 @@ it('a response works once, in the browser that began, and only for its own reque
 
 it('a second factor is still required, unless the provider reports that it checked two', async () => {
   const { world, join, byKey, begin, finish, signIn, provider } = await start()
-  await join(ADA.email)
+  const id = await join(ADA.email)
   await byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all', reauthenticate_minutes: 30 })
   const browser = openBrowser(world)
   expect((await signIn(browser, ADA)).body).toMatchObject({ person: { mfa: false, restriction: 'enroll' } })
@@ -144,7 +165,7 @@ it('a second factor is still required, unless the provider reports that it check
 
   await world
     .database!.sql.updateTable('people')
-    .set({ totp_secret: 'sealed', totp_confirmed_at: world.now() })
+    .set({ totp_secret: await sealTotp(createSecrets(world.dataDir), id, 'secret'), totp_confirmed_at: world.now() })
     .where('email', '=', ADA.email)
     .execute()
   const halfway = openBrowser(world)

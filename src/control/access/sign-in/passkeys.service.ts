@@ -165,7 +165,7 @@ export const createPasskeys = (
       const own = await account.recent(caller)
       await database.transaction(async (tx) => {
         const passkey = await ownOf(tx, own.account, id)
-        await passkeysStore.delete(tx, id)
+        if (!(await passkeysStore.delete(tx, id))) throw notFound('Passkey', id)
         await account.afterRemoval(tx, own)
         note(passkey, own.account, { name: passkey.name }, null)
       })

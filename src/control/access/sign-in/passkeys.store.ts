@@ -60,8 +60,9 @@ export const passkeysStore = {
     await tx.updateTable('passkeys').set({ name }).where('id', '=', id).execute()
   },
 
-  async delete(tx: Executor, id: string): Promise<void> {
-    await tx.deleteFrom('passkeys').where('id', '=', id).execute()
+  /** Returns false if it was deleted meanwhile. */
+  async delete(tx: Executor, id: string): Promise<boolean> {
+    return (await tx.deleteFrom('passkeys').where('id', '=', id).executeTakeFirst()).numDeletedRows > 0n
   },
 }
 

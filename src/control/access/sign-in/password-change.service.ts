@@ -40,16 +40,20 @@ export const createPasswordChange = (
   return {
     /**
      * Requires the old password. Ends the person's other sessions and, if they want, revokes their personal keys.
-     * @throws forbidden if the old password is wrong; bad_request for a weak new one
+     * @throws forbidden if the old password is wrong or there is none; bad_request for a weak new one
      */
     async changePassword(
       caller: Caller,
       { old, password, revokeKeys }: { old: string; password: string; revokeKeys: boolean },
     ): Promise<OpenedSession> {
       const { session, account } = await own(caller)
+      if (account.passwordHash === null) {
+        throw forbidden('Your account has no password: you sign in with the identity provider or a passkey.')
+      }
       requireGoodPassword(password, account.email, 'new_password')
       const counted = await throttle.attemptIn(session.id)
       if (!(await isPassword(old, account.passwordHash))) throw forbidden('old_password: it is not your password.')
+      await throttle.countPassword(account.orgId, account.email)
       const passwordHash = await hashPassword(password)
       const { opened, ended } = await database.transaction(async (tx) => {
         await throttle.forget(tx, counted)

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto'
 import { generateSecret, generateURI, verify } from 'otplib'
+import { ReplacedKeyError, type Secrets } from '../../../platform/secrets.ts'
 
 /** RFC 6238 with the parameters of all authenticator apps: SHA-1, 6 digits, 30 s. */
 const PERIOD = 30
@@ -12,6 +13,17 @@ const GROUPS = 4
 const GROUP = 5
 
 export const newTotpSecret = (): string => generateSecret()
+
+/** Encrypts an authenticator app's secret for the person. */
+export const sealTotp = (secrets: Secrets, personId: string, secret: string): Promise<string> =>
+  secrets.seal(secret, `totp ${personId}`)
+
+/** Null if it was encrypted with a key that has been replaced since: no code of that app can be checked any more. */
+export const openTotp = (secrets: Secrets, personId: string, sealed: string): Promise<string | null> =>
+  secrets.open(sealed, `totp ${personId}`).catch((error: unknown) => {
+    if (error instanceof ReplacedKeyError) return null
+    throw error
+  })
 
 /** Returns the content of the QR code for an authenticator app. */
 export const totpUri = (secret: string, { email, issuer }: { email: string; issuer: string }): string =>

@@ -7,7 +7,7 @@ import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
 import { type Account, accountsStore } from './accounts.store.ts'
 import { checkPassword, isPassword } from './passwords.service.ts'
-import { recoveryHashOf, totpStepOf } from './second-factors.ts'
+import { openTotp, recoveryHashOf, totpStepOf } from './second-factors.ts'
 import type { Steps } from './steps.service.ts'
 import type { SignInStep } from './steps.store.ts'
 import type { Origin, Throttle } from './throttle.service.ts'
@@ -31,7 +31,7 @@ export type Outcome =
 
 interface FirstFactor {
   readonly browser: Browser
-  /** The counters of this attempt, which are reset once it succeeds. */
+  /** The counters of this attempt, which no longer count it once it succeeds. */
   readonly counted?: readonly string[]
   /** When they last proved their identity: now if absent; null if unknown. */
   readonly authenticatedAt?: Date | null
@@ -41,6 +41,8 @@ interface FirstFactor {
 const WRONG =
   'The email address or the password is wrong. If several organizations invited this address, name yours in org_id.'
 const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts, sign in from the start.'
+const UNREADABLE_APP =
+  'The key that your authenticator app was set up with was replaced, so its codes cannot be checked. Use a recovery code, or ask an admin: svc team reset-factor <email>.'
 
 /** An account's factors other than its password. */
 const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => [
@@ -65,20 +67,23 @@ export const createSignIn = (
   /** Opens the session of a person who has passed all factors. */
   const complete = async (
     tx: Executor,
-    { id, email }: Pick<Account, 'id' | 'email'>,
+    { id }: Pick<Account, 'id'>,
     { browser, mfa, counted = [], authenticatedAt = now() }: FirstFactor & { readonly mfa: boolean },
   ): Promise<Outcome & { readonly kind: 'session' }> => {
     await accountsStore.setSignedIn(tx, id, now())
-    await throttle.forget(tx, counted)
-    await throttle.forgetSecondFactor(tx, { id, email }, browser)
+    await throttle.takeBack(counted, tx)
+    await throttle.forgetSecondFactor(tx, id, browser)
     const opened = await sessions.openFor({ id }, { browser: browser.name, mfa, authenticatedAt }, browser.former, tx)
-    return { kind: 'session', opened, known: await throttle.knownBrowser(email) }
+    return { kind: 'session', opened, known: await throttle.knownBrowser(id) }
   }
 
   /** After a correct first factor (a password, or the identity provider), requires a second one if the account has any. */
   const afterFirstFactor = async (tx: Executor, account: Account, shown: FirstFactor): Promise<Outcome> => {
-    const factors = factorsOf(account)
-    if (factors.length === 0) return complete(tx, account, { ...shown, mfa: false })
+    const all = factorsOf(account)
+    if (all.length === 0) return complete(tx, account, { ...shown, mfa: false })
+    const hasApp = account.totpSecret !== null && (await openTotp(secrets, account.id, account.totpSecret)) !== null
+    const factors = hasApp ? all : all.filter((factor) => factor !== 'totp')
+    if (factors.length === 0) throw unauthorized(UNREADABLE_APP)
     const { counted = [] } = shown
     const token = await steps.begin(tx, 'second-factor', account.id, { counted })
     auditNote({ kind: 'person', id: account.id, orgId: account.orgId, name: account.email, after: { factors } })
@@ -88,8 +93,7 @@ export const createSignIn = (
   /** Does nothing if the first factor, such as a password, has already counted this attempt. @throws rate_limited */
   const countAttempt = async ({ personId, data }: SignInStep, browser: Browser): Promise<void> => {
     if ((data.counted as readonly string[]).length > 0 || personId === null) return
-    const account = await accountsStore.find(database.sql, personId)
-    if (account !== null) await throttle.attemptSecondFactor(account, browser)
+    await throttle.attemptSecondFactor(personId, browser)
   }
 
   /** Checks a code and uses it up. */
@@ -98,7 +102,8 @@ export const createSignIn = (
       return accountsStore.takeRecoveryCode(tx, account.id, recoveryHashOf(shown.recoveryCode), now())
     }
     if (!account.totp || account.totpSecret === null) return false
-    const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
+    const secret = await openTotp(secrets, account.id, account.totpSecret)
+    if (secret === null) throw unauthorized(UNREADABLE_APP)
     const step = await totpStepOf(shown.code ?? '', { secret, after: account.totpStep, now: now() })
     return step !== null && accountsStore.takeTotpStep(tx, account.id, step)
   }
@@ -113,12 +118,17 @@ export const createSignIn = (
       { email, password, orgId }: { email: string; password: string; orgId: string | undefined },
       browser: Browser,
     ): Promise<Outcome> {
-      const counted = await throttle.attempt(email, browser)
       const candidates = await accountsStore.allByEmail(database.sql, email, orgId ?? null)
+      const ids = candidates.map(({ id }) => id)
+      const known = await throttle.attemptByKnown(ids, browser)
+      const counted = [...(known?.counted ?? (await throttle.attempt(email, browser)))]
       // Always two checks, so that the time does not show how many accounts there are.
       const hashes = [0, 1].map((i) => candidates[i]?.passwordHash ?? null)
       const matches = await checkPassword(password, hashes)
       const [found, ...others] = candidates.filter((_, i) => matches[i])
+      // The browser is known for one account. Whether there are others must not show, so all else counts for the address too.
+      const isOfKnown = known !== null && found?.id === known.personId && others.length === 0
+      if (known !== null && !isOfKnown) counted.push(...(await throttle.attempt(email, browser)))
       if (found === undefined || others.length > 0) throw unauthorized(WRONG)
       return database.transaction(async (tx) => {
         const account = await accountsStore.find(tx, found.id)
@@ -158,8 +168,11 @@ export const createSignIn = (
     async confirm(caller: Caller, password: string): Promise<OpenedSession> {
       const session = await sessions.ofPerson(caller)
       if (session === null) throw forbidden('Only a person who is signed in can confirm their identity.')
-      const counted = await throttle.attemptIn(session.id)
       const account = await accountsStore.find(database.sql, session.person.id)
+      if (account?.passwordHash === null) {
+        throw forbidden('password: your account has none. Confirm with a passkey or the identity provider.')
+      }
+      const counted = await throttle.attemptIn(session.id)
       if (!(await isPassword(password, account?.passwordHash ?? null))) throw forbidden('The password is wrong.')
       return database.transaction(async (tx) => {
         await throttle.forget(tx, counted)

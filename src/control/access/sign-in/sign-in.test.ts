@@ -48,7 +48,64 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
     expect([waiting.status, waiting.headers.get('retry-after')]).toEqual([429, '1'])
     await world.advance(1)
     expect((await openBrowser(world).signIn('ada@acme.example')).status).toBe(201)
-    expect((await guess('ada@acme.example')).status).toBe(401)
+    // A success uncounts its own attempt only: the failures may have been at another account of the address.
+    expect((await guess('ada@acme.example')).status).toBe(429)
+    expect((await owner.signIn('ada@acme.example', { password: 'not the password' })).status).toBe(429)
+    expect((await owner.signIn('ada@acme.example')).status).toBe(201)
+  })
+
+  it('another spelling that the database takes for the address gives no more attempts, and no account', async () => {
+    const { world, join } = await startPeople({ database })
+    await join('mimi@acme.example')
+    expect((await openBrowser(world).signIn('MIMI@acme.example')).status).toBe(201)
+    expect((await openBrowser(world).signIn('m\u0130mi@acme.example')).status).toBe(401)
+  })
+
+  it('never waits longer than 15 minutes, even if the clock was ahead', async () => {
+    const { world, join } = await startPeople({ database })
+    await join('ada@acme.example')
+    const days = 2 * 24 * 3600
+    await world.advance(days)
+    for (let n = 0; n < 6; n++) await openBrowser(world).signIn('ada@acme.example', { password: 'not the password' })
+    await world.advance(-days)
+    expect((await openBrowser(world).signIn('ada@acme.example')).status).toBe(201)
+  })
+
+  it('an account of the address in another organization gives no more attempts at this one', async () => {
+    const { world, join } = await startPeople({ database })
+    await join('vera@acme.example')
+    await join('vera@acme.example', 'admin', 'beta', 'the password at beta')
+    const browser = openBrowser(world)
+    const ofBeta = { password: 'the password at beta', org_id: 'beta' }
+    expect((await browser.signIn('vera@acme.example', ofBeta)).status).toBe(201)
+    const statuses: number[] = []
+    for (let n = 0; n < 12; n++) {
+      const named = n % 2 === 0 ? { org_id: 'acme' } : {}
+      statuses.push((await browser.signIn('vera@acme.example', { password: 'not the password', ...named })).status)
+      if (n % 3 === 0) expect((await browser.signIn('vera@acme.example', ofBeta)).status).toBe(201)
+    }
+    expect(statuses.filter((status) => status === 401)).toHaveLength(5)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(7)
+    await world.advance(60)
+    expect((await openBrowser(world).signIn('vera@acme.example', { org_id: 'acme' })).status).toBe(201)
+  })
+
+  it('passwords of the account in another organization cannot be changed often to find out the one of this', async () => {
+    const { world, join, byKey } = await startPeople({ database })
+    await join('vera@acme.example', 'admin', 'acme', 'guess number 40 of many')
+    const id = await join('vera@acme.example', 'admin', 'beta', 'guess number 0 of many')
+    const browser = openBrowser(world)
+    await browser.signIn('vera@acme.example', { password: 'guess number 0 of many', org_id: 'beta' })
+    const statuses: number[] = []
+    for (let n = 0; n < 6; n++) {
+      const [old_password, new_password] = [n, n + 1].map((guess) => `guess number ${guess} of many`)
+      statuses.push((await browser.call('PUT', '/account/password', { old_password, new_password })).status)
+    }
+    expect(statuses).toEqual([204, 204, 204, 204, 429, 429])
+    await byKey('DELETE', `/team/${id}`)
+    const { token } = (await byKey('POST', '/team', { email: 'vera@acme.example', org_id: 'beta' })).body
+    const accepted = await byKey('POST', '/invitations/accept', { token, password: 'guess number 9 of many' })
+    expect(accepted.status).toBe(429)
   })
 })
 

@@ -3,7 +3,7 @@ import type { SignInStepRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** What a sign-in waits for. */
-export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-enroll' | 'oidc'
+export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-enroll' | 'totp-enroll' | 'oidc'
 
 /** A sign-in that waits for its next step, identified by the SHA-256 of its token. */
 export interface SignInStep {
@@ -55,6 +55,13 @@ export const stepsStore = {
       .returningAll()
       .executeTakeFirst()
     return row === undefined || row.expires_at <= now ? null : fromRow(row)
+  },
+
+  /** Removes a person's steps of this kind, and returns the newest; null if there is none or it has expired. */
+  async takeOf(tx: Executor, personId: string, kind: StepKind, now: Date): Promise<SignInStep | null> {
+    const query = tx.deleteFrom('sign_in_steps').where('person_id', '=', personId).where('kind', '=', kind)
+    const steps = (await query.returningAll().execute()).map(fromRow).filter(({ expiresAt }) => expiresAt > now)
+    return steps.sort((a, b) => Number(b.expiresAt) - Number(a.expiresAt))[0] ?? null
   },
 
   async deleteOf(tx: Executor, personId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { foldAddress } from '../../../domain/email-address.ts'
 import { ServiceError } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Signer } from '../../../platform/secrets.ts'
@@ -18,17 +19,12 @@ export interface Origin {
   readonly known: string | null
 }
 
-/** The owner of a second factor. */
-interface Owner {
-  readonly id: string
-  readonly email: string
-}
-
 const hashOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
 
 /**
- * Slows down guessing without letting an attacker lock a person out (OWASP, device cookies). Failures count for the account and
- * the address they came from, and for the account over all addresses. A browser that has signed in before counts only its own.
+ * Slows down guessing without letting an attacker lock a person out (OWASP, device cookies). Failures count for the email address
+ * and the network address they came from, and for the email address alone. A browser in which a person has signed in before
+ * counts its own attempts at their account.
  */
 export const createThrottle = (
   { database, now }: Context,
@@ -38,11 +34,12 @@ export const createThrottle = (
     readonly signer: Signer
   },
 ) => {
-  const sign = (email: string, nonce: string): Promise<string> => signer.pseudonym(`browser\n${email}\n${nonce}`)
+  const sign = (personId: string, nonce: string): Promise<string> => signer.pseudonym(`browser\n${personId}\n${nonce}`)
 
-  const isKnown = async (email: string, known: string | null): Promise<boolean> => {
-    const [nonce = '', signature = ''] = (known ?? '').split('.')
-    const expected = Buffer.from(await sign(email, nonce))
+  /** Whether the person has signed in with this browser before. */
+  const isKnown = async (personId: string, known: string): Promise<boolean> => {
+    const [nonce = '', signature = ''] = known.split('.')
+    const expected = Buffer.from(await sign(personId, nonce))
     const given = Buffer.from(signature)
     return given.length === expected.length && timingSafeEqual(given, expected)
   }
@@ -55,47 +52,60 @@ export const createThrottle = (
     })
   }
 
-  /** Returns the counters of attempts at `subject`; `email` is the address with which the browser has signed in. */
-  const countersOf = async (
-    subject: string,
-    email: string,
-    { address, known }: Origin,
-  ): Promise<readonly (readonly [hash: string, pace: Pace])[]> => {
-    if (known !== null && (await isKnown(email.toLowerCase(), known))) {
-      return [[hashOf('browser', subject, known), OF_ONE]]
-    }
-    return [
-      [hashOf('address', subject, address), OF_ONE],
-      [hashOf('all', subject), OF_ALL],
-    ]
-  }
-
-  const count = async (counters: Awaited<ReturnType<typeof countersOf>>): Promise<readonly string[]> => {
+  const count = async (counters: readonly (readonly [hash: string, pace: Pace])[]): Promise<readonly string[]> => {
     for (const [hash, pace] of counters) await admit(hash, pace)
     return counters.map(([hash]) => hash)
   }
 
-  const ofSecondFactor = ({ id, email }: Owner, origin: Origin) => countersOf(`second-factor\n${id}`, email, origin)
+  /** The counters of attempts at `subject` in unknown browsers. */
+  const countersOf = (subject: string, address: string) =>
+    [
+      [hashOf('address', subject, address), OF_ONE],
+      [hashOf('all', subject), OF_ALL],
+    ] as const
+
+  const ofSecondFactor = async (personId: string, { address, known }: Origin) => {
+    const subject = `second-factor\n${personId}`
+    if (known === null || !(await isKnown(personId, known))) return countersOf(subject, address)
+    return [[hashOf('browser', subject, known), OF_ONE]] as const
+  }
 
   return {
     /**
-     * Counts an attempt for this email address, whether or not it has an account, until `forget` resets the counters.
+     * Counts an attempt for this email address, whether or not it has an account. `takeBack` uncounts it after a success, but no
+     * earlier failures: they may have been at another account of the address.
      * @throws rate_limited while it must wait
      */
-    attempt: async (email: string, origin: Origin): Promise<readonly string[]> =>
-      count(await countersOf(email.toLowerCase(), email, origin)),
+    attempt: (email: string, { address }: Origin): Promise<readonly string[]> =>
+      count(countersOf(foldAddress(email), address)),
+
+    /**
+     * Counts an attempt at the account in which this browser has signed in before, if it is one of `personIds`; null if not.
+     * @throws rate_limited while it must wait
+     */
+    async attemptByKnown(
+      personIds: readonly string[],
+      { known }: Origin,
+    ): Promise<{ readonly personId: string; readonly counted: readonly string[] } | null> {
+      if (known === null) return null
+      for (const personId of personIds) {
+        if (!(await isKnown(personId, known))) continue
+        return { personId, counted: await count([[hashOf('browser', personId, known), OF_ONE]]) }
+      }
+      return null
+    },
 
     /**
      * Counts an attempt at a person's second factor, over all of their sign-ins.
      * @throws rate_limited while it must wait
      */
-    async attemptSecondFactor(owner: Owner, origin: Origin): Promise<void> {
-      await count(await ofSecondFactor(owner, origin))
+    async attemptSecondFactor(personId: string, origin: Origin): Promise<void> {
+      await count(await ofSecondFactor(personId, origin))
     },
 
     /** Resets the counters after the person has signed in from there. */
-    async forgetSecondFactor(tx: Executor, owner: Owner, origin: Origin): Promise<void> {
-      const counters = await ofSecondFactor(owner, origin)
+    async forgetSecondFactor(tx: Executor, personId: string, origin: Origin): Promise<void> {
+      const counters = await ofSecondFactor(personId, origin)
       await throttleStore.forget(
         tx,
         counters.map(([hash]) => hash),
@@ -109,6 +119,13 @@ export const createThrottle = (
       return [ofSession]
     },
 
+    /**
+     * Counts a new password of an account: whether signing in with it works without `org_id` shows whether it is also the
+     * password of the address's account in another organization. @throws rate_limited while it must wait
+     */
+    countPassword: (orgId: string, email: string): Promise<void> =>
+      admit(hashOf('password', orgId, foldAddress(email)), OF_ONE),
+
     /** Counts a guess at a code for each of `names`, until it is taken back. @throws rate_limited while it must wait */
     async attemptCode(names: readonly string[]): Promise<readonly string[]> {
       const counted = names.map((name) => hashOf('code', name))
@@ -116,14 +133,15 @@ export const createThrottle = (
       return counted
     },
 
-    takeBack: (counted: readonly string[]): Promise<void> => throttleStore.takeBack(database.sql, counted),
+    takeBack: (counted: readonly string[], tx: Executor = database.sql): Promise<void> =>
+      throttleStore.takeBack(tx, counted),
 
     forget: (tx: Executor, counted: readonly string[]): Promise<void> => throttleStore.forget(tx, counted),
 
-    /** Returns a token that identifies a browser that has signed in. */
-    async knownBrowser(email: string): Promise<string> {
+    /** Returns a token that identifies a browser in which this person has signed in. */
+    async knownBrowser(personId: string): Promise<string> {
       const nonce = randomBytes(16).toString('base64url')
-      return `${nonce}.${await sign(email.toLowerCase(), nonce)}`
+      return `${nonce}.${await sign(personId, nonce)}`
     },
   }
 }

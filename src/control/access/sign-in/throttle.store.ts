@@ -13,7 +13,10 @@ const FORGOTTEN_MS = 60 * 60 * 1000
 
 /** Counts failed sign-in attempts in the database, and thus over all processes. */
 export const throttleStore = {
-  /** Counts an attempt as failed before it is made, or returns the seconds to wait. All concurrent attempts count. */
+  /**
+   * Counts an attempt as failed before it is made, or returns the seconds to wait. All concurrent attempts count. A longer wait
+   * than `maxSeconds` is from a clock that was ahead, and does not count.
+   */
   async admit(db: Executor, hash: string, { free, maxSeconds }: Pace, now: Date): Promise<number | null> {
     const at = now.getTime()
     const seconds = sql`case when sign_in_steps.attempts < ${free}::integer then 0
@@ -25,7 +28,7 @@ export const throttleStore = {
       on conflict (hash) do update set
         attempts = case when sign_in_steps.expires_at <= ${now} then 1 else sign_in_steps.attempts + 1 end,
         data = excluded.data, expires_at = excluded.expires_at
-      where sign_in_steps.expires_at <= ${now} or ${next} <= ${at}
+      where sign_in_steps.expires_at <= ${now} or ${next} not between ${at + 1} and ${at + 1000 * maxSeconds}
       returning hash`.execute(db)
     if (counted.rows.length > 0) return null
     const { rows } = await sql<{ next: number }>`

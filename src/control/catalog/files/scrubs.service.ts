@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from '../../../domain/access.ts'
 import { isNotFound } from '../../../domain/errors.ts'
-import { isUnavailable } from '../../../domain/outages.ts'
+import { asUnwritable, isUnavailable } from '../../../domain/outages.ts'
 import type { Context } from '../../context.ts'
 import { type DamagedFile, type FileChecks, type StoredFile, scrubsStore } from './scrubs.store.ts'
 
@@ -45,8 +45,8 @@ export const createScrubs = ({ config, database, blobs, events, log, now }: Cont
       return (await hash(sha256)) === sha256 ? null : 'Its bytes have changed.'
     } catch (error) {
       stopping.signal.throwIfAborted()
-      // An unavailable store or a full disk says nothing about the file.
-      if (isUnavailable(error)) throw error
+      // An unavailable store or a full disk says nothing about the file; its permissions do.
+      if (isUnavailable(error) && asUnwritable(error) === undefined) throw error
       return isNotFound(error) ? 'It is missing.' : `It cannot be read: ${(error as Error).message}.`
     }
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { open, rm } from 'node:fs/promises'
+import { chmod, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
@@ -160,3 +160,27 @@ it('files that are not where SERVICE_STORAGE_URL points are reported at the star
   await world.restart()
   expect(await damaged()).toEqual([])
 })
+
+it.skipIf(process.getuid?.() === 0)(
+  'a file that the service may not read is damaged, and its download says so',
+  async () => {
+    const world = await startWorld()
+    const { key } = await world.register('d')
+    const [locked, changed] = [await upload(world, key, 'locked', 1), await upload(world, key, 'changed', 2)]
+    await chmod(locked.path, 0)
+    await changeOneByte(changed.path)
+    const download = await world.request('GET', `/api/v1/models/${locked.id}/versions/1/download`, { key })
+    expect(download).toMatchObject({
+      status: 503,
+      body: { error: 'unavailable', message: expect.stringMatching(/^The service may not read or write its files\. /) },
+    })
+    await world.advance(31 * DAY)
+    await world.service.runRetention()
+    const { body } = await world.request('GET', '/api/v1/storage/damaged-files', { key })
+    const { files } = body as { files: { sha256: string; damage: string }[] }
+    expect(Object.fromEntries(files.map(({ sha256, damage }) => [sha256, damage]))).toEqual({
+      [locked.sha256]: expect.stringMatching(/^It cannot be read: EACCES: permission denied/),
+      [changed.sha256]: 'Its bytes have changed.',
+    })
+  },
+)

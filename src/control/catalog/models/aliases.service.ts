@@ -48,6 +48,7 @@ export const createAliasesService = (
       orgId,
       before: { [`alias ${alias}`]: from },
       after: { [`alias ${alias}`]: to },
+      onlyIfChanged: true,
     })
   }
 

@@ -221,7 +221,18 @@ describe('versions', () => {
 
   it.each([
     ['an unknown format', 'x', { format: 'jax' }, 'format'],
-    ['a label that is not semantic', 'x', { version_label: 'v1' }, 'version_label'],
+    [
+      'a label that is not semantic',
+      'x',
+      { version_label: 'v1' },
+      "version_label must be a semantic version such as 1.4.0, of at most 100 characters; got 'v1'.",
+    ],
+    [
+      'too long a label',
+      'x',
+      { version_label: `1.0.${'9'.repeat(300)}` },
+      'version_label must be a semantic version such as 1.4.0, of at most 100 characters; got 304 characters.',
+    ],
     ['an empty file', '', {}, 'file'],
     ['too long a description', 'x', { description: 'x'.repeat(1001) }, 'description'],
   ])('with %s are refused, and the error names the field', async (_, bytes, fields, named) => {

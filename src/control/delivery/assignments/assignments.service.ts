@@ -162,23 +162,31 @@ export const createAssignmentsService = (
     /** Call it in the transaction that deletes the plan. */
     forget: (tx: Executor, planId: string): Promise<void> => reportsStore.forget(tx, planId),
 
-    /** Returns the devices that a plan reaches or has reached, in order of registration. Scans the whole fleet. */
+    /**
+     * Returns the devices that a plan reaches or has reached, in order of registration, and the number in each state of
+     * those that it reaches now. Scans the whole fleet.
+     */
     async affectedBy(
       plan: { readonly id: string; readonly orgId: string | null },
       page: { limit: number; offset: number },
-    ): Promise<{ devices: AffectedDevice[]; total: number }> {
+    ): Promise<{ devices: AffectedDevice[]; total: number; states: Readonly<Record<string, number>> }> {
       const scope = scopeOf(plan)
       const found: AffectedDevice[] = []
+      const states: Record<string, number> = {}
       let total = 0
       for (let after = 0; ; ) {
         const slice = await reportedDevicesReport.devices(database.sql, plan.id, scope, after, FLEET_SLICE)
         for (const device of slice) {
           const assigned = plans.assignmentBy(plan.id, device) !== null
           if (!assigned && device.report === null) continue
+          if (assigned) {
+            const state = device.report?.state ?? 'assigned'
+            states[state] = (states[state] ?? 0) + 1
+          }
           if (total >= page.offset && found.length < page.limit) found.push({ ...device, assigned })
           total++
         }
-        if (slice.length < FLEET_SLICE) return { devices: found, total }
+        if (slice.length < FLEET_SLICE) return { devices: found, total, states }
         after = slice.at(-1)!.ordinal
       }
     },

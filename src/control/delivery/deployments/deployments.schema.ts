@@ -6,6 +6,7 @@ import {
   Body,
   Count,
   Envelope,
+  Line,
   Nullable,
   OneOf,
   Page,
@@ -21,13 +22,11 @@ const MAX_DEVICES = 10_000
 const WEEK_MINUTES = 7 * 24 * 60
 
 const aim = {
-  model_name: Type.String({
-    minLength: 1,
-    maxLength: 255,
-    description:
-      'Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it',
-  }),
-  model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, an alias, or latest' }),
+  model_name: Line(
+    255,
+    'Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it',
+  ),
+  model_version: Line(200, 'A version of it, an alias, or latest'),
   devices: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       minItems: 1,

@@ -3,6 +3,7 @@ import { EXPERIMENT_STATUSES } from '../../../domain/experiment.ts'
 import {
   Body,
   Envelope,
+  Line,
   Nullable,
   OneOf,
   Page,
@@ -28,19 +29,17 @@ export const Allocation = Type.Number({
 export const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 
 export const CreateExperimentBody = Body('NewExperiment', 'An experiment to create', examples.newExperiment, {
-  name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique in the organization' }),
+  name: Line(128, 'Unique in the organization'),
   variants: Type.Array(
     Part('NewVariant', 'A version that some devices of an experiment get', {
-      name: Type.String({ minLength: 1, maxLength: 128 }),
+      name: Line(128, 'Unique in the experiment'),
       model_id: Type.String({ minLength: 1, description: 'Id or name of a model, or name@version' }),
       allocation: Allocation,
       version: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 200,
-          description:
-            'A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded',
-        }),
+        Line(
+          200,
+          'A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded',
+        ),
       ),
     }),
     { minItems: 2, maxItems: MAX_VARIANTS, description: 'All others are compared with the first' },

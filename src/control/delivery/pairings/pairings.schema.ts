@@ -1,27 +1,15 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
 import { PAIRING_STATUSES } from '../../../domain/pairing.ts'
-import { Body, Nullable, OneOf, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Line, Nullable, OneOf, OrgId, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { NewDeviceName, Platform } from '../../fleet/devices/devices.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 255 })
-
 export const CreatePairingBody = Body('NewPairing', 'A pairing code to create', examples.newPairing, {
-  model_name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'The model that the device gets when it is paired' }),
-  ),
-  model_version: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Or an alias; default: latest' }),
-  ),
+  model_name: Type.Optional(Line(255, 'The model that the device gets when it is paired')),
+  model_version: Type.Optional(Line(200, 'Or an alias; default: latest')),
   platform: Type.Optional(RefWith(Platform, { description: 'Only a device of this platform may claim the code' })),
-  org_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 255,
-      description: 'The organization of the device; default: that of the key',
-    }),
-  ),
+  org_id: Type.Optional(OrgId('The organization of the device; default: that of the key')),
 })
 
 const pairingFields = {
@@ -58,7 +46,7 @@ export const ClaimBody = Body('PairingClaim', 'A device that claims a pairing co
     Type.Unsafe<string>({ ...NewDeviceName, description: "May be omitted with the device's own key" }),
   ),
   platform: Type.Optional(Platform),
-  device_name: Type.Optional(Name),
+  device_name: Type.Optional(Line(255, "In the device's capabilities")),
 })
 
 export const Claimed = Body('ClaimedPairing', 'A claimed pairing', examples.claimedPairing, {

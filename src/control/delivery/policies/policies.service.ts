@@ -99,7 +99,7 @@ export const createPoliciesService = (context: Context, parts: PolicyParts) => {
     async delete(caller: Caller, modelIdOrName: string): Promise<StoredPolicy> {
       const policy = await find(caller, modelIdOrName)
       await database.transaction(async (tx) => {
-        await policiesStore.delete(tx, policy.id)
+        if (!(await policiesStore.delete(tx, policy.id))) throw notFound('Policy of model', modelIdOrName)
         auditNote({ kind: 'policy', ...policy, before: auditedOf(policy) })
         await announcePolicy(plans, tx, policy, 'deleted')
       })

@@ -44,8 +44,9 @@ export const policiesStore = {
     return policyFrom(row)
   },
 
-  async delete(db: Executor, id: string): Promise<void> {
-    await db.deleteFrom('delivery_policies').where('id', '=', id).execute()
+  /** Returns false if it was deleted meanwhile. */
+  async delete(db: Executor, id: string): Promise<boolean> {
+    return (await db.deleteFrom('delivery_policies').where('id', '=', id).executeTakeFirst()).numDeletedRows > 0n
   },
 
   /** Newest first; of all organizations if `orgId` is null. */

@@ -96,15 +96,21 @@ describe('an operator', () => {
     const expected = inside.map((device_id, n) => ({ device_id, ...(n === 0 ? response : silent) }))
     const { devices: all, ...envelope } = (await devices()).body as { devices: { device_id: string }[] }
     expect([...all].sort((a, b) => inside.indexOf(a.device_id) - inside.indexOf(b.device_id))).toEqual(expected)
-    expect(envelope).toEqual({ total: all.length, limit: 100, offset: 0 })
+    const states = { failed: 1, assigned: all.length - 1 }
+    expect(envelope).toEqual({ states, total: all.length, limit: 100, offset: 0 })
     expect((await devices('?limit=1&offset=1')).body).toEqual({
       devices: [all[1]],
+      states,
       total: all.length,
       limit: 1,
       offset: 1,
     })
     await applyAction(world, key, rollout, 'rollback')
-    expect((await devices()).body).toMatchObject({ devices: [{ ...expected[0], current: false }], total: 1 })
+    expect((await devices()).body).toMatchObject({
+      devices: [{ ...expected[0], current: false }],
+      states: {},
+      total: 1,
+    })
   })
 
   it('of another organization sees none of it', async () => {

@@ -130,6 +130,7 @@ export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
           reported_at: report?.reportedAt.toISOString() ?? null,
           current: assigned,
         })),
+        states: found.states,
         total: found.total,
         limit,
         offset,

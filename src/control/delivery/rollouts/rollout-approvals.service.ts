@@ -15,12 +15,12 @@ interface Waiting {
   readonly rolloutId: string
   readonly modelId: string
   /** The settings when the start was requested; the approval fails if they have changed. */
-  readonly as: object
+  readonly as: ReturnType<typeof asRequested>
   /** The upload to deliver; absent in requests of earlier releases, which did not record it. */
   readonly versionNumber?: number | null
 }
 
-const asRequested = (rollout: StoredRollout): object => ({
+const asRequested = (rollout: StoredRollout) => ({
   version: rollout.version,
   percentage: rollout.percentage,
   targetPercentage: rollout.targetPercentage,
@@ -54,9 +54,16 @@ export const createRolloutApprovals = ({
   }: Pick<StoredRollout, 'id' | 'orgId' | 'status'>): Promise<string | null> =>
     status === 'pending' && orgId !== null ? approvals.pendingOf('rollout_start', id) : null
 
+  /** @throws conflict if the group that a rollout is for was deleted: it would have no devices */
+  const requireGroup = async (groupId: string | null): Promise<void> => {
+    if (groupId !== null && (await groups.locate({ orgId: null }, groupId)) === null)
+      throw conflict('Its device group was deleted. Create another rollout.')
+  }
+
   approvals.handle<Waiting>('rollout_start', {
     async carryOut(requester, { rolloutId, modelId, as, versionNumber }, settle) {
       await models.find(requester, modelId)
+      await requireGroup(as.groupId)
       await plans.change(async (tx, bump) => {
         await settle(tx)
         const locked = await rolloutsStore.lock(tx, rolloutId)
@@ -77,6 +84,7 @@ export const createRolloutApprovals = ({
 
   return {
     approvalOf,
+    requireGroup,
 
     async isNeeded({ orgId }: Pick<StoredModel, 'orgId'>, groupId: string | null): Promise<boolean> {
       if (!(await approvals.isNeeded(orgId))) return false

@@ -4,6 +4,7 @@ import {
   Body,
   Count,
   Envelope,
+  Line,
   Nullable,
   OneOf,
   Page,
@@ -20,12 +21,10 @@ const Percentage = Type.Integer({ minimum: 0, maximum: 100 })
 const MONTH_MINUTES = 60 * 24 * 31
 
 export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examples.newRollout, {
-  version: Type.String({
-    minLength: 1,
-    maxLength: 200,
-    description:
-      'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning, except where the start needs approval',
-  }),
+  version: Line(
+    200,
+    'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning, except where the start needs approval',
+  ),
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'The first step' }),
   target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'Default: 100' })),
   increment_step: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default: 10' })),
@@ -163,6 +162,9 @@ export const AffectedDevices = Body('RolloutDeviceList', "A page of a rollout's 
       current: Type.Boolean({ description: 'Whether the rollout currently assigns its version to the device' }),
     }),
   ),
+  states: Type.Record(Type.String(), Count, {
+    description: 'How many of the devices with `current` are in each state, on all pages',
+  }),
   ...Envelope,
 })
 

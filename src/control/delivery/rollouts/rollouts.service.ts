@@ -63,6 +63,7 @@ export const createRolloutsService = (
 
   return {
     tick,
+    resetTimesAhead: (): Promise<void> => rolloutsStore.resetTimesAhead(database.sql, now()),
     reported,
     get,
     ...createRolloutStarts(context, { ...parts, move }, waits),
@@ -103,6 +104,7 @@ export const createRolloutsService = (
       change: Omit<Change, 'actor'> = {},
     ) {
       const { model, rollout: known } = await get(caller, modelIdOrName, id)
+      if (event === 'start') await waits.requireGroup(known.groupId)
       const mayWait = (event === 'start' || event === 'set_percentage') && (await waits.isNeeded(model, known.groupId))
       const rollout = await plans.change(async (tx, bump) => {
         const locked = await rolloutsStore.lock(tx, id)

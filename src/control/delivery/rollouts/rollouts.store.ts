@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { RolloutPlan } from '../../../domain/delivery-plan.ts'
 import type { RolloutState, RolloutStatus } from '../../../domain/rollout.ts'
 import type { RolloutRow } from '../../../platform/db/delivery-rows.ts'
+import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { PlansReport } from '../assignments/delivery-plans.service.ts'
 
@@ -105,6 +106,16 @@ export const rolloutsStore = {
       .orderBy('next_step_at')
       .execute()
     return rows.map((row) => row.id)
+  },
+
+  /** Has rollouts that stepped or started while the clock was ahead step an interval from now, and count reports from now. */
+  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
+    const latest = latestTrusted(now)
+    const interval = sql`step_interval_seconds * interval '1 second'`
+    await sql`
+      update rollouts set next_step_at = least(next_step_at, ${now}::timestamptz + ${interval}),
+        health_since = case when health_since > ${latest} then ${now} else health_since end
+      where status = 'active' and (next_step_at > ${latest} + ${interval} or health_since > ${latest})`.execute(db)
   },
 
   /** Newest first; of all organizations if `orgId` is null. */

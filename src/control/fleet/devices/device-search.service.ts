@@ -15,6 +15,7 @@ import { rememberLargeFleets } from './fleet-counts.ts'
 
 export interface DeviceQuery {
   readonly text: string
+  readonly deviceId: string | undefined
   readonly platform: Platform | undefined
   readonly status: DeviceStatus | undefined
   readonly sort: DeviceSort
@@ -76,9 +77,9 @@ export const createDeviceSearch = ({ database, now }: Context) => {
     /** Returns a page, the cursor of the next one (or null), and the number of matches (for the first page only). */
     async page(
       caller: Caller,
-      { text, platform, status, sort, descending, after, limit }: DeviceQuery,
+      { sort, descending, after, limit, ...filters }: DeviceQuery,
     ): Promise<{ devices: StoredDevice[]; next: string | null; total: number | null }> {
-      const search = { orgId: caller.orgId, text, platform, status, activeSince: activeSince(now()) }
+      const search = { ...filters, orgId: caller.orgId, activeSince: activeSince(now()) }
       const position = after === undefined ? null : decode(after, sort)
       const page = { sort, descending, limit: limit + 1 }
       const { devices: found, total } =

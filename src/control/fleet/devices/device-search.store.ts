@@ -11,6 +11,8 @@ export interface DeviceSearch {
   readonly orgId: string | null
   /** A part of the device_id, in any case. */
   readonly text: string
+  /** The whole device_id. */
+  readonly deviceId: string | undefined
   readonly platform: Platform | undefined
   readonly status: DeviceStatus | undefined
   readonly activeSince: Date
@@ -149,6 +151,7 @@ const nameFor = (text: string): RawBuilder<unknown> =>
 const matching = (search: DeviceSearch): RawBuilder<unknown> => {
   const conditions: RawBuilder<unknown>[] = [search.orgId === null ? sql`true` : sql`org_id = ${search.orgId}`]
   if (search.text !== '') conditions.push(sql`${nameFor(search.text)} ilike ${`%${escaped(search.text)}%`}`)
+  if (search.deviceId !== undefined) conditions.push(sql`device_id = ${search.deviceId}`)
   if (search.platform !== undefined) conditions.push(sql`platform = ${search.platform}`)
   if (search.status === 'active') conditions.push(sql`status = 'active' and last_heartbeat >= ${search.activeSince}`)
   if (search.status === 'inactive') {

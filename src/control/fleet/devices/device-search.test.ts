@@ -67,6 +67,21 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
     }
   })
 
+  it('finds whole names, which several organizations may use', async () => {
+    const { world, acme, beta, admin, search } = await openFleets(database)
+    for (const key of [acme, beta]) {
+      for (const device_id of ['leet', 'fleet', 'Leet']) {
+        const { status } = await world.request('POST', '/api/v1/devices/register', { key, body: { device_id } })
+        expect(status).toBe(201)
+      }
+    }
+    expect((await search(admin, 'device_id=leet')).devices).toMatchObject([
+      { device_id: 'leet' },
+      { device_id: 'leet' },
+    ])
+    expect(await search(acme, 'device_id=leet')).toMatchObject({ devices: [{ org_id: 'acme' }], total: 1, next: null })
+  })
+
   it('finds parts of names in any case, and takes special characters literally', async () => {
     const { world, acme, beta, admin, search } = await openFleets(database)
     expect(names(await search(acme, 'q=PHONE_'))).toHaveLength(7)

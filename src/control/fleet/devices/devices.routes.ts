@@ -110,9 +110,10 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
       config: { access: 'devices:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { q, order, ...question } = request.query
+      const { q, order, device_id: deviceId, ...question } = request.query
       const found = await search.page(callerOf(request), {
         ...question,
+        deviceId,
         platform: question.platform,
         status: question.status,
         after: question.after,

@@ -6,9 +6,11 @@ import {
   Envelope,
   FreeObject,
   Matching,
+  NAME_CHARACTERS,
   Nullable,
   Omitted,
   OneOf,
+  OrgId,
   Page,
   Parameter,
   Part,
@@ -24,21 +26,25 @@ export const DeviceName = Type.String({
   description: 'Chosen by the user, unique in its organization',
 })
 /** URLs lose these two as path segments, percent-encoded or not, so no client that uses fetch could address the device. */
-export const NewDeviceName = Matching('^(?!\\.{1,2}$)', "1 to 255 characters, but not '.' or '..'", DeviceName)
+export const NewDeviceName = Matching(
+  `^(?!\\.{1,2}$)${NAME_CHARACTERS}$`,
+  "one line of 1 to 255 characters, without control characters, but not '.' or '..'",
+  DeviceName,
+)
 export const Status = OneOf(['active', 'inactive'], {
   title: 'DeviceStatus',
   description: 'inactive: no recent heartbeat, or the device reported itself inactive',
 })
 export const Platform = OneOf(PLATFORMS, { title: 'Platform', description: "A device's operating system or runtime" })
 export const Trains = Type.Boolean({ description: 'False: the device runs models but does not take part in rounds' })
-export const OrgId = Type.String({ minLength: 1, maxLength: 128, description: 'Id of an organization' })
-export const OrgIdQuery = Parameter('OrgId', Type.String({ ...OrgId, description: 'The organization' }))
+const KnownOrg = { minLength: 1, maxLength: 128 }
+export const OrgIdQuery = Parameter('OrgId', Type.String({ ...KnownOrg, description: 'The organization' }))
 
 export const RegisterBody = Body('NewDevice', 'A device to register', examples.newDevice, {
   device_id: NewDeviceName,
   platform: Type.Optional(Platform),
   capabilities: Type.Optional(ReportedValues),
-  org_id: Type.Optional(OrgId),
+  org_id: Type.Optional(OrgId('Id of an organization')),
   trains: Type.Optional(Trains),
 })
 
@@ -77,7 +83,7 @@ export const OrgQuery = Type.Object({
     Parameter(
       'DeviceOrgId',
       Type.String({
-        ...OrgId,
+        ...KnownOrg,
         description: "The device's organization; needed by unbound keys if several organizations have this device_id",
       }),
     ),
@@ -106,6 +112,9 @@ const AnyPlatform = OneOf(PLATFORMS)
 
 export const FleetQuery = Type.Object({
   q: Type.String({ maxLength: 255, default: '', description: 'Part of the device_id, case-insensitive' }),
+  device_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'The whole device_id; several organizations may use it' }),
+  ),
   platform: Type.Optional(AnyPlatform),
   status: Type.Optional(Status),
   sort: OneOf(['device_id', 'last_seen', 'created'], { default: 'device_id' }),

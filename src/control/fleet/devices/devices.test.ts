@@ -59,7 +59,8 @@ describe('registering a device', () => {
       [{ device_id: 'x'.repeat(256) }, 'device_id'],
       [{ device_id: 7 }, 'device_id'],
       [{ device_id: '.' }, 'device_id'],
-      [{ device_id: '..' }, "device_id must be 1 to 255 characters, but not '.' or '..', got '..'"],
+      [{ device_id: '..' }, "without control characters, but not '.' or '..', got '..'"],
+      [{ device_id: 'a\nb' }, 'device_id must be one line of 1 to 255 characters'],
       [{ device_id: 'a', platform: 'toaster' }, 'platform'],
       [{ device_id: 'a', capabilities: 'fast' }, 'capabilities'],
     ]

@@ -3,21 +3,23 @@ import {
   Body,
   Count,
   Envelope,
+  Line,
   Nullable,
+  OrgId,
   Page,
   Parameter,
   Part,
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { DeviceId, DeviceList, OrgId, OrgIdQuery } from '../devices/devices.schema.ts'
+import { DeviceId, DeviceList, OrgIdQuery } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
 
 const MAX_BATCH = 1000
 
-const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Unique in the organization' })
+const Name = Line(255, 'Unique in the organization')
 const Description = Type.String({ maxLength: 1000, description: 'Free text' })
-const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+const Tags = Type.Array(Line(100, 'A label'), {
   maxItems: 100,
   description: 'Labels to search by',
 })
@@ -26,10 +28,10 @@ const DeviceIds = Type.Array(Type.String(), { maxItems: MAX_BATCH, description: 
 export const ListGroupsQuery = Type.Object({ org_id: OrgIdQuery, ...Page({ max: 1000, default: 100 }) })
 
 export const CreateGroupBody = Body('NewGroup', 'A device group to create', examples.newGroup, {
-  org_id: OrgId,
+  org_id: OrgId('Id of an organization'),
   name: Name,
   description: Type.Optional(Description),
-  group_type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Default: static' })),
+  group_type: Type.Optional(Line(64, 'Default: static')),
   tags: Type.Optional(Tags),
 })
 
@@ -87,7 +89,7 @@ export const MemberList = Body('GroupDeviceList', 'A page of the devices in a gr
 
 export const AddDevicesBody = Body('DevicesToAdd', 'Devices to add to a group', examples.devicesToAdd, {
   device_ids: DeviceIds,
-  added_by: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'A label for audits' })),
+  added_by: Type.Optional(Line(255, 'A label for audits')),
 })
 
 export const RemoveDevicesBody = Body('DevicesToRemove', 'Devices to remove from a group', examples.devicesToRemove, {

@@ -36,7 +36,8 @@ export const createGroupsService = (
       const changed = await work(tx)
       // Names would stay in the log after a device is erased.
       const after = { [field]: [...changed.values()], [`${field}Devices`]: changed.size }
-      auditNote({ kind: 'group', id: groupId, orgId, name, after })
+      const before = changed.size === 0 ? after : null
+      auditNote({ kind: 'group', id: groupId, orgId, name, before, after, onlyIfChanged: true })
       if (changed.size > 0) await events.publish(tx, 'group.changed', { groupId, orgId })
       return changed
     })
@@ -105,7 +106,8 @@ export const createGroupsService = (
       return database.transaction(async (tx) => {
         const updated = await groupsStore.update(tx, id, changes)
         if (updated === null) throw notFound('Device group', id)
-        auditNote({ kind: 'group', ...updated, before: namedFields(before), after: namedFields(updated) })
+        const [was, is] = [namedFields(before), namedFields(updated)]
+        auditNote({ kind: 'group', ...updated, before: was, after: is, onlyIfChanged: true })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: updated.orgId })
         return updated
       })
@@ -127,6 +129,8 @@ export const createGroupsService = (
       const group = await get(caller, id)
       return { group, devices: await groupMembersStore.members(database.sql, group.id, page) }
     },
+
+    exists: async (db: Database['sql'], id: string): Promise<boolean> => (await groupsStore.find(db, id)) !== null,
 
     /** Returns the groups with this device that the caller may see, at most `limit`. @throws not_found, conflict */
     async ofDevice(caller: Caller, { deviceId, orgId }: NamedDevice, limit: number) {

@@ -142,6 +142,8 @@ export const createHeartbeatsService = (context: Context, { devices }: { readonl
 
     close: writes.close,
 
+    resetTimesAhead: (): Promise<void> => heartbeatsStore.resetTimesAhead(database.sql, now()),
+
     /** Withdraws announcements that no longer concern any device. */
     withdraw: heartbeatsStore.withdraw,
 

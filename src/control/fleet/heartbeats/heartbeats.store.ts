@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { DeviceStatus } from '../../../domain/device.ts'
 import { MAX_SLOTS, slotAt } from '../../../domain/heartbeat.ts'
+import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface HeartbeatWrite {
@@ -81,6 +82,19 @@ export const heartbeatsStore = {
       unanswered = unanswered.filter((at) => received[at] === null)
       if (rows.length === 0 || unanswered.length === 0) return { received, isAnnounced }
     }
+  },
+
+  /** Resets times that were written while the clock was ahead: such a device would be active until then, or never selected. */
+  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
+    const latest = latestTrusted(now)
+    await sql`
+      update devices set last_heartbeat = least(last_heartbeat, ${now}), created_at = least(created_at, ${now}),
+        updated_at = least(updated_at, ${now}), missed_at = case when missed_at <= ${latest} then missed_at end,
+        heartbeat_slot = null, heartbeat_counts = null
+      where id in (select id from devices
+        where last_heartbeat > ${latest} or created_at > ${latest} or missed_at > ${latest} for update skip locked)`.execute(
+      db,
+    )
   },
 
   // Announcements: ids of later modules' rounds and jobs that concern devices. A heartbeat queries those modules only while

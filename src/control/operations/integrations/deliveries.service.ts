@@ -98,8 +98,7 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
   const tellPartialSuccess = createPartialSuccesses(log)
 
   /** Sends messages one after another, up to the first that fails. */
-  const sendAll = async (receiver: Receiver, messages: readonly Message[]): Promise<Outcome> => {
-    const sendOne = sender()
+  const sendAll = async (receiver: Receiver, messages: readonly Message[], sendOne = sender()): Promise<Outcome> => {
     let last: Outcome = { ...failed('There was nothing to send.'), ok: true }
     for (const message of messages) {
       last = await sendOne(message)
@@ -136,18 +135,18 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
       const places = placed.map(({ place }) => place)
       return deliveriesStore.delivered(database.sql, integration, places, now(), now())
     }
-    const sendEvents = async (placed: readonly PlacedEvent[]): Promise<Outcome> => {
-      // Other receivers identify single events.
-      if (receiver.type === 'webhook')
-        await deliveriesStore.sending(
-          database.sql,
-          integration,
-          placed.map(({ place }) => place),
-        )
+    const [sendOne, until] = [sender(), performance.now() + MAX_SENDING_MS / 2]
+    const sendEvents = (placed: readonly PlacedEvent[]): Promise<Outcome> => {
       const sent = placed.map(({ event }) => event)
-      return sendAll(receiver, logMessages(receiver, sent, now()))
+      return sendAll(receiver, logMessages(receiver, sent, now()), sendOne)
     }
     for (let part = found; part.length > 0; part = part.slice(0, Math.ceil(part.length / 2))) {
+      const places = part.map(({ place }) => place)
+      // Other receivers identify single events; of these, only parts of a rejected batch are recorded.
+      if (receiver.type === 'webhook' || part !== found)
+        await deliveriesStore.sending(database.sql, integration, places)
+      // The receiver is slow: the next delivery continues with this part, before the lease ends.
+      if (part !== found && performance.now() > until) return deliveriesStore.release(database.sql, integration)
       const outcome = await sendEvents(part)
       if (outcome.ok) return moveOn(part)
       if (!outcome.isFinal) return fail(integration, outcome)

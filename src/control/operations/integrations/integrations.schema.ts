@@ -6,7 +6,7 @@ import {
   type IntegrationType,
   LOG_FORMATS,
 } from '../../../domain/integration.ts'
-import { Body, Count, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Count, Line, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../operations.examples.ts'
 
 const Kind = OneOf(INTEGRATION_KINDS, { title: 'IntegrationKind', description: 'Kind of data that is sent' })
@@ -31,7 +31,7 @@ export const NewIntegration = Body(
   {
     kind: Type.Optional(Kind),
     type: TypeName,
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Default: the type' })),
+    name: Type.Optional(Line(128, 'Default: the type')),
     endpoint: Type.Optional(
       Type.String({ minLength: 1, maxLength: 2048, description: 'Address of the receiver; optional for datadog' }),
     ),

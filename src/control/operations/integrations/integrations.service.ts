@@ -175,7 +175,7 @@ export const createIntegrations = (
     async delete(caller: Caller, id: string, kind?: IntegrationKind): Promise<IntegrationView> {
       const shown = await view(await get(caller, id, kind))
       await database.transaction(async (tx) => {
-        await integrationsStore.delete(tx, shown.id)
+        if (!(await integrationsStore.delete(tx, shown.id))) throw notFound('Integration', id)
         auditNote({ ...shown, kind: 'integration', before: auditedOf(shown) })
       })
       return shown

@@ -27,7 +27,7 @@ export interface StoredIntegration {
   readonly cursor: Position | null
   /** The last delivered entry of each organization's audit log; null if they are not sent. */
   readonly auditCursor: Readonly<Record<string, number>> | null
-  /** Of a webhook: the batch that it was sent and has not acknowledged. */
+  /** What to send next: the batch that a webhook has not acknowledged, or a part of one that any receiver has rejected. */
   readonly batch: Batch | null
   /** The number of consecutive failed deliveries. */
   readonly failures: number
@@ -84,8 +84,9 @@ export const integrationsStore = {
     await sql`update integrations set paused = ${isPaused}, next_at = ${now}, failures = 0 where id = ${id}`.execute(db)
   },
 
-  async delete(db: Executor, id: string): Promise<void> {
-    await sql`delete from integrations where id = ${id}`.execute(db)
+  /** Returns false if it was deleted meanwhile. */
+  async delete(db: Executor, id: string): Promise<boolean> {
+    return (await sql`delete from integrations where id = ${id}`.execute(db)).numAffectedRows === 1n
   },
 }
 

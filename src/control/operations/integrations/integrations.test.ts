@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
@@ -139,7 +139,10 @@ it('a rejected event is found among many with few requests, and no id stands for
   receiver.respond = ({ body }, response) =>
     void response.writeHead(bad === null ? 503 : body.includes(bad) ? 422 : 200).end()
   for (let n = 0; n < 40; n++) await happen(`group-${n}`)
-  const { groups } = await ask<{ groups: { id: string; name: string }[] }>('GET', '/api/v1/device-groups?org_id=o&limit=100')
+  const { groups } = await ask<{ groups: { id: string; name: string }[] }>(
+    'GET',
+    '/api/v1/device-groups?org_id=o&limit=100',
+  )
   const unavailable = receiver.received.length
   bad = groups.find(({ name }) => name === 'group-29')!.id
   await deliverUntil(world, async () => (await show(id)).pending === 0)
@@ -154,6 +157,34 @@ it('a rejected event is found among many with few requests, and no id stands for
   const events = accepted.flatMap(({ body }) => JSON.parse(body.toString()).events as { subject: { id: string } }[])
   expect(new Set(events.map(({ subject }) => subject.id)).size).toBe(39)
   expect(receiver.received.length - unavailable).toBeLessThan(20)
+})
+
+it('the search for a rejected event continues in the next delivery if the receiver is slow', async () => {
+  const { world, ask, create, show, happen } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ kind: 'logs', type: 'otlp', endpoint: receiver.url, topics: ['group'] })
+  receiver.respond = (_request, response) => void response.writeHead(503).end()
+  for (let n = 0; n < 8; n++) await happen(`group-${n}`)
+  const { groups } = await ask<{ groups: { id: string; name: string }[] }>('GET', '/api/v1/device-groups?org_id=o')
+  const bad = groups.find(({ name }) => name === 'group-0')!.id
+  receiver.received.length = 0
+  const clock = vi.spyOn(performance, 'now')
+  onTestFinished(() => clock.mockRestore())
+  const [started, leases] = [performance.now(), new Set<string>()]
+  let rejections = 0
+  receiver.respond = async ({ body }, response) => {
+    const isRejected = body.includes(bad)
+    if (isRejected) clock.mockReturnValue(started + 13_000 * ++rejections)
+    const { rows } = await sql<{ lease: string }>`select lease_until::text as lease from integrations`.execute(
+      world.database!.sql,
+    )
+    leases.add(rows[0]!.lease)
+    response.writeHead(isRejected ? 400 : 200).end('{}')
+  }
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+  expect(await show(id)).toMatchObject({ dead_letters: 1, failures: 0 })
+  // Of 8, 4, 2, and 1 events, and of the 7 that follow.
+  expect([rejections, leases.size, receiver.received.length]).toEqual([4, 5, 5])
 })
 
 it('a receiver that sends Retry-After gets no request until then', async () => {

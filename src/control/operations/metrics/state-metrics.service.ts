@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { requireWritable } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import type { PrivacyService } from '../../federations/privacy.service.ts'
 import { readStateMetric, STATE_METRICS, type StateMetric } from './metrics.report.ts'
@@ -14,7 +15,7 @@ const FRESH_MS = 15_000
 const escaped = (value: unknown): string =>
   String(value).replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')
 
-const UP = `# HELP tributary_database_up Whether the database responded when these values were read
+const UP = `# HELP tributary_database_up Whether the database responded, and accepts writes, when these values were read
 # TYPE tributary_database_up gauge
 `
 
@@ -48,6 +49,7 @@ export const createStateMetrics = (
   let latest: Promise<string> = Promise.resolve('')
 
   const read = async (): Promise<string> => {
+    await requireWritable(database.sql)
     const at = now()
     const started = performance.now()
     const lines: string[] = []
@@ -81,7 +83,7 @@ export const createStateMetrics = (
       return samples
     },
 
-    /** Returns metrics that are at most 15 seconds old; if the database does not respond, only that. */
+    /** Returns metrics that are at most 15 seconds old; if the database does not respond or is read-only, only that. */
     async text(): Promise<string> {
       if (performance.now() - readAt > FRESH_MS) {
         readAt = performance.now()

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
-import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
+import { GROUP_DELETED, type ParticipantScope, type ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
@@ -23,16 +23,26 @@ export const createJobContinuations = (
     readonly draws: Pick<PrivateDraws, 'countEligible'>
     readonly prices: Pick<PrivacyCosts, 'roundsLeft'>
     readonly ledger: Pick<Ledger, 'quote'>
-    readonly models: Pick<ModelsService, 'versionFor'>
+    readonly models: Pick<ModelsService, 'versionFor' | 'findReadable'>
     readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   },
 ) => {
   const { database, now } = context
-  const { progress, scopes, draws, prices, ledger, heartbeats } = parts
+  const { progress, scopes, draws, prices, ledger, models, heartbeats } = parts
   const beginningOf = createBaseVersions(context, parts)
 
-  /** @throws conflict if the version or the state that the next round would start from is gone */
-  const requireBeginning = async (job: StoredJob): Promise<void> => {
+  /** @throws conflict if the version or the state that the next round would start from is gone, or is no longer shared */
+  const requireBeginning = async (caller: Caller, job: StoredJob): Promise<void> => {
+    // Without a result of its own, the job would distribute the model that it began from again.
+    if (job.latestModelId === null && job.modelId !== null) {
+      await models.findReadable(caller, job.modelId).catch((error: unknown) => {
+        if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error
+        throw conflict(
+          `The model that the job began from (${job.modelId}) was deleted, or is no longer shared with your organization. Start ` +
+            'another job.',
+        )
+      })
+    }
     if (job.stateDeletedAt !== null) {
       throw conflict(
         `The state that strategy '${job.settings.strategy.name}' keeps between rounds was deleted on ` +
@@ -56,7 +66,7 @@ export const createJobContinuations = (
       })
       .catch((error: unknown) => {
         if (!(error instanceof ServiceError) || error.code !== 'bad_request' || groupId === null) throw error
-        throw conflict('The device group of this job was deleted. Start another job for its devices.')
+        throw conflict(GROUP_DELETED)
       })
 
   /** Returns how many of the requested rounds the privacy budgets of the job and its federation allow. @throws conflict */
@@ -68,7 +78,14 @@ export const createJobContinuations = (
   ): Promise<number> => {
     const { scope } = await participantScopeOf(caller, job)
     const population = await draws.countEligible(database.sql, scope)
-    if (population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
+    if (population >= minDevices) {
+      try {
+        requireLikelyDraw({ minDevices, targetDevices }, population)
+      } catch (error) {
+        const advice = `A continued job keeps its settings: start another job from its result${job.latestModelId === null ? '' : `, model ${job.latestModelId}`}.`
+        throw error instanceof ServiceError ? conflict(`${error.message} ${advice}`) : error
+      }
+    }
     const { sampleRate } = samplingOf(targetDevices, Math.max(population, targetDevices))
     const round = { noiseMultiplier: privacy.noiseMultiplier, sampleRate, steps: 1 }
     const { targetEpsilon: epsilon, delta } = privacy
@@ -117,7 +134,7 @@ export const createJobContinuations = (
     if (!sees(caller, seen.orgId)) throw forbidden(`Only '${seen.orgId}', which started the job, can continue it.`)
     const status = nextJobStatus(seen.status, event)
     const wanted = continuedSettings(seen.settings, seen.roundsCompleted, event, more)
-    await requireBeginning(seen)
+    await requireBeginning(caller, seen)
     const settings = await affordableSettings(caller, seen, wanted, more !== undefined)
     await database.transaction(async (tx) => {
       const job = (await jobsStore.lock(tx, seen.id))!

@@ -103,7 +103,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
   ): Promise<void> => events.publish(tx, 'job.changed', { id, orgId, federationId, status, ended })
 
   /** True if publish or stop_when needs values, but there are none that all members may see. */
-  const hasNoShownValue = async (tx: Executor, job: StoredJob, metric: string): Promise<boolean> =>
+  const hasNoVisibleValue = async (tx: Executor, job: StoredJob, metric: string): Promise<boolean> =>
     job.federationId !== null &&
     (job.settings.publish === 'best' || job.settings.stopWhen !== null) &&
     (await valuesOf(tx, job, metric)).every(({ value }) => value === null)
@@ -114,7 +114,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
     if (roundsCompleted === 0) return reason
     const { metric } = objectiveOf(job.settings)
     if ((await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null))
-      return (await hasNoShownValue(tx, job, metric)) ? `${reason} ${metricWithheld(metric)}` : reason
+      return (await hasNoVisibleValue(tx, job, metric)) ? `${reason} ${metricWithheld(metric)}` : reason
     if (job.settings.metric === undefined) return reason
     // All members read the reason, and devices choose the names of their metrics.
     const reported = federationId === null ? await roundsReport.metricsOf(tx, id) : null

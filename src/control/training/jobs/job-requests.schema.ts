@@ -9,7 +9,7 @@ import {
   PUBLISH,
   WAIT_FOR_DEVICES_SECONDS,
 } from '../../../domain/training-job.ts'
-import { Body, FreeRequestObject, OneOf, Part } from '../../../platform/http/wire.schema.ts'
+import { Body, FreeRequestObject, Line, OneOf, OrgId, Part } from '../../../platform/http/wire.schema.ts'
 import {
   ClipNorm,
   NoiseMultiplier,
@@ -53,16 +53,11 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     minLength: 1,
     description: 'Id or name of a model with an uploaded version; my-model@production starts from that version',
   }),
-  name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'A label; the API identifies jobs by id only' }),
-  ),
+  name: Type.Optional(Line(200, 'A label; the API identifies jobs by id only')),
   org_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description:
-        'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
-    }),
+    OrgId(
+      'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
+    ),
   ),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,

@@ -18,7 +18,7 @@ import { baseVersionGone, createBaseVersions, createCostInputs, nextRound } from
 interface Parts {
   readonly progress: JobProgressService
   readonly rounds: Pick<RoundsService, 'latestOfJob' | 'isInProgress'>
-  readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'>
+  readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireParticipants'>
   readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
   readonly prices: Pick<PrivacyCosts, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
@@ -120,10 +120,13 @@ export const createJobTurns = (context: Context, parts: Parts) => {
     }
     try {
       const secured = await securePlanOf(seen, version)
+      const latest = await rounds.latestOfJob(database.sql, seen.id)
       await priced(seen, (price) =>
         database.transaction(async (tx) => {
           const job = await lockAsSeen(tx, seen, isAwaited)
-          if (job !== null) await openRound(tx, job, version, secured, price)
+          // A round that has been opened and canceled since then has spent privacy that the price does not include.
+          const isPriced = async () => price === null || (await rounds.latestOfJob(tx, seen.id))?.id === latest?.id
+          if (job !== null && (await isPriced())) await openRound(tx, job, version, secured, price)
         }),
       )
     } catch (error) {

@@ -343,10 +343,10 @@ describe('a training job', () => {
       waiting_for: 'Waits for 3 active devices of its device group that train; 2 are active.',
     })
     await world.request('DELETE', `/api/v1/device-groups/${groupId}`, { key })
-    await world.advance(60)
+    await world.advance(1)
     expect(await jobOf(world, key, next.id)).toMatchObject({
-      ended_by: 'no_devices',
-      reason: 'Waited 60 s for at least 3 active devices of its device group; there were 0.',
+      ended_by: 'cannot_start',
+      reason: 'The device group of this job was deleted. Start another job for its devices.',
     })
   })
 

@@ -36,14 +36,14 @@ export const baseVersionGone = (job: StoredJob): string => {
   )
 }
 
-/** What determines the price of the job's next round, both before and in the transaction that starts it. @throws forbidden */
+/** What determines the price of the job's next round, both before and in the transaction that starts it. @throws forbidden, bad_request */
 export const createCostInputs =
-  ({ scopes }: { readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'> }) =>
+  ({ scopes }: { readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireParticipants'> }) =>
   async (db: Database['sql'], job: StoredJob): Promise<CostInputs> => {
     const { orgId, federationId, settings } = job
     const { privacy, targetDevices } = settings
     const { minDevices, requested, selected } = roundSizes(settings)
-    await scopes.requireMember(db, job)
+    await scopes.requireParticipants(db, job)
     return {
       orgId,
       federationId,

@@ -53,11 +53,13 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
       return rows[0]?.at ?? null
     },
 
-    /** True while a secure round still accepts new devices. */
-    async isAdvertising(db: Executor, roundId: string): Promise<boolean> {
-      const { rows } = await sql`
-      select from secure_rounds where round_id = ${roundId} and status = 'advertising'`.execute(db)
-      return rows.length === 1
+    /** How many devices of a secure round continue and have not failed; null while it still accepts new devices. */
+    async countCohort(db: Executor, roundId: string): Promise<number | null> {
+      const { rows } = await sql<{ count: number }>`
+      select (select count(*)::int from round_participants p
+          where p.round_id = s.round_id and p.state <> 'failed' and s.cohort -> 'cohort' ? p.device_id::text) as count
+      from secure_rounds s where s.round_id = ${roundId} and s.status <> 'advertising'`.execute(db)
+      return rows[0]?.count ?? null
     },
 
     /** How many participants were heard from in this round, whatever became of them. */

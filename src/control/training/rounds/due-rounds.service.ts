@@ -37,19 +37,19 @@ const createFailuresOf =
   }
 
 /**
- * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer reach min_devices.
+ * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer be completed.
  * A review depends only on rows, so any process can run it at any time and repeat it. Skips private rounds: their participants
  * are determined by the draw.
  */
 const createReview = ({ events, now }: Context, { absent, endings, scopes }: Parts) => {
-  const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
-    round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
-
-  /** True if the round cannot reach min_devices: too few devices can still join it. */
+  /** True if the round cannot reach the updates that it needs: too few devices can still join it. */
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
-    if (!(await takesNewcomers(tx, round))) return true
-    const needed = round.minDevices - round.takingPart
-    return (await countComing(tx, round, needed)) < needed
+    const needed = neededUpdates(round)
+    const cohort = round.plan.secure === undefined ? null : await absent.countCohort(tx, round.id)
+    // Includes absent devices whose keys arrived all the same.
+    if (cohort !== null) return cohort < needed
+    const missing = needed - round.takingPart
+    return (await countComing(tx, round, missing)) < missing
   }
 
   /** How many devices may still join the round; counting stops at `enough`. */
@@ -84,7 +84,8 @@ const createReview = ({ events, now }: Context, { absent, endings, scopes }: Par
     const lacksOthers = lacksDevices(reviewed)
     if (lacksOthers && !(await mayGetAnother(tx, reviewed))) return endings.collect(tx, reviewed)
     // A round that has never had enough devices may still get them.
-    const lacks = reviewed.takingPart < round.minDevices && (await absent.countLive(tx, round.id)) >= round.minDevices
+    const needed = neededUpdates(round)
+    const lacks = reviewed.takingPart < needed && (await absent.countLive(tx, round.id)) >= needed
     if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
     const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
     const next = Math.min(turnEnds, lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
@@ -147,7 +148,9 @@ export const createDueRounds = (context: Context, parts: Parts) => {
     await endings.fail(tx, round, { event: 'time_out', reason, reported: NOT_DELIVERED_IN_TIME })
   }
 
-  return { isAny, tick, review }
+  const resetTimesAhead = (): Promise<void> => roundsStore.resetTimesAhead(database.sql, now())
+
+  return { isAny, tick, review, resetTimesAhead }
 }
 
 /** A private round ends early once all of its devices have delivered or failed. */

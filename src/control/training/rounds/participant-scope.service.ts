@@ -21,6 +21,8 @@ export interface ParticipantScope {
   readonly scope: Scope
 }
 
+export const GROUP_DELETED = 'The device group of this job was deleted. Start another job for its devices.'
+
 /** Determines who may see a round or job, and whose devices take part in it. */
 export const createParticipantScopes = (
   { database }: Context,
@@ -29,7 +31,7 @@ export const createParticipantScopes = (
     devices,
     federations,
   }: {
-    readonly groups: Pick<GroupsService, 'locate'>
+    readonly groups: Pick<GroupsService, 'locate' | 'exists'>
     readonly devices: Pick<DevicesService, 'owner'>
     readonly federations: FederationAccess
   },
@@ -86,9 +88,13 @@ export const createParticipantScopes = (
     return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
-  /** @throws forbidden if its organization has left the federation, whose devices it may no longer train with */
-  const requireMember = async (db: Database['sql'], within: Omit<ParticipantScope, 'scope'>): Promise<void> => {
-    const { orgId, federationId } = within
+  /**
+   * @throws forbidden if its organization has left the federation, whose devices it may no longer train with; bad_request if its
+   * device group was deleted
+   */
+  const requireParticipants = async (db: Database['sql'], within: Omit<ParticipantScope, 'scope'>): Promise<void> => {
+    const { orgId, federationId, groupId } = within
+    if (groupId !== null && !(await groups.exists(db, groupId))) throw badRequest(GROUP_DELETED)
     if (federationId === null || (await federations.activeOrgs(db, federationId)).includes(orgId!)) return
     throw forbidden(
       `'${orgId}' is no longer a member of the federation: it cannot train with the devices of its members.`,
@@ -99,7 +105,7 @@ export const createParticipantScopes = (
   const includes = async (round: Omit<ParticipantScope, 'scope'>, deviceId: string): Promise<boolean> =>
     selectionStore.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
 
-  return { maySee, resolve, scopeOf, requireMember, includes }
+  return { maySee, resolve, scopeOf, requireParticipants, includes }
 }
 
 export type ParticipantScopes = ReturnType<typeof createParticipantScopes>

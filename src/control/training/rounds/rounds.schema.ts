@@ -8,6 +8,7 @@ import {
   FreeRequestObject,
   Nullable,
   OneOf,
+  OrgId,
   Page,
   Parameter,
   Part,
@@ -53,12 +54,9 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
     }),
   ),
   org_id: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description:
-        'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
-    }),
+    OrgId(
+      'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
+    ),
   ),
   hyperparameters: Type.Optional(
     FreeRequestObject('Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate'),

@@ -24,6 +24,8 @@ export interface Round {
   readonly status: string
   readonly failureReason: string | null
   readonly takingPart: number
+  /** With over-selection, after how many updates the round closes; null: after those of all. */
+  readonly wantedUpdates: number | null
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly timeoutAt: Date
@@ -44,23 +46,32 @@ export const createSecureProgress = <R extends Round>(
   { database, changes, now }: Context,
   { roundControl }: { readonly roundControl: RoundControl<R> },
 ) => {
-  /** How many devices can still send a message in the current step, and how many devices have failed. */
-  const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round) => {
+  /** The devices of the current step that continue, and how many others it still waits for, or have failed. */
+  const stateOf = async (tx: Executor, secure: StoredSecureRound & { status: OpenStatus }, round: Round) => {
+    const answered = await secureRoundsStore.answered(tx, secure.roundId, STEP_OF[secure.status])
     const failed = await secureRoundsStore.failed(tx, secure.roundId)
-    if (secure.cohort === null) {
-      return { expected: Math.max(secure.settings.threshold, round.takingPart), failed: failed.size }
-    }
-    const expected = secure.cohort.filter((device) => !failed.has(device)).length
-    return { expected, failed: secure.cohort.length - expected }
+    // Until the updates are masked, a device that has failed is left out; later, what it has sent still counts.
+    const leavesOut = secure.status === 'advertising' || secure.status === 'sharing'
+    const continuing = [...answered].filter((device) => !leavesOut || !failed.has(device))
+    const { cohort, settings } = secure
+    const left =
+      cohort === null
+        ? Math.max(settings.threshold, round.takingPart) - continuing.length
+        : cohort.filter((device) => !failed.has(device) && !answered.has(device)).length
+    const isEnough = secure.status === 'masking' && round.wantedUpdates !== null
+    const wanted = isEnough ? Math.max(settings.threshold, round.wantedUpdates) - continuing.length : left
+    const awaited = Math.min(left, wanted)
+    const failures = cohort === null ? failed.size : cohort.filter((device) => failed.has(device)).length
+    return { continuing, awaited: Math.max(0, awaited), failed: failures }
   }
 
   const closed = (
     secure: StoredSecureRound,
-    answered: readonly string[],
+    continuing: readonly string[],
     missing: Missing,
     round: Round,
   ): StoredSecureRound => {
-    const next = closeStep(secure, answered, missing)
+    const next = closeStep(secure, continuing, missing)
     return { ...secure, ...next, deadlineAt: isOpen(next.status) ? deadlineIn(next.status, round) : secure.deadlineAt }
   }
 
@@ -75,11 +86,10 @@ export const createSecureProgress = <R extends Round>(
         await secureRoundsStore.update(tx, { ...secure, ...failRound(secure, reason) })
         return true
       }
-      const answered = [...(await secureRoundsStore.answered(tx, roundId, STEP_OF[secure.status]))]
+      const { continuing, awaited, failed } = await stateOf(tx, { ...secure, status: secure.status }, round)
       const past = now().getTime() >= secure.deadlineAt.getTime()
-      const { expected, failed } = await expectedIn(tx, secure, round)
-      if (!isStepOver(secure, answered.length, expected, past)) return false
-      const next = closed(secure, answered, { failed, late: answered.length < expected }, round)
+      if (!isStepOver(secure, continuing.length, continuing.length + awaited, past)) return false
+      const next = closed(secure, continuing, { failed, late: awaited > 0 }, round)
       await secureRoundsStore.update(tx, next)
       if (next.status === 'failed') {
         await roundControl.fail(tx, round, next.reason!)

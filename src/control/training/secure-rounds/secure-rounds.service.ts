@@ -109,7 +109,10 @@ export const createSecureRoundsService = <R extends Round>(
         throw conflict('This device is not a participant of the round, or has failed in it.')
       }
       const { status, step, message } = response
-      requireTurn(secure!, status, deviceId, await secureRoundsStore.answered(tx, roundId, step))
+      const answered = await secureRoundsStore.answered(tx, roundId, step)
+      // The places of devices that failed after they had sent their keys are free again.
+      if (step === 'keys') for (const failed of await secureRoundsStore.failed(tx, roundId)) answered.delete(failed)
+      requireTurn(secure!, status, deviceId, answered)
       if (now().getTime() >= secure!.deadlineAt.getTime()) throw conflict('The time for this step has passed.')
       await check(tx, secure!, deviceId)
       await secureRoundsStore.insertMessage(tx, { roundId, deviceId, step, message }, now())

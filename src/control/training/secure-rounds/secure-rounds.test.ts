@@ -156,7 +156,101 @@ describe('a secure round', () => {
     expect(await members[3]!.device.secure.state(round.id)).toMatchObject({ counted: false, shares: null })
   })
 
-  it('counts devices that reported a failure as failed, not as late', async () => {
+  it('leaves out a device that failed after it sent shares, and still waits for the others', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
+    for (const member of members) await steps.keys(member)
+    await steps.shares(members[0]!)
+    await members[0]!.device.reportFailure(round.id, 'no memory')
+    for (const member of members.slice(1, 3)) await steps.shares(member)
+    expect(await members[3]!.device.secure.state(round.id)).toMatchObject({ status: 'sharing', counted: true })
+    await steps.shares(members[3]!)
+    for (const step of ['masked', 'unmask'] as const) {
+      for (const member of members.slice(1)) await steps[step](member)
+      await world.service.runDueTasks()
+    }
+    const done = await statusOf(world, members[1]!, round.id)
+    expect(done).toMatchObject({ status: 'completed', failure_reason: null })
+  })
+
+  it('can no longer be replayed once a device that dropped out is erased', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members)
+    const settings = secureSettings({ devices: 4 })
+    await play(
+      world,
+      round,
+      settings,
+      members.map((member, i) => [member, i === 3 ? 'shares' : 'unmask']),
+    )
+    const { key } = members[0]!
+    const replay = () => world.request('POST', `/api/v1/training/rounds/${round.id}/receipt/replay`, { key })
+    expect((await replay()).body).toMatchObject({ matches: true })
+    expect(
+      (
+        await world.request('POST', `/api/v1/devices/${members[3]!.name}/erase`, {
+          key,
+          body: { confirm: members[3]!.name },
+        })
+      ).status,
+    ).toBe(200)
+    expect((await replay()).body).toMatchObject({
+      error: 'conflict',
+      message:
+        'A device of this secure round was erased, and its keys with it: the masks of the others cannot be removed again.',
+    })
+  })
+
+  it('gives the place of a device that failed after it sent its keys to another', async () => {
+    const { world, members } = await secureFleet(5)
+    const round = await startOk(world, members, { target_devices: 4, secure_aggregation: { threshold: 4 } })
+    const selection = ({ key }: Member) =>
+      world.request('GET', `/api/v1/training/rounds/${round.id}/selection`, { key }).then(({ body }) => body)
+    const selected = await Promise.all(
+      members.map(async (member) => (await selection(member)) as { selected: boolean }),
+    )
+    const [first, ...others] = members.filter((_, at) => selected[at]!.selected)
+    const another = members.find((_, at) => !selected[at]!.selected)!
+    const steps = stepsOf(round.id, secureSettings({ devices: 4, threshold: 4 }))
+    await steps.keys(first!)
+    await first!.device.reportFailure(round.id, 'no memory')
+    expect((await another.device.heartbeat()).pendingRoundId).toBe(round.id)
+    for (const member of [...others, another]) await steps.keys(member)
+    expect(await another.device.secure.state(round.id)).toMatchObject({ status: 'sharing', counted: true })
+  })
+
+  it('continues with absent devices that sent their keys all the same', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members, { secure_aggregation: { threshold: 3 } })
+    const [steps, three] = [stepsOf(round.id, secureSettings({ devices: 4, threshold: 3 })), members.slice(0, 3)]
+    for (const { device } of members.slice(0, 2)) await device.plan(round.id)
+    await world.advance(61)
+    for (const { device } of members.slice(2)) await device.plan(round.id)
+    for (const member of three) await steps.keys(member)
+    // Causes a review.
+    await members[3]!.device.reportFailure(round.id, 'no memory')
+    for (const step of ['shares', 'masked', 'unmask'] as const) {
+      for (const member of three) await steps[step](member)
+      await world.service.runDueTasks()
+    }
+    expect(await statusOf(world, members[0]!, round.id)).toMatchObject({ status: 'completed', completed_devices: 3 })
+  })
+
+  it('fails at once when too few devices are left to reach its threshold', async () => {
+    const { world, members } = await secureFleet(4)
+    const round = await startOk(world, members, { target_devices: 4, secure_aggregation: { threshold: 3 } })
+    const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
+    for (const member of members.slice(0, 2)) await steps.keys(member)
+    for (const member of members.slice(2)) await member.device.reportFailure(round.id, 'no memory')
+    await world.service.runDueTasks()
+    expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('At least 3 updates were needed'),
+    })
+  })
+
+  it('fails at once, with the reasons, when so many devices fail that too few are left', async () => {
     const { world, members } = await secureFleet(4)
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
@@ -169,10 +263,37 @@ describe('a secure round', () => {
     await world.service.runDueTasks()
     expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
       status: 'failed',
-      failure_reason:
-        'Secure aggregation needs 3 devices; only 2 devices delivered their masked updates, and 2 devices failed. Nothing of any ' +
-        'update was revealed.',
+      failure_reason: '2 of 4 devices failed: no memory (2). At least 3 updates were needed',
     })
+  })
+
+  it('with over-selection, closes after as many masked updates as were requested', async () => {
+    const { world, members } = await secureFleet(6)
+    const { key } = members[0]!
+    const body = {
+      model: 'small',
+      rounds: 1,
+      target_devices: 4,
+      over_selection: 1.5,
+      secure_aggregation: { threshold: 4 },
+    }
+    const { body: job } = await world.request('POST', '/api/v1/training/jobs', { key, body })
+    const path = `/api/v1/training/jobs/${(job as { id: string }).id}`
+    const { history } = (await world.request('GET', path, { key })).body as { history: { round_id: string }[] }
+    const id = history[0]!.round_id
+    const steps = stepsOf(id, secureSettings({ devices: 6, threshold: 4 }))
+    for (const step of ['keys', 'shares'] as const) for (const member of members) await steps[step](member)
+    for (const member of members.slice(0, 4)) await steps.masked(member)
+    await world.service.runDueTasks()
+    expect(await members[0]!.device.secure.state(id)).toMatchObject({ status: 'unmasking' })
+    await expect(members[4]!.device.submit(id, new Uint8Array(4), { numSamples: 1 })).rejects.toMatchObject({
+      status: 409,
+      message:
+        'The secure round is unmasking, not masking. It stopped waiting for masked updates; this one is not needed.',
+    })
+    for (const member of members.slice(0, 4)) await steps.unmask(member)
+    await world.service.runDueTasks()
+    expect(await statusOf(world, members[0]!, id)).toMatchObject({ status: 'completed', completed_devices: 4 })
   })
 
   it('weights updates by samples within the sum, without revealing the weights', async () => {
@@ -234,10 +355,10 @@ it('shows how many updates were needed if its threshold is above min_devices', a
   const { world, members } = await secureFleet(4)
   const round = await startOk(world, members, { secure_aggregation: { threshold: 4 } })
   for (const { device } of members) await device.plan(round.id)
-  for (const { device } of members.slice(1)) await device.reportFailure(round.id, 'battery')
+  await members[1]!.device.reportFailure(round.id, 'battery')
   expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
     status: 'failed',
-    failure_reason: '3 of 4 devices failed: battery (3). At least 4 updates were needed',
+    failure_reason: '1 of 4 devices failed: battery (1). At least 4 updates were needed',
   })
 })
 

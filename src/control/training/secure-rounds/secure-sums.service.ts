@@ -28,6 +28,12 @@ export const createSecureSums = ({ database, workers }: Context) => {
         shares: await secureRoundsStore.seedCommitments(database.sql, roundId),
         responses: await secureRoundsStore.messages(database.sql, roundId, 'unmask'),
       }
+      const isErased = (device: string) => ![received.keys, received.shares].every((of) => Object.hasOwn(of, device))
+      if (round.dealt.some(isErased)) {
+        throw conflict(
+          'A device of this secure round was erased, and its keys with it: the masks of the others cannot be removed again.',
+        )
+      }
       return workers.unmask({ round, received, words, paths: delivered.map(({ path }) => path), ...files })
     },
   }

@@ -39,7 +39,7 @@ const ARCHITECTURES: Readonly<Record<string, ModelConfig['architecture']>> = {
 /** Throws bad_request naming a field that is missing or cannot be converted. */
 export const readModelConfig = (config: Json): ModelConfig => {
   const type = String(config.model_type)
-  const architecture = Object.hasOwn(ARCHITECTURES, type) ? ownEntry(ARCHITECTURES, type) : undefined
+  const architecture = ownEntry(ARCHITECTURES, type)
   if (architecture === undefined)
     throw badRequest(
       `Models of the type '${type}' ('model_type' in config.json) are not converted; ${Object.keys(ARCHITECTURES).join(', ')} are.`,

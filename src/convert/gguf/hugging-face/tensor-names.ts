@@ -23,10 +23,10 @@ const WHOLE: Readonly<Record<string, string>> = {
 
 /** llama.cpp's name for a tensor of transformers' Llama and Qwen models, or null. */
 export const ggufName = (name: string): string | null => {
-  const whole = Object.hasOwn(WHOLE, name) ? ownEntry(WHOLE, name) : undefined
+  const whole = ownEntry(WHOLE, name)
   if (whole !== undefined) return whole
   const match = /^model\.layers\.(\d{1,4})\.([\w.]+)\.(weight|bias)$/.exec(name)
-  const part = match !== null && Object.hasOwn(PARTS, match[2]!) ? PARTS[match[2]!] : undefined
+  const part = match !== null && ownEntry(PARTS, match[2]!)
   return part === undefined ? null : `blk.${Number(match![1])}.${part}.${match![3]}`
 }
 

@@ -18,7 +18,7 @@ const choice = (id: number, tokens: number, filled: number, drafts: readonly num
     responseFormat: { type: 'text' },
   },
   sampler: { next: async () => 0, dispose: () => undefined },
-  text: { push: () => ({ text: '', stopped: null }), end: () => '' },
+  text: { push: () => ({ text: '', stopped: null }), end: () => ({ text: '', stopped: null }) },
   closing: anyText,
   filled,
   cachedTokens: 0,

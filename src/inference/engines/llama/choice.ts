@@ -15,7 +15,7 @@ export interface Choice {
   readonly request: ChatRequest
   readonly sampler: Sampler
   readonly text: TextStream
-  /** Follows the text, and completes it if a valid answer is required. */
+  /** Follows the text, and completes it at the limit if a valid answer is required. */
   readonly closing: Closing
   /** How many of `tokens` are in the slot's keys and values. */
   filled: number
@@ -62,10 +62,12 @@ export const eventsOf = ({ choice, tokens, ended }: Progress): EngineEvent[] => 
   }
   if (reason === null && (ended || choice.tokens.length >= choice.limit)) {
     const held = text.end()
-    if (choice.closing.take(held)) certain += held
-    reason = ended ? 'stop' : 'length'
+    if (choice.closing.take(held.text)) certain += held.text
+    stopSequence = held.stopped
+    reason = ended || stopSequence !== null ? 'stop' : 'length'
   }
-  if (reason !== null) certain += choice.closing.ending()
+  // The client chose where a stop sequence cuts the reply, and could not tell an ending from the model's reply.
+  if (reason !== null && stopSequence === null) certain += choice.closing.ending()
   if (certain !== '') events.push({ id, type: 'text', text: certain })
   if (reason !== null) {
     choice.over = true

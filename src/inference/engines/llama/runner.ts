@@ -4,7 +4,7 @@ import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
-import { createTextStream, cutAtStops } from '../text/text-stream.ts'
+import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
 import { costsWhenIdle, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
@@ -143,7 +143,7 @@ export const openRunner = async (
         limit: prompt.length + limit,
         request,
         sampler: context.createSampler({ temperature, topP, seed, grammar, trigger }),
-        text: reader === null ? createTextStream(model.detokenize, stop) : cutAtStops(reader, stop),
+        text: cutAtStops(reader ?? createDetokenizer(model.detokenize), stop, request.toolUse ? syntax : null),
         closing,
         filled: 0,
         cachedTokens: 0,

@@ -141,8 +141,11 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
       stopping_criteria: end,
     })
     signal.throwIfAborted()
-    const rest = cut === null ? text.end() : ''
-    if (rest !== '') emit({ type: 'text', text: rest })
+    if (cut === null) {
+      const rest = text.end()
+      if (rest.text !== '') emit({ type: 'text', text: rest.text })
+      cut = rest.stopped
+    }
     const reason = ended || cut !== null ? 'stop' : 'length'
     const stopSequence = cut === null ? {} : { stopSequence: cut }
     emit({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...stopSequence } })

@@ -4,6 +4,8 @@ import { ChatServerError } from './server-errors.ts'
 /** A chunk of a streamed chat completion. Fields that the server omits are null. */
 export interface ChatPiece {
   readonly text: string
+  /** Whether it has text of the model's reasoning, which is not part of the reply. */
+  readonly reasons: boolean
   /** Pieces of calls. The first piece of each has its id and name. */
   readonly calls: readonly {
     readonly index: number
@@ -49,13 +51,16 @@ export const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
   if ((value.error ?? null) !== null) throw new ChatServerError(messageOf(value.error), null)
   const choice = object(list(value.choices)[0])
   // At the end of a stream, some servers repeat the reply as a message.
-  const { content, refusal, tool_calls: calls } = object(choice.delta ?? (isFirst ? choice.message : null))
+  const delta = object(choice.delta ?? (isFirst ? choice.message : null))
+  const { content, refusal, tool_calls: calls } = delta
   const usage = object(value.usage)
   const [promptTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
   const cachedTokens = count(object(usage.prompt_tokens_details).cached_tokens) ?? 0
   const finishReason = choice.finish_reason
   return {
     text: textOf(content) + textOf(refusal),
+    // Two names of one field: vLLM has used both.
+    reasons: textOf(delta.reasoning_content) + textOf(delta.reasoning) !== '',
     calls: list(calls).map(callIn),
     finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
     usage:

@@ -92,6 +92,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       begun = true
       usage = piece.usage ?? usage
       text += piece.text
+      if (piece.reasons) yield { type: 'reasoning' }
       if (piece.text !== '') yield { type: 'text', text: piece.text }
       yield* calls.read(piece)
       reason = piece.finishReason ?? reason

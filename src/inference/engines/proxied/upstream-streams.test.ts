@@ -98,6 +98,23 @@ test('refusals and filtered replies are reported as such', async () => {
   })
 })
 
+test('only the last item of a response that was cut off is incomplete, whole and streamed', async () => {
+  const calls = [
+    call(0, { id: 'c1', name: 'a', arguments: '{}' }),
+    call(1, { id: 'c2', name: 'b', arguments: '{"x":' }),
+  ]
+  body = [delta({ content: 'Two calls.' }), ...calls, delta({}, 'length'), DONE]
+  const whole = await client.responses.create({ model: 'm', input: 'hi' })
+  const streamed = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse()
+  for (const { status, output } of [whole, streamed])
+    expect([status, ...output.map((item) => 'status' in item && item.status)]).toEqual([
+      'incomplete',
+      'completed',
+      'completed',
+      'incomplete',
+    ])
+})
+
 test('a message at the end of a stream repeats nothing, and lines before it are ignored', async () => {
   const last = { choices: [{ index: 0, delta: null, message: { content: 'he' }, finish_reason: 'stop' }] }
   const whole = await answerTo('{"junk": 1}\n\n', delta({ content: 'he' }), event(last))

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { createTextStream } from './text-stream.ts'
+import { HERMES, LLAMA } from '../../structured-output/tool-syntax.ts'
+import { createDetokenizer, createTextStream, cutAtStops, type TextStream } from './text-stream.ts'
 
 /** A vocabulary of single bytes, which models use for unknown words. */
 const bytes = (tokens: readonly number[]): string => Buffer.from(tokens).toString('utf8')
 
-const run = (text: string, stops: readonly string[]) => {
-  const stream = createTextStream(bytes, stops)
+const run = (text: string, stops: readonly string[], stream: TextStream = createTextStream(bytes, stops)) => {
   const pieces: string[] = []
   for (const byte of Buffer.from(text)) {
     const { text: certain, stopped } = stream.push(byte)
@@ -13,8 +13,8 @@ const run = (text: string, stops: readonly string[]) => {
     if (stopped !== null) return { pieces, stopped }
   }
   const rest = stream.end()
-  if (rest !== '') pieces.push(rest)
-  return { pieces, stopped: null }
+  if (rest.text !== '') pieces.push(rest.text)
+  return { pieces, stopped: rest.stopped }
 }
 
 describe('text of tokens', () => {
@@ -31,12 +31,12 @@ describe('text of tokens', () => {
       '',
       '',
     ])
-    expect(stream.end()).toBe('')
+    expect(stream.end()).toEqual({ text: '', stopped: null })
   })
 
   test('continues after bytes that are not a character', () => {
     const stream = createTextStream(bytes, [])
-    const text = [0xff, 0x61, 0x62].map((byte) => stream.push(byte).text).join('') + stream.end()
+    const text = [0xff, 0x61, 0x62].map((byte) => stream.push(byte).text).join('') + stream.end().text
     expect(text).toBe('\ufffdab')
   })
 
@@ -57,5 +57,23 @@ describe('text of tokens', () => {
 
   test('ignores an empty stop sequence', () => {
     expect(run('abc', ['']).pieces.join('')).toBe('abc')
+  })
+
+  test('stop sequences are searched outside calls only, whose syntax clients do not see', () => {
+    const calling = (text: string, stops: readonly string[], syntax = HERMES) => {
+      const { pieces, stopped } = run(text, stops, cutAtStops(createDetokenizer(bytes), stops, syntax))
+      return [pieces.join(''), stopped]
+    }
+    const call = '<tool_call>\n{"name": "f", "arguments": {"a": "END"}}\n</tool_call>'
+    expect(calling(call, ['"name"', 'END', '<', '<tool_call>'])).toEqual([call, null])
+    expect(calling(`Yes, ${call}`, [' <', 'END'])).toEqual([`Yes, ${call}`, null])
+    expect(calling(`Yes, END ${call}`, ['END'])).toEqual(['Yes, ', 'END'])
+    expect(calling('a <tool b', ['<t'])).toEqual(['a ', '<t'])
+    expect(calling('a <tool', ['<t'])).toEqual(['a ', '<t'])
+    expect(calling('a <tool', ['<tool_call>'])).toEqual(['a <tool', null])
+    const whole = '{"name": "f", "parameters": {}}'
+    expect(calling(whole, ['"', '{'], LLAMA)).toEqual([whole, null])
+    expect(calling(`Yes, ${whole}`, ['{'], LLAMA)).toEqual(['Yes, ', '{'])
+    expect(calling('{"na', ['{'], LLAMA)).toEqual(['', '{'])
   })
 })

@@ -1,9 +1,17 @@
+import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
+
+interface StreamedText {
+  readonly text: string
+  /** The stop sequence if one is complete; it is cut off. */
+  readonly stopped: string | null
+}
+
 /** Converts tokens to text as they arrive: whole characters only, and no part of a stop sequence. */
 export interface TextStream {
-  /** Returns the text that is final after this token, and the stop sequence if one is complete (it is cut off). */
-  push(token: number): { readonly text: string; readonly stopped: string | null }
+  /** Returns the text that is final after this token. */
+  push(token: number): StreamedText
   /** Returns the text held back at the end of the tokens. Drops an incomplete character. */
-  end(): string
+  end(): StreamedText
 }
 
 /** Converts tokens to whole characters as they arrive. */
@@ -19,7 +27,7 @@ const MAX_CHARACTER_BYTES = 4
 const BROKEN = '\ufffd'
 
 /** A replacement character at the end may be a character that is incomplete so far. */
-const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): Detokenizer => {
+export const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): Detokenizer => {
   // Earlier tokens are decoded, too, because some vocabularies drop the space before a text's first word.
   let before: number[] = []
   let open: number[] = []
@@ -63,20 +71,39 @@ export const createTextStream = (
   stops: readonly string[],
 ): TextStream => cutAtStops(createDetokenizer(detokenize), stops)
 
-export const cutAtStops = (detokenizer: Detokenizer, stops: readonly string[]): TextStream => {
+/** @param syntax set if the reply may call functions. Clients do not see how calls are written, so calls are not searched. */
+export const cutAtStops = (
+  detokenizer: Detokenizer,
+  stops: readonly string[],
+  syntax: ToolSyntax | null = null,
+): TextStream => {
   let held = ''
-  const take = (more: string): { text: string; stopped: string | null } => {
+  let callMayBegin = syntax !== null
+  let inCalls = false
+  /** Returns where in `held` a call begins or, until the end, may begin; its length if nowhere. */
+  const textEnd = (isEnd: boolean): number => {
+    if (!callMayBegin) return held.length
+    const { trigger, anywhere } = syntax!
+    const at = anywhere ? held.indexOf(trigger) : held.startsWith(trigger) ? 0 : -1
+    inCalls = at >= 0
+    if (inCalls) return at
+    if (anywhere) return isEnd ? held.length : held.length - suspicious(held, [trigger])
+    callMayBegin = !isEnd && trigger.startsWith(held)
+    return callMayBegin ? 0 : held.length
+  }
+  const take = (more: string, isEnd: boolean): StreamedText => {
     held += more
-    const found = firstStop(held, stops)
-    const certain = held.slice(0, found?.at ?? held.length - suspicious(held, stops))
+    const end = inCalls ? 0 : textEnd(isEnd)
+    const found = firstStop(held.slice(0, end), stops)
+    const certain =
+      found === null && (inCalls || isEnd)
+        ? held
+        : held.slice(0, found?.at ?? Math.min(end, held.length - suspicious(held, stops)))
     held = found === null ? held.slice(certain.length) : ''
     return { text: certain, stopped: found?.stop ?? null }
   }
   return {
-    push: (token) => take(detokenizer.push(token)),
-    end: () => {
-      const { text } = take(detokenizer.end())
-      return text + held
-    },
+    push: (token) => take(detokenizer.push(token), false),
+    end: () => take(detokenizer.end(), true),
   }
 }

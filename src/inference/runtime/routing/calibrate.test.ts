@@ -18,6 +18,16 @@ it('answers are compared by words, and JSON by value', () => {
     agreement('{"a": 1}', '{"a": 2}'),
     agreement('{"a": 1', '{"a": 1}'),
   ]).toEqual([1, 0.4, 0, 1, 0, 0.5, 1, 0, 1])
+  // Texts without letters and digits, and vowel signs.
+  expect([
+    agreement('👍', '👎'),
+    agreement('✓', '✓'),
+    agreement('≥', '≤'),
+    agreement('❤️', '☀️'),
+    agreement('👍', 'Yes'),
+    agreement('की', 'का'),
+    agreement('Pâris', 'Pa\u0302ris'),
+  ]).toEqual([0, 1, 0, 0, 0, 0, 1])
 })
 
 it("intervals are Wilson's: wide for few values, and not a single point for ten of ten", () => {
@@ -97,7 +107,7 @@ it('the file is read as it was written, and the error about a damaged one names 
     prompts: 40,
     tiers: [
       { model: 'a', upToScore: 0.25 },
-      { model: 'b', upToScore: 1 },
+      { model: 'b', path: '/models/b.gguf', upToScore: 1 },
     ],
   }
   expect(await writeCalibration(home, calibration, new Date('2026-01-02T03:04:05Z'))).toBe(routingPath(home))

@@ -9,16 +9,16 @@ export const routingPath = (home: string): string => join(home, 'routing.json')
 
 /** Writes the file that `serve --auto-route` reads, atomically. */
 export const writeCalibration = async (home: string, { prompts, tiers }: Calibration, at: Date): Promise<string> => {
-  const path = routingPath(home)
+  const written = routingPath(home)
   const file = {
     scoring: SCORING,
     created_at: at.toISOString(),
     prompts,
-    tiers: tiers.map(({ model, upToScore }) => ({ model, up_to_score: upToScore })),
+    tiers: tiers.map(({ model, path, upToScore }) => ({ model, path, up_to_score: upToScore })),
   }
   await mkdir(home, { recursive: true, mode: 0o700 })
-  await writeDurably(path, `${JSON.stringify(file, null, 2)}\n`)
-  return path
+  await writeDurably(written, `${JSON.stringify(file, null, 2)}\n`)
+  return written
 }
 
 const damaged = (path: string, what: string): InferenceError =>
@@ -50,9 +50,10 @@ export const readCalibration = async (home: string): Promise<Calibration | null>
   if (typeof prompts !== 'number' || !Array.isArray(tiers)) throw damaged(path, 'prompts or tiers are missing')
   return {
     prompts,
-    tiers: tiers.map((tier: { model?: unknown; up_to_score?: unknown } | null, index) => {
-      const { model, up_to_score: upToScore } = tier ?? {}
-      if (typeof model === 'string' && typeof upToScore === 'number') return { model, upToScore }
+    tiers: tiers.map((tier: { model?: unknown; path?: unknown; up_to_score?: unknown } | null, index) => {
+      const { model, path: modelPath, up_to_score: upToScore } = tier ?? {}
+      if (typeof model === 'string' && typeof upToScore === 'number')
+        return { model, ...(typeof modelPath === 'string' && { path: modelPath }), upToScore }
       throw damaged(path, `tiers[${index}] is not {model, up_to_score}`)
     }),
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ChatMessage, RequestedFormat } from '../../engines/engine.ts'
+import type { ChatMessage, RequestedFormat, Tool } from '../../engines/engine.ts'
 import {
   bySize,
   type Calibration,
@@ -80,7 +80,15 @@ it('conversations without a user, without messages, or with megabytes of text ge
 })
 
 const model = (name: string, parameters: number | null, bytes: number, contextTokens: number | null = null) =>
-  ({ name, parameters, bytes, contextTokens }) satisfies RoutableModel
+  ({
+    name,
+    parameters,
+    bytes,
+    contextTokens,
+    callsFunctions: true,
+    enforcesFormats: true,
+  }) satisfies RoutableModel
+const TOOL: Tool = { name: 'now', description: null, parameters: { type: 'object' }, strict: false }
 const THREE = [model('big', 70e9, 40e9), model('small', 1e9, 2e9), model('middle', 7e9, 1e9)]
 const scored = (score: number) => ({ score, signals: [] })
 
@@ -88,6 +96,8 @@ it('models are ranked by parameters, or by bytes if any model lacks its number o
   expect(bySize(THREE).map(({ name }) => name)).toEqual(['small', 'middle', 'big'])
   const unsaid = [...THREE, model('unsaid', null, 3e9)]
   expect(bySize(unsaid).map(({ name }) => name)).toEqual(['middle', 'small', 'unsaid', 'big'])
+  const quantizations = [model('q8', 1e9, 2e9), model('q4', 1e9, 1e9)]
+  expect(bySize(quantizations).map(({ name }) => name)).toEqual(['q4', 'q8'])
 })
 
 it('tiers are equal shares of the score', () => {
@@ -110,13 +120,40 @@ it('calibrated tiers replace equal ones if they cover two of the models', () => 
   expect(chosen(0.3, [THREE[1]!, model('other', 9e9, 1)])).toBe('small')
 })
 
+it('calibrated models keep the order of their calibration, whatever their size and the order of their names', () => {
+  const tiers = [
+    { model: 'big', upToScore: 0.4 },
+    { model: 'small', upToScore: 1 },
+  ]
+  for (const models of [THREE, [...THREE].reverse()]) {
+    const chosen = (score: number) => chooseModel(models, scored(score), { calibration: { prompts: 40, tiers } })
+    expect([0, 0.4, 0.5, 1].map((score) => chosen(score).model)).toEqual(['big', 'big', 'small', 'small'])
+    expect(chosen(0).reason).toMatch(/; tier 1 of 3, calibrated on 40 prompts$/)
+  }
+})
+
+it('a model that lacks what the request needs is skipped', () => {
+  const onnx = { ...model('onnx', null, 1), callsFunctions: false, enforcesFormats: false }
+  const text = { messages: [{ role: 'user', content: 'Hi' }], responseFormat: { type: 'text' }, tools: [] } as const
+  const route = createRoute([onnx, model('gguf', null, 2)])
+  const called: ChatMessage = { role: 'tool', content: '', toolCallId: 'a' }
+  expect(route(text).model).toBe('onnx')
+  expect(route({ ...text, tools: [TOOL] })).toEqual({
+    model: 'gguf',
+    reason: 'complexity 0.00 (nothing demanding); tier 2 of 2; the functions or the format are not supported by onnx',
+  })
+  expect(route({ ...text, messages: [...text.messages, called] }).model).toBe('gguf')
+  expect(route({ ...text, responseFormat: { type: 'json_object' } }).model).toBe('gguf')
+  expect(createRoute([onnx, { ...onnx, name: 'other', bytes: 2 }])({ ...text, tools: [TOOL] }).model).toBe('onnx')
+})
+
 it('a model with too short a context is skipped, and the reason says so', () => {
   const models = [model('short', 1e9, 1, 100), model('long', 2e9, 2, 1000)]
   const route = createRoute(models)
   const requested = (content: string) =>
-    route({ messages: [{ role: 'user', content }], responseFormat: { type: 'text' } })
+    route({ messages: [{ role: 'user', content }], responseFormat: { type: 'text' }, tools: [] })
   expect(requested('Hello')).toEqual({ model: 'short', reason: 'complexity 0.00 (nothing demanding); tier 1 of 2' })
-  expect(estimatedTokens({ messages: [{ role: 'user', content: 'hi '.repeat(300) }] })).toBe(308)
+  expect(estimatedTokens({ messages: [{ role: 'user', content: 'hi '.repeat(300) }], tools: [] })).toBe(308)
   expect(requested('hi '.repeat(300))).toEqual({
     model: 'long',
     reason: 'complexity 0.21 (length 0.21); tier 2 of 2; about 308 tokens are too long for short',
@@ -125,6 +162,18 @@ it('a model with too short a context is skipped, and the reason says so', () => 
   expect(requested('hi '.repeat(9_000)).model).toBe('long')
   const alike = createRoute([model('a', 1e9, 1, 100), model('b', 2e9, 2, 100)])
   expect(
-    alike({ messages: [{ role: 'user', content: 'hi '.repeat(900) }], responseFormat: { type: 'text' } }).model,
+    alike({ messages: [{ role: 'user', content: 'hi '.repeat(900) }], responseFormat: { type: 'text' }, tools: [] })
+      .model,
   ).toBe('b')
+})
+
+it('estimates count functions, calls, and every byte of text that is not ASCII', () => {
+  const tokens = (fields: Partial<ChatMessage>, tools: readonly Tool[] = []) =>
+    estimatedTokens({ messages: [{ role: 'user', content: '', ...fields }], tools })
+  expect(tokens({})).toBe(8)
+  expect(tokens({ content: '天'.repeat(210) })).toBe(638)
+  expect(tokens({ content: 'é abc' })).toBe(8 + 2 + 2)
+  expect(tokens({}, [TOOL])).toBe(8 + 160 + Math.ceil(JSON.stringify([TOOL]).length / 2))
+  const toolCalls = [{ id: 'a', name: 'f', arguments: { text: 'x'.repeat(1000) } }]
+  expect(tokens({ role: 'assistant', toolCalls })).toBe(8 + Math.ceil(JSON.stringify(toolCalls).length / 2))
 })

@@ -1,4 +1,5 @@
 import { Link } from 'wouter'
+import { limitOf } from '../../../domain/policy.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Empty, Loaded, Quiet } from '../../parts/layout.tsx'
@@ -17,7 +18,7 @@ const FINDINGS: Readonly<Record<Comparison['finding'], Tone>> = { no_worse: 'goo
 /** The confidence interval of the difference, and the margin that it must not cross. */
 const Interval = ({ metric, interval, margin, finding }: Comparison) => {
   if (interval === null) return null
-  const bad = metric === 'accuracy' ? -margin : margin
+  const bad = limitOf({ metric, margin })
   const from = Math.min(interval.lower, bad, 0)
   const to = Math.max(interval.upper, bad, 0)
   const room = (to - from || 1) * 0.1

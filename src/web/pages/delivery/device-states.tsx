@@ -13,6 +13,7 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, opacity: number]>> =
   assigned: ['idle', 1],
   waiting: ['idle', 0.5],
   failed: ['bad', 1],
+  no_longer_reached: ['idle', 0.25],
 }
 
 export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? 'idle'

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { Ago, Badge } from '../../parts/cells.tsx'
-import { Empty } from '../../parts/layout.tsx'
+import { Empty, Quiet } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count, plural } from '../../text/format.ts'
@@ -12,11 +12,21 @@ interface ReachedDevice {
   readonly state: string
   readonly reason: string | null
   readonly reported_at: string | null
+  /** False if the plan no longer reaches the device. */
+  readonly current?: boolean
 }
 
 const COLUMNS: readonly Column<ReachedDevice>[] = [
   { name: 'Device', cell: ({ device_id }) => <Link href={deviceHref(device_id)}>{device_id}</Link> },
-  { name: 'State', cell: ({ state }) => <Badge state={state} tone={stateTone(state)} /> },
+  {
+    name: 'State',
+    cell: ({ state, current = true }) => (
+      <>
+        <Badge state={state} tone={current ? stateTone(state) : 'idle'} />
+        {!current && <Quiet> no longer reached</Quiet>}
+      </>
+    ),
+  },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
   { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
 ]

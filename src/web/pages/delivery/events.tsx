@@ -43,7 +43,7 @@ export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) =>
             <>
               {TITLES[event] ?? event}
               {percentage !== null && ` ${CHANGES_PERCENTAGE.includes(event) ? 'to' : 'at'} ${percentage}%`}{' '}
-              <Quiet>{actor === null ? 'automatically' : 'by a person'}</Quiet>
+              <Quiet>{actor === null ? 'automatically' : 'by a person or a key'}</Quiet>
               {reason !== null && <p>{reason}</p>}
             </>
           ),

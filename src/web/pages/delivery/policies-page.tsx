@@ -19,7 +19,7 @@ export const PolicyBadge = ({ enabled }: { readonly enabled: boolean }) => (
 const COLUMNS: readonly Column<Listed>[] = [
   {
     name: 'Model',
-    cell: ({ model_id, model_name: name }) => <Link href={policyHref(model_id, name)}>{name ?? model_id}</Link>,
+    cell: ({ model_id, model_name: name }) => <Link href={policyHref(model_id)}>{name ?? model_id}</Link>,
   },
   { name: 'Status', cell: PolicyBadge },
   { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage}%` },
@@ -41,7 +41,7 @@ const SetForModel = () => {
         label="Set a policy for a model"
         value=""
         options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [id, name ?? id] as const)]}
-        onChange={(id) => id !== '' && navigate(policyHref(id, models.find((model) => model.id === id)?.name))}
+        onChange={(id) => id !== '' && navigate(policyHref(id))}
       />
     </>
   )

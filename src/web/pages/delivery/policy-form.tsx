@@ -1,6 +1,5 @@
 import { useState } from 'react'
-import { ApiError } from '../../../client/client.ts'
-import { api, queries, write } from '../../api/client.ts'
+import { api, isNotFound, queries, write } from '../../api/client.ts'
 import { read, useApi } from '../../api/use-api.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
@@ -27,7 +26,7 @@ const requireUnchanged = async (modelId: string, before: Policy | undefined): Pr
   const control = new AbortController()
   const now = await read('/api/v1/models/{model_id}/policy', { path: { model_id: modelId } }, control.signal).catch(
     (error: unknown) => {
-      if (error instanceof ApiError && error.code === 'not_found') return undefined
+      if (isNotFound(error)) return undefined
       throw error
     },
   )
@@ -72,7 +71,8 @@ export const PolicyForm = ({
     onChange: (value: number) => change({ [name]: value / 100 }),
   })
   const canary = Math.round(((fleet.data?.total ?? 0) * requested.canary_percentage) / 100)
-  const first = policy?.canary_group_id == null ? `about ${plural(canary, 'device')}` : 'the canary group'
+  const some = Number.isNaN(canary) ? 'some of the devices' : `about ${plural(canary, 'device')}`
+  const first = policy?.canary_group_id == null ? some : 'the canary group'
   const params = { path: { model_id: modelId } }
   return (
     <FormDialog

@@ -1,14 +1,25 @@
-import { ApiError } from '../../../client/client.ts'
-import { api, write } from '../../api/client.ts'
+import { goalOf } from '../../../domain/metric-goal.ts'
+import { api, isNotFound, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel, useLastError } from '../../parts/layout.tsx'
-import { duration, percent, plural, points } from '../../text/format.ts'
+import { duration, measure, percent, plural, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
 import type { Policy } from './delivery-records.ts'
 import { PolicyBadge } from './policies-page.tsx'
 import { PolicyForm } from './policy-form.tsx'
+
+const marginsOf = (policy: Policy): string =>
+  new Intl.ListFormat('en').format([
+    `to lose at most ${points(policy.max_accuracy_drop)} of accuracy`,
+    `to increase the loss by at most ${percent(policy.max_loss_increase)}`,
+    ...Object.entries(policy.metric_margins).map(([metric, margin]) =>
+      goalOf(metric) === 'maximize'
+        ? `to lose at most ${measure(margin)} of ${metric}`
+        : `to increase ${metric} by at most ${percent(margin)}`,
+    ),
+  ])
 
 const Settings = ({ policy }: { readonly policy: Policy }) => (
   <Panel title="What it does">
@@ -18,9 +29,7 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
       } for at most ${duration(policy.observe_minutes * 60_000)}. It is promoted once it is shown, with ${percent(
         policy.confidence_level,
         0,
-      )} confidence, to lose at most ${points(policy.max_accuracy_drop)} of accuracy and to increase the loss by at most ${percent(
-        policy.max_loss_increase,
-      )}; otherwise it is rolled back.`}
+      )} confidence, ${marginsOf(policy)}; otherwise it is rolled back.`}
     </p>
     <br />
     <Facts
@@ -36,16 +45,15 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
 
 const UP = { href: '/delivery/policies', label: 'Policies' }
 
-const isMissing = (error: Error | null): boolean => error instanceof ApiError && error.status === 404
-
 /** The policy of one model, and its decisions. */
 export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   const params = { path: { model_id: modelId } }
   const query = useApi('/api/v1/models/{model_id}/policy', params)
   const error = useLastError(query)
-  const policy = isMissing(error) ? undefined : query.data
-  const model = useApi('/api/v1/models/{model_id}', params, { enabled: isMissing(error) })
-  if (isMissing(model.error)) {
+  const policy = isNotFound(error) ? undefined : query.data
+  const model = useApi('/api/v1/models/{model_id}', params)
+  const name = model.data?.name ?? modelId
+  if (isNotFound(model.error)) {
     return (
       <>
         <PageHeader title={`Policy for ${modelId}`} up={UP} />
@@ -55,14 +63,14 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   }
   return (
     <>
-      <PageHeader title={`Policy for ${modelId}`} up={UP}>
+      <PageHeader title={model.data === undefined ? 'Policy' : `Policy for ${name}`} up={UP}>
         {policy && <PolicyBadge enabled={policy.enabled} />}
         <Aside>
           <DialogButton
             needs="models:write"
             tone="primary"
             // The form starts with the policy's settings, and compares the policy when it is saved.
-            disabled={policy === undefined && !isMissing(error)}
+            disabled={policy === undefined && !isNotFound(error)}
             dialog={(close) => <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
           >
             {policy === undefined ? 'Set a policy' : 'Change'}
@@ -73,9 +81,9 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
               tone="danger"
               dialog={(close) => (
                 <Confirm
-                  title={`Delete the policy for ${modelId}?`}
+                  title={`Delete the policy for ${name}?`}
                   verb="Delete"
-                  name={modelId}
+                  name={name}
                   onClose={close}
                   act={() => write(api.DELETE('/api/v1/models/{model_id}/policy', { params }))}
                 >
@@ -88,7 +96,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
           )}
         </Aside>
       </PageHeader>
-      {isMissing(error) ? (
+      {isNotFound(error) ? (
         <Panel title="Policy">
           <Empty title="This model has no policy">
             Its training results are not delivered automatically. Set a policy to deliver them.

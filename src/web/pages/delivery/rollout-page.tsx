@@ -1,8 +1,9 @@
 import { Link } from 'wouter'
+import { isNotFound } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
-import { Columns, Facts, Loaded, Panel, Quiet, Warnings } from '../../parts/layout.tsx'
+import { Columns, Facts, Loaded, Panel, Quiet, useLastError, Warnings } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, duration } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
@@ -28,6 +29,7 @@ const REASONS: readonly Column<Rollout['failures'][number]>[] = [
 
 const GroupLink = ({ groupId }: { readonly groupId: string }) => {
   const group = useApi('/api/v1/device-groups/{group_id}', { path: { group_id: groupId } })
+  if (isNotFound(useLastError(group))) return 'a deleted group: no device gets the version'
   return <Link href={`/delivery/groups/${groupId}`}>{group.data?.name ?? 'a group'}</Link>
 }
 
@@ -39,7 +41,7 @@ const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
         entries={[
           [
             'Model',
-            <Link key="model" href={modelHref(rollout.model_id, rollout.model_name)}>
+            <Link key="model" href={modelHref(rollout.model_id)}>
               {model}
             </Link>,
           ],
@@ -69,6 +71,10 @@ const useDevices = (path: { readonly model_id: string; readonly rollout_id: stri
   return useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}/devices', params, REPORTS)
 }
 
+/** The number of devices that get the version from the rollout now; others only reported on it. */
+const currentOf = (found: ReturnType<typeof useDevices>['data']): number =>
+  Object.values(found?.states ?? {}).reduce((sum, of) => sum + of, 0)
+
 /** When a policy decides on this canary at the latest; null if it does not, or while unknown. */
 const useDecisionDeadline = (rollout: Rollout): Date | null => {
   const path = { model_id: rollout.model_id }
@@ -81,7 +87,7 @@ const useDecisionDeadline = (rollout: Rollout): Date | null => {
   return new Date(Date.parse(decision.created_at) + policy.data.observe_minutes * MINUTE_MS)
 }
 
-const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reached: number }) => {
+const Body = ({ rollout }: { readonly rollout: Rollout }) => {
   const path = { model_id: rollout.model_id, rollout_id: rollout.rollout_id }
   const history = useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}/history', {
     path,
@@ -91,7 +97,6 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
   const decidedBy = useDecisionDeadline(rollout)
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
-  const reports = Object.values(rollout.reports).reduce((sum, of) => sum + of, 0)
   return (
     <>
       {rollout.warnings.length > 0 && (
@@ -107,7 +112,13 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
       </Panel>
       <Columns>
         <Health rollout={rollout} />
-        <DeviceStates counts={{ ...rollout.reports, assigned: Math.max(0, reached - reports) }} />
+        <DeviceStates
+          counts={
+            devices.data === undefined
+              ? rollout.reports
+              : { ...devices.data.states, no_longer_reached: devices.data.total - currentOf(devices.data) }
+          }
+        />
       </Columns>
       {rollout.failures.length > 0 && (
         <Panel title="Why devices failed" flush>
@@ -129,7 +140,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
 /** A rollout: its progress, next step, health, and available actions. */
 export const RolloutPage = ({ modelId, rolloutId }: { readonly modelId: string; readonly rolloutId: string }) => {
   const path = { model_id: modelId, rollout_id: rolloutId }
-  const reached = useDevices(path).data?.total ?? 0
+  const current = currentOf(useDevices(path).data)
   return (
     <DetailPage
       query={useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}', { path }, REPORTS)}
@@ -137,9 +148,9 @@ export const RolloutPage = ({ modelId, rolloutId }: { readonly modelId: string; 
       loading="Rollout"
       up={['/delivery', 'Rollouts']}
       badge={PlanBadge}
-      actions={(rollout) => <RolloutActions rollout={rollout} devices={reached} />}
+      actions={(rollout) => <RolloutActions rollout={rollout} devices={current} />}
     >
-      {(rollout) => <Body rollout={rollout} reached={reached} />}
+      {(rollout) => <Body rollout={rollout} />}
     </DetailPage>
   )
 }

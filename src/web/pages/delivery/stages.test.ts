@@ -71,9 +71,14 @@ describe('the stages of a rollout', () => {
     expect(reported(rollout({ status: 'rolled_back' })).map(([, state]) => state)).toEqual(['past', 'past', 'past'])
   })
 
-  it('begin at the initial percentage before anything has happened', () => {
+  it('begin with the initial percentage, which is still ahead, before anything has happened', () => {
     const pending = rollout({ status: 'pending', percentage: 10, started_at: null, next_step_at: null })
-    expect(reported(pending, [event('create', 10, 0)])[0]).toEqual([10, 'current', null])
+    const stages = reported(pending, [event('create', 10, 0)])
+    expect(stages.slice(0, 2)).toEqual([
+      [10, 'next', null],
+      [20, 'later', null],
+    ])
+    expect(visibleStages(stagesOf({ ...pending, increment_step: 1 }, []))[0]).toMatchObject({ percentage: 10 })
   })
 
   it('are abbreviated far from the current one if there are many', () => {

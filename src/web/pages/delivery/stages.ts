@@ -47,6 +47,12 @@ export const isCanary = ({ step_interval_minutes }: Pick<ListedRollout, 'step_in
 export const stagesOf = (rollout: Rollout, events: readonly RolloutEvent[]): readonly Stage[] => {
   const behind = reached(rollout, events)
   const now = behind.at(-1)!
+  if (rollout.status === 'pending') {
+    return [
+      { ...now, state: 'next', at: null },
+      ...ahead(rollout).map((stage) => ({ ...stage, state: 'later' as const })),
+    ]
+  }
   const current = rollout.status === 'rolled_back' ? now : { ...now, state: 'current' as const }
   return [...behind.slice(0, -1), current, ...ahead(rollout)]
 }
@@ -54,7 +60,7 @@ export const stagesOf = (rollout: Rollout, events: readonly RolloutEvent[]): rea
 /** Selects the stages that fit in a row: both ends, and those around the current one; null for each gap. */
 export const visibleStages = (stages: readonly Stage[], most = 9): readonly (Stage | null)[] => {
   if (stages.length <= most) return stages
-  const found = stages.findIndex(({ state }) => state === 'current')
+  const found = stages.findIndex(({ state }) => state === 'current' || state === 'next')
   const current = found === -1 ? stages.length - 1 : found
   const from = Math.max(1, Math.min(current - 2, stages.length - (most - 2)))
   const to = Math.min(stages.length - 1, from + most - 4)

@@ -36,8 +36,11 @@ const Values = ({ title, values, none }: { title: string; values: Record<string,
   )
 }
 
+/** The live stream does not say which devices a plan or a report is about: there may be thousands per second. */
+const REPORTS = { everyMs: 5000 } as const
+
 const Assignments = ({ device }: { readonly device: Device }) => {
-  const assignments = useApi('/api/v1/devices/{device_id}/assignments', deviceParams(device))
+  const assignments = useApi('/api/v1/devices/{device_id}/assignments', deviceParams(device), REPORTS)
   return (
     <Panel title="Assigned versions">
       <Loaded query={assignments}>
@@ -61,9 +64,6 @@ const Assignments = ({ device }: { readonly device: Device }) => {
     </Panel>
   )
 }
-
-/** The live stream does not include device reports: there may be thousands per second. */
-const REPORTS = { everyMs: 5000 } as const
 
 /** The device's history: its versions, its rounds, and a timeline of both. */
 const Past = ({ device }: { readonly device: Device }) => {
@@ -90,17 +90,20 @@ const Past = ({ device }: { readonly device: Device }) => {
 
 /** Organizations may use the same device names. */
 const Namesakes = ({ deviceId }: { readonly deviceId: string }) => {
-  const found = useApi('/api/v1/fleet/devices', { query: { q: deviceId, limit: 100 } })
-  const namesakes = (found.data?.devices ?? []).filter(({ device_id }) => device_id === deviceId)
+  const query = useApi('/api/v1/fleet/devices', { query: { device_id: deviceId, limit: 500 } })
   return (
     <Panel title="Several organizations have a device with this name">
-      {namesakes.map((device) => (
-        <p key={device.id}>
-          <Link href={deviceHref(deviceId, device.org_id ?? 'default')}>
-            {`${deviceId} of ${device.org_id ?? 'no organization'}`}
-          </Link>
-        </p>
-      ))}
+      <Loaded query={query}>
+        {({ devices }) =>
+          devices.map((device) => (
+            <p key={device.id}>
+              <Link href={deviceHref(deviceId, device.org_id ?? 'default')}>
+                {`${deviceId} of ${device.org_id ?? 'no organization'}`}
+              </Link>
+            </p>
+          ))
+        }
+      </Loaded>
     </Panel>
   )
 }

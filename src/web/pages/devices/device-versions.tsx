@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Row>[] = [
       report.model_id === null ? (
         versionName(report)
       ) : (
-        <Link href={modelHref(report.model_id, report.model_name)}>{versionName(report)}</Link>
+        <Link href={modelHref(report.model_id)}>{versionName(report)}</Link>
       ),
   },
   {

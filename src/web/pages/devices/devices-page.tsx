@@ -1,7 +1,7 @@
 import { useDeferredValue } from 'react'
 import { Link } from 'wouter'
 import { PLATFORMS } from '../../../domain/device.ts'
-import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
+import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
 import { Aside, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
@@ -81,7 +81,7 @@ export const DevicesPage = () => {
     status: status as 'active',
     platform: platform as Device['platform'],
   }
-  const pages = useApiPages('/api/v1/fleet/devices', { query })
+  const pages = useApiPages('/api/v1/fleet/devices', { query }, ({ devices }) => devices)
   return (
     <>
       <PageHeader title="Devices">
@@ -100,8 +100,7 @@ export const DevicesPage = () => {
         />
       </Filters>
       <Loaded query={pages}>
-        {(data) => {
-          const rows = data.pages.flatMap(({ devices }) => devices)
+        {({ rows }) => {
           if (rows.length === 0) return <NoDevices filtered={q !== '' || status !== '' || platform !== ''} />
           return (
             <Panel title="All devices" flush>
@@ -115,7 +114,7 @@ export const DevicesPage = () => {
                   descending: desc,
                   onChange: (by, descending) => change({ sort: by, desc: descending }),
                 }}
-                onEnd={loaderOfNext(pages)}
+                {...pages.scrolling}
               />
             </Panel>
           )

@@ -160,7 +160,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
           ? 'There is no model to compare yet. Upload one with svc push.'
           : Math.abs(sum - 100) > 1e-6
             ? `The shares sum to ${Number(sum.toPrecision(6))}%; they must sum to 100%.`
-            : deviceCount === null
+            : deviceCount === null || Number.isNaN(sum)
               ? 'No device gets a variant until the experiment is started.'
               : `Of ${plural(deviceCount, 'device')}: ${split(deviceCount, variants)}. None gets a variant until the experiment is started.`}
       </Outcome>

@@ -19,7 +19,7 @@ interface Row {
 export const VariantVersion = ({ modelId, version }: { readonly modelId: string; readonly version: string }) => {
   const model = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   const name = model.data?.name ?? shortId(modelId)
-  return <Link href={modelHref(modelId, model.data?.name)}>{`${name} ${version}`}</Link>
+  return <Link href={modelHref(modelId)}>{`${name} ${version}`}</Link>
 }
 
 const interval = (estimate: Row['estimate']): string =>

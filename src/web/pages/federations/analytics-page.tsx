@@ -97,13 +97,9 @@ const OfMembers = ({ federation }: { readonly federation: Federation }) =>
 export const AnalyticsPage = ({ federationId }: { readonly federationId: string }) => {
   const query = useApi('/api/v1/federations/{federation_id}', { path: { federation_id: federationId } })
   return (
-    <Loaded query={query}>
-      {(federation) => (
-        <>
-          <FederationHeader federation={federation} />
-          <OfMembers federation={federation} />
-        </>
-      )}
-    </Loaded>
+    <>
+      <FederationHeader federation={query.data} />
+      <Loaded query={query}>{(federation) => <OfMembers federation={federation} />}</Loaded>
+    </>
   )
 }

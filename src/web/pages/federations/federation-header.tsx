@@ -9,8 +9,15 @@ import { plural } from '../../text/format.ts'
 import type { Federation } from './federation-records.ts'
 import { useRole } from './role.ts'
 
-/** Splits at commas and spaces, and removes duplicates. */
-const namesIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter((name) => name !== ''))]
+/** Splits at commas, and removes duplicates. Ids of organizations may contain spaces. */
+const namesIn = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  ),
+]
 
 const Invite = ({ federation, onClose }: { readonly federation: Federation; readonly onClose: () => void }) => {
   const [text, setText] = useState('')
@@ -81,38 +88,46 @@ const Join = ({
   )
 }
 
-/** The header of a federation's pages: this organization's role and available actions. */
-export const FederationHeader = ({ federation }: { readonly federation: Federation }) => {
+const Membership = ({ federation }: { readonly federation: Federation }) => {
   const { own, isOwner, isInvited } = useRole(federation)
-  const { id, name, membership } = federation
+  const { membership } = federation
   return (
     <>
-      <PageHeader title={name} up={{ href: '/federations', label: 'Federations' }}>
-        {membership && <Badge state={isInvited ? 'invited' : membership.role} tone={isInvited ? 'warn' : 'good'} />}
-        <Aside>
-          {isOwner && (
-            <DialogButton needs="training:write" dialog={(close) => <Invite federation={federation} onClose={close} />}>
-              Invite
-            </DialogButton>
-          )}
-          {(isInvited || own === null) && (
-            <DialogButton
-              needs="training:write"
-              tone="primary"
-              dialog={(close) => <Join federation={federation} own={own} onClose={close} />}
-            >
-              Join
-            </DialogButton>
-          )}
-        </Aside>
-      </PageHeader>
-      <Tabs
-        label="Federation"
-        tabs={[
-          [`/federations/${id}`, 'Members and privacy'],
-          [`/federations/${id}/analytics`, 'Analytics'],
-        ]}
-      />
+      {membership && <Badge state={isInvited ? 'invited' : membership.role} tone={isInvited ? 'warn' : 'good'} />}
+      <Aside>
+        {isOwner && (
+          <DialogButton needs="training:write" dialog={(close) => <Invite federation={federation} onClose={close} />}>
+            Invite
+          </DialogButton>
+        )}
+        {(isInvited || own === null) && (
+          <DialogButton
+            needs="training:write"
+            tone="primary"
+            dialog={(close) => <Join federation={federation} own={own} onClose={close} />}
+          >
+            Join
+          </DialogButton>
+        )}
+      </Aside>
     </>
   )
 }
+
+/** The header of a federation's pages: this organization's role and available actions, once it is loaded. */
+export const FederationHeader = ({ federation }: { readonly federation: Federation | undefined }) => (
+  <>
+    <PageHeader title={federation?.name ?? 'Federation'} up={{ href: '/federations', label: 'Federations' }}>
+      {federation && <Membership federation={federation} />}
+    </PageHeader>
+    {federation && (
+      <Tabs
+        label="Federation"
+        tabs={[
+          [`/federations/${federation.id}`, 'Members and privacy'],
+          [`/federations/${federation.id}/analytics`, 'Analytics'],
+        ]}
+      />
+    )}
+  </>
+)

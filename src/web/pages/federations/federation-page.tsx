@@ -43,13 +43,9 @@ const Body = ({ federation }: { readonly federation: Federation }) => {
 export const FederationPage = ({ federationId }: { readonly federationId: string }) => {
   const query = useApi('/api/v1/federations/{federation_id}', { path: { federation_id: federationId } }, OTHERS)
   return (
-    <Loaded query={query}>
-      {(federation) => (
-        <>
-          <FederationHeader federation={federation} />
-          <Body federation={federation} />
-        </>
-      )}
-    </Loaded>
+    <>
+      <FederationHeader federation={query.data} />
+      <Loaded query={query}>{(federation) => <Body federation={federation} />}</Loaded>
+    </>
   )
 }

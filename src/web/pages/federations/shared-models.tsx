@@ -11,6 +11,7 @@ import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { ModelsNote } from '../../parts/models-note.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, plural, shortId } from '../../text/format.ts'
+import { modelHref } from '../../url/hrefs.ts'
 import { type Federation, OTHERS, type SharedModel } from './federation-records.ts'
 import { useRole } from './role.ts'
 
@@ -41,7 +42,7 @@ const Unshare = ({ federation, model }: { readonly federation: Federation; reado
 )
 
 const columnsFor = (federation: Federation, isOwner: boolean): readonly Column<SharedModel>[] => [
-  { name: 'Model', cell: (model) => <Link href={`/models/${model.model_id}`}>{nameOf(model)}</Link> },
+  { name: 'Model', cell: (model) => <Link href={modelHref(model.model_id)}>{nameOf(model)}</Link> },
   { name: 'Owner', cell: ({ org_id }) => org_id ?? '' },
   { name: 'Framework', cell: ({ framework }) => framework },
   { name: 'Versions', number: true, cell: ({ latest_version }) => count(latest_version) },

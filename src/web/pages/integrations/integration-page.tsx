@@ -105,29 +105,35 @@ export const IntegrationPage = ({ integrationId }: { readonly integrationId: str
   const params = { path: { integration_id: integrationId } }
   const query = useApi('/api/v1/integrations/{integration_id}', params, { everyMs: POLL_INTERVAL_MS })
   return (
-    <Loaded query={query}>
-      {(integration) => (
-        <>
-          <PageHeader title={integration.name} up={{ href: '/integrations', label: 'Integrations' }}>
-            <IntegrationBadge status={integration.status} />
-            <Actions integration={integration} />
-          </PageHeader>
-          <Panel title="Deliveries">
-            <Facts
-              entries={[
-                ['Sends', `${integration.kind} via ${integration.type}`],
-                ['Endpoint', integration.endpoint],
-                ['Last delivery', <Ago key="delivered" time={integration.delivered_at} />],
-                ['Pending events', count(integration.pending)],
-                ['Consecutive failures', count(integration.failures)],
-                ['Last error', integration.last_error ?? 'none'],
-                ['Configured', Object.keys(integration.config).join(', ') || 'none'],
-              ]}
-            />
-          </Panel>
-          {integration.kind !== 'metrics' && <DeadLetters integration={integration} />}
-        </>
-      )}
-    </Loaded>
+    <>
+      <PageHeader title={query.data?.name ?? 'Integration'} up={{ href: '/integrations', label: 'Integrations' }}>
+        {query.data && (
+          <>
+            <IntegrationBadge status={query.data.status} />
+            <Actions integration={query.data} />
+          </>
+        )}
+      </PageHeader>
+      <Loaded query={query}>
+        {(integration) => (
+          <>
+            <Panel title="Deliveries">
+              <Facts
+                entries={[
+                  ['Sends', `${integration.kind} via ${integration.type}`],
+                  ['Endpoint', integration.endpoint],
+                  ['Last delivery', <Ago key="delivered" time={integration.delivered_at} />],
+                  ['Pending events', count(integration.pending)],
+                  ['Consecutive failures', count(integration.failures)],
+                  ['Last error', integration.last_error ?? 'none'],
+                  ['Configured', Object.keys(integration.config).join(', ') || 'none'],
+                ]}
+              />
+            </Panel>
+            {integration.kind !== 'metrics' && <DeadLetters integration={integration} />}
+          </>
+        )}
+      </Loaded>
+    </>
   )
 }

@@ -1,4 +1,4 @@
-import { useApi } from '../../api/use-api.ts'
+import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { type ModelDetail, nameOf } from './model-records.ts'
@@ -10,10 +10,8 @@ const moveText = (from: string | null, to: string | null): string => {
 
 /** Alias moves: who, which, and when. */
 export const AliasHistory = ({ model }: { readonly model: ModelDetail }) => {
-  const query = useApi('/api/v1/models/{model_id}/alias-history', {
-    path: { model_id: model.id },
-    query: { limit: 20 },
-  })
+  const params = { path: { model_id: model.id }, query: { limit: 20 } }
+  const query = useApi('/api/v1/models/{model_id}/alias-history', params, WITHOUT_EVENTS)
   return (
     <Panel title="Aliases">
       <Loaded query={query}>

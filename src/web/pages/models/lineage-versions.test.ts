@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chooseVersions, type Use } from './lineage-versions.ts'
+import { chooseVersions, isInForce, latestUses, type Use } from './lineage-versions.ts'
 import type { Version } from './model-records.ts'
 
 const version = (number: number, aliases: readonly string[] = []): Version => ({
@@ -13,34 +13,23 @@ const version = (number: number, aliases: readonly string[] = []): Version => ({
   trained_by: null,
   aliases: [...aliases],
 })
-const use = (of: string, inForce: boolean, key = of): Use => ({
-  key,
-  version: of,
-  href: '/',
-  state: inForce ? 'active' : 'rolled_back',
-  inForce,
-  text: '',
-})
-const shown = (versions: readonly Version[], uses: readonly Use[]) =>
-  chooseVersions(versions, uses).map(({ version: { version: number }, uses: of }) => [number, of.map(({ key }) => key)])
-
-it('shows the newest versions, and older ones that have an alias or are in use', () => {
-  const versions = [9, 8, 7, 6, 5, 4, 3, 2, 1].map((number) => version(number, number === 2 ? ['production'] : []))
-  expect(shown(versions, [use('1.0.0', true), use('3.0.0', false)])).toEqual([
-    [9, []],
-    [8, []],
-    [7, []],
-    [6, []],
-    [5, []],
-    [2, []],
-    [1, ['1.0.0']],
-  ])
+const use = (id: string, status: string, kind: Use['kind'] = 'rollout'): Use => ({
+  kind,
+  id,
+  name: null,
+  status,
+  percentage: 100,
+  created_at: '2026-01-01T00:00:00.000Z',
 })
 
-it('matches a use to its version by label or number, and lists those in force first', () => {
-  const uses = [use('2', false, 'ended'), use('2.0.0', true, 'now'), use('20', true, 'other')]
-  expect(shown([version(2), version(1)], uses)).toEqual([
-    [2, ['now', 'ended']],
-    [1, []],
-  ])
+it('shows the newest versions, and older ones that have an alias or are in use by label or number', () => {
+  const versions = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((number) => version(number, number === 2 ? ['production'] : []))
+  const chosen = chooseVersions(versions, new Set(['1.0.0', '4']))
+  expect(chosen.map((one) => one.version)).toEqual([10, 9, 8, 7, 6, 4, 2, 1])
+})
+
+it('lists the plans in force first', () => {
+  const uses = [use('draft', 'pending'), use('gone', 'rolled_back'), use('now', 'active'), use('all', 'completed')]
+  expect(latestUses(uses).map(({ id }) => id)).toEqual(['now', 'all', 'draft', 'gone'])
+  expect([use('a', 'started', 'deployment'), use('b', 'completed', 'experiment')].map(isInForce)).toEqual([true, false])
 })

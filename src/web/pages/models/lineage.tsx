@@ -1,39 +1,24 @@
 import { Link } from 'wouter'
-import { useApi } from '../../api/use-api.ts'
+import { useApi, useApiAll } from '../../api/use-api.ts'
 import { Badge, toneOf } from '../../parts/cells.tsx'
 import { Loaded, Panel, Quiet } from '../../parts/layout.tsx'
-import { measure, plural, words } from '../../text/format.ts'
+import { count, measure, plural, words } from '../../text/format.ts'
 import styles from './lineage.module.css'
-import { chooseVersions, type LineageRow, type Use } from './lineage-versions.ts'
-import {
-  type Deployment,
-  type ModelDetail,
-  newestFirst,
-  type Rollout,
-  type Version,
-  type VersionLineage,
-} from './model-records.ts'
+import { chooseVersions, isInForce, latestUses, type Use } from './lineage-versions.ts'
+import { type ModelDetail, newestFirst, type Version, type VersionLineage } from './model-records.ts'
 import { AliasNames } from './versions.tsx'
 
-const MAX_USES = 100
+const MAX_PLANS = 100
+/** Of all models: these come and go. */
+const MAX_UNFINISHED = 1000
 
-const rolloutUse = (rollout: Rollout): Use => ({
-  key: rollout.rollout_id,
-  version: rollout.version,
-  href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
-  state: rollout.status,
-  inForce: rollout.status === 'active' || rollout.status === 'paused' || rollout.status === 'completed',
-  text: `rollout to ${rollout.percentage}%${rollout.group_id === null ? '' : ' of a group'}`,
-})
+const hrefOf = ({ kind, id }: Use, modelId: string): string => {
+  if (kind === 'rollout') return `/delivery/rollouts/${modelId}/${id}`
+  return kind === 'deployment' ? `/delivery/deployments/${id}` : `/experiments/${id}`
+}
 
-const deploymentUse = (deployment: Deployment): Use => ({
-  key: deployment.deployment_id,
-  version: deployment.model_version,
-  href: `/delivery/deployments/${deployment.deployment_id}`,
-  state: deployment.status,
-  inForce: deployment.status === 'started' || deployment.status === 'completed',
-  text: `deployment to ${plural(deployment.activated_count, 'device')}`,
-})
+const textOf = ({ kind, name, percentage }: Use): string =>
+  `${name === null ? kind : `${kind} ${name},`} to ${count(percentage ?? 100)}%`
 
 /** A version's origin, with its round's strategy, devices, and privacy once loaded. */
 const Source = ({ version, lineage }: { readonly version: Version; readonly lineage: VersionLineage | undefined }) => {
@@ -61,11 +46,11 @@ const Source = ({ version, lineage }: { readonly version: Version; readonly line
 }
 
 /** One version: its origin on the left, its uses on the right. */
-const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: LineageRow }) => {
-  const { version, uses } = row
+const Row = ({ model, version }: { readonly model: ModelDetail; readonly version: Version }) => {
   const { data: lineage } = useApi('/api/v1/models/{model_id}/versions/{version}', {
     path: { model_id: model.id, version: String(version.version) },
   })
+  const uses = latestUses(lineage?.runs?.uses ?? [])
   const devices = Object.entries(lineage?.runs?.devices ?? {})
   return (
     <li>
@@ -76,15 +61,15 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
         <strong>{version.version_label}</strong> <AliasNames aliases={version.aliases} />
       </div>
       <ul className={styles.uses}>
-        {uses.length === 0 && devices.length === 0 && (
+        {lineage !== undefined && uses.length === 0 && devices.length === 0 && (
           <li className={styles.none}>
             <Quiet>not deployed</Quiet>
           </li>
         )}
         {uses.map((use) => (
-          <li key={use.key} className={styles.node}>
-            <Badge state={use.state} tone={use.state === 'active' ? 'busy' : toneOf(use.state)} />{' '}
-            <Link href={use.href}>{use.text}</Link>
+          <li key={use.id} className={styles.node}>
+            <Badge state={use.status} tone={use.status === 'active' ? 'busy' : toneOf(use.status)} />{' '}
+            <Link href={hrefOf(use, model.id)}>{textOf(use)}</Link>
           </li>
         ))}
         {devices.length > 0 && (
@@ -99,30 +84,42 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
   )
 }
 
+/** What plans of the model name the versions that devices still get from them, however many newer plans there are. */
+const useVersionsInUse = (model: ModelDetail) => {
+  const path = { model_id: model.id }
+  const newest = useApi('/api/v1/models/{model_id}/rollouts', { path, query: { limit: MAX_PLANS } })
+  const unfinished = useApiAll(
+    '/api/v1/rollouts',
+    (['active', 'paused'] as const).map((status) => ({ query: { status, limit: MAX_UNFINISHED } })),
+  )
+  const deployments = useApi('/api/v1/deployments', {
+    query: { limit: MAX_PLANS, ...(model.name !== null && { model_name: model.name }) },
+  })
+  const rollouts = [newest.data, ...unfinished].flatMap((page) => page?.rollouts ?? [])
+  const plans = [
+    ...rollouts.map(({ model_id, version, status }) => ({ kind: 'rollout', model_id, version, status }) as const),
+    ...(deployments.data?.deployments ?? []).map(
+      ({ model_id, model_version: version, status }) => ({ kind: 'deployment', model_id, version, status }) as const,
+    ),
+  ]
+  const inUse = plans.filter((plan) => plan.model_id === model.id && isInForce(plan))
+  return { query: newest, versions: new Set(inUse.map(({ version }) => version)) }
+}
+
 /** Lineage in both directions: the origins of versions, and the plans that deliver them. */
 export const Lineage = ({ model }: { readonly model: ModelDetail }) => {
-  const rollouts = useApi('/api/v1/models/{model_id}/rollouts', {
-    path: { model_id: model.id },
-    query: { limit: MAX_USES },
-  })
-  const deployments = useApi('/api/v1/deployments', {
-    query: { limit: MAX_USES, ...(model.name !== null && { model_name: model.name }) },
-  })
-  const uses = [
-    ...(rollouts.data?.rollouts ?? []).map(rolloutUse),
-    ...(deployments.data?.deployments ?? []).filter(({ model_id }) => model_id === model.id).map(deploymentUse),
-  ]
-  const rows = chooseVersions(newestFirst(model), uses)
+  const inUse = useVersionsInUse(model)
+  const rows = chooseVersions(newestFirst(model), inUse.versions)
   return (
     <Panel
       title="Lineage"
       aside={rows.length < model.versions.length && `${rows.length} of ${model.versions.length} versions`}
     >
-      <Loaded query={rollouts}>
+      <Loaded query={inUse.query}>
         {() => (
           <ul className={styles.lineage}>
-            {rows.map((row) => (
-              <Row key={row.version.version} model={model} row={row} />
+            {rows.map((version) => (
+              <Row key={version.version} model={model} version={version} />
             ))}
           </ul>
         )}

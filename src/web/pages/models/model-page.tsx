@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { useApi } from '../../api/use-api.ts'
+import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
 import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { policyHref } from '../../url/hrefs.ts'
@@ -31,7 +31,7 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
           ],
           !isShared && [
             'Policy',
-            <Link key="policy" href={policyHref(model.id, model.name)}>
+            <Link key="policy" href={policyHref(model.id)}>
               {policy === undefined ? 'none (set one)' : policy.enabled ? 'delivers automatically' : 'disabled'}
             </Link>,
           ],
@@ -44,7 +44,8 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
 
 /** A model: its versions and aliases, their origins and uses, and deployment. */
 export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
-  const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
+  // Aliases have no events.
+  const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } }, WITHOUT_EVENTS)
   const [deploying, setDeploying] = useState<string | null>(null)
   const model = query.data
   const sharedNote = useSharedNote(model)

@@ -17,7 +17,7 @@ const CHOICES = choices('Any framework', FRAMEWORKS)
 const WORDS = { framework: CHOICES }
 
 const COLUMNS: readonly Column<Model>[] = [
-  { name: 'Model', cell: (model) => <Link href={modelHref(model.id, model.name)}>{nameOf(model)}</Link> },
+  { name: 'Model', cell: (model) => <Link href={modelHref(model.id)}>{nameOf(model)}</Link> },
   { name: 'Framework', cell: ({ framework }) => framework },
   {
     name: 'Size',

@@ -1,8 +1,9 @@
 import { useState } from 'react'
 import { unwrap } from '../../../client/client.ts'
 import { api, writeWithoutBody } from '../../api/client.ts'
+import { changeFactors } from '../../api/confirmation.ts'
 import { askToConfirm, useSession } from '../../api/session.ts'
-import { type ResponseOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
@@ -60,11 +61,26 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
 
 const Factors = ({ account, onDone }: { readonly account: Account; readonly onDone: () => void }) => {
   const renew = async (): Promise<void> => {
-    const { recovery_codes } = await unwrap(await api.POST('/api/v1/account/recovery-codes'))
+    const create = async () => unwrap(await api.POST('/api/v1/account/recovery-codes'))
+    const { recovery_codes } = await changeFactors(create)
     showRecoveryCodes(recovery_codes)
     onDone()
   }
-  if (!account.totp) return <TotpSetup onDone={onDone} />
+  const [isReplacing, setReplacing] = useState(false)
+  const finish = (): void => {
+    setReplacing(false)
+    onDone()
+  }
+  if (!account.totp) return <TotpSetup onDone={finish} />
+  if (isReplacing) {
+    return (
+      <>
+        <p>The new app replaces the one that is set up once you have entered its code.</p>
+        <TotpSetup onDone={finish} />
+        <Button onClick={() => setReplacing(false)}>Cancel</Button>
+      </>
+    )
+  }
   return (
     <>
       <p>
@@ -80,13 +96,14 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
       >
         Create new recovery codes
       </DialogButton>{' '}
+      <Button onClick={() => setReplacing(true)}>Replace the app</Button>{' '}
       <DialogButton
         tone="danger"
         dialog={(close) => (
           <Confirm
             title="Remove the app?"
             verb="Remove"
-            act={() => writeWithoutBody(api.DELETE('/api/v1/account/totp'))}
+            act={() => changeFactors(() => writeWithoutBody(api.DELETE('/api/v1/account/totp')))}
             onClose={close}
           >
             You no longer need its codes to sign in. Remove the entry from the app, too.
@@ -117,7 +134,7 @@ const columnsOf = (busy: boolean, onEnd: (session: OwnSession) => void): readonl
 ]
 
 const Sessions = () => {
-  const query = useApi('/api/v1/account/sessions', {})
+  const query = useApi('/api/v1/account/sessions', {}, WITHOUT_EVENTS)
   const { busy, error, run } = useAction()
   const end = ({ id }: OwnSession): void => {
     const params = { path: { session_id: id } }
@@ -137,8 +154,11 @@ const Sessions = () => {
 
 /** The sign-in methods of the signed-in person. */
 export const AccountPage = () => {
-  const hasAccount = useSession().data?.person != null
+  const person = useSession().data?.person
+  const hasAccount = person != null
   const query = useApi('/api/v1/account', {}, { enabled: hasAccount })
+  const hasFactors = query.data !== undefined && (query.data.totp || query.data.passkeys > 0)
+  const isWeak = person?.mfa === false && hasFactors && query.data?.must_confirm === true
   if (!hasAccount) {
     return (
       <>
@@ -169,9 +189,15 @@ export const AccountPage = () => {
                 <DialogButton dialog={(close) => <ChangePassword onClose={close} />}>Change password</DialogButton>
               )}
             </Panel>
-            {account.must_confirm ? (
+            {isWeak ? (
               <Panel title="Second factor">
-                <Button onClick={askToConfirm}>Confirm it’s you to change it</Button>
+                <p>
+                  This session was opened without your second factor. To change it, sign out and sign in with it, or
+                  confirm with a passkey or the identity provider.
+                </p>
+                {(account.passkeys > 0 || account.identity_provider) && (
+                  <Button onClick={askToConfirm}>Confirm it’s you to change it</Button>
+                )}
               </Panel>
             ) : (
               <>

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { shellWord } from '../../../domain/shell-word.ts'
 import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
-import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
+import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, TextField } from '../../parts/form.tsx'
@@ -113,7 +113,11 @@ export const ApprovalsPage = () => {
   const session = useSession().data
   const org = session?.org_id ?? 'my-org'
   const status = page.status === 'all' ? 'all' : 'pending'
-  const query = useApiPages('/api/v1/approvals', { query: status === 'all' ? {} : { status } })
+  const query = useApiPages(
+    '/api/v1/approvals',
+    { query: status === 'all' ? {} : { status } },
+    ({ approvals }) => approvals,
+  )
   return (
     <>
       <OrganizationHeader />
@@ -121,13 +125,13 @@ export const ApprovalsPage = () => {
         <Choice label="Status" value={status} options={STATUSES} onChange={(next) => change({ status: next })} />
       </Filters>
       <Loaded query={query}>
-        {({ pages }) => (
+        {({ rows }) => (
           <TablePanel
             title="Approvals"
             columns={columnsOf(session?.person?.id)}
-            rows={pages.flatMap(({ approvals }) => approvals)}
+            rows={rows}
             rowKey="id"
-            onEnd={loaderOfNext(query)}
+            {...query.scrolling}
             empty={
               <Empty
                 title={status === 'all' ? 'Nothing has been requested yet' : 'Nothing is waiting for approval'}

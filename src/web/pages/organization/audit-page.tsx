@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
 import { useMay, useSession } from '../../api/session.ts'
-import { loaderOfNext, type ResponseOf, useApiPages } from '../../api/use-api.ts'
+import { type ResponseOf, useApiPages, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Dialog, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
@@ -89,7 +89,7 @@ export const AuditPage = () => {
     ...(object !== '' && { object }),
     ...(result !== '' && { result: result as AuditResult }),
   }
-  const query = useApiPages('/api/v1/audit', { query: filters })
+  const query = useApiPages('/api/v1/audit', { query: filters }, ({ entries }) => entries, WITHOUT_EVENTS)
   const exported = (format: string): string =>
     `/api/v1/audit/export?${new URLSearchParams({ ...filters, format }).toString()}`
   const field = (label: string, name: 'actor' | 'action' | 'object', value: string) => (
@@ -119,13 +119,13 @@ export const AuditPage = () => {
         <Choice label="Result" value={result} options={RESULTS} onChange={(next) => change({ result: next })} />
       </Filters>
       <Loaded query={query}>
-        {({ pages }) => (
+        {({ rows }) => (
           <TablePanel
             title="Audit log"
             columns={columnsOf(everyones)}
-            rows={pages.flatMap(({ entries }) => entries)}
+            rows={rows}
             rowKey="id"
-            onEnd={loaderOfNext(query)}
+            {...query.scrolling}
             empty={
               <Empty title="No entry matches">
                 Names and ids must match exactly; actions are matched by operation id.

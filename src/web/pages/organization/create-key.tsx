@@ -3,13 +3,14 @@ import { SCOPES, type Scope } from '../../../domain/access.ts'
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
+import type { CreatedKey } from './key-actions.tsx'
 
 /** Creates a key for a program. */
 export const CreateKey = ({
   onMade,
   onClose,
 }: {
-  readonly onMade: (secret: string) => void
+  readonly onMade: (key: CreatedKey) => void
   readonly onClose: () => void
 }) => {
   const [name, setName] = useState('')
@@ -17,8 +18,7 @@ export const CreateKey = ({
   const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES.filter((scope) => scope !== 'admin'))
   const create = async (): Promise<void> => {
     const expires = days === '' ? {} : { expires_in_days: Number(days) }
-    const { api_key } = await write(api.POST('/api/v1/keys', { body: { name, scopes: [...scopes], ...expires } }))
-    onMade(api_key)
+    onMade(await write(api.POST('/api/v1/keys', { body: { name, scopes: [...scopes], ...expires } })))
   }
   return (
     <FormDialog
@@ -40,7 +40,7 @@ export const CreateKey = ({
       <TextField
         label="Lifetime in days"
         name="expires_in_days"
-        hint="Leave empty for a key that never expires"
+        hint="If empty, the key never expires, unless your organization limits the lifetime of keys"
         type="number"
         min={1}
         max={3650}

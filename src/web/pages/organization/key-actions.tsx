@@ -1,10 +1,12 @@
 import { useState } from 'react'
+import type { components } from '../../../client/client.ts'
 import { api, write } from '../../api/client.ts'
 import type { ResponseOf } from '../../api/use-api.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { NumberField } from '../../parts/form.tsx'
 
 export type Key = ResponseOf<'/api/v1/keys'>['keys'][number]
+export type CreatedKey = components['schemas']['CreatedKey']
 
 interface Action {
   readonly apiKey: Key
@@ -26,14 +28,11 @@ export const RotateKey = ({
   apiKey: { id, name },
   onMade,
   onClose,
-}: Action & { readonly onMade: (secret: string) => void }) => {
+}: Action & { readonly onMade: (key: CreatedKey) => void }) => {
   const [hours, setHours] = useState(24)
   const rotate = async (): Promise<void> => {
     const params = { path: { key_id: id } }
-    const { api_key } = await write(
-      api.POST('/api/v1/keys/{key_id}/rotate', { params, body: { overlap_hours: hours } }),
-    )
-    onMade(api_key)
+    onMade(await write(api.POST('/api/v1/keys/{key_id}/rotate', { params, body: { overlap_hours: hours } })))
   }
   return (
     <Confirm title={`Rotate ${name}`} verb="Rotate" tone="primary" act={rotate} onClose={onClose}>

@@ -1,5 +1,5 @@
 import { useMay } from '../../api/session.ts'
-import { useApi } from '../../api/use-api.ts'
+import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, Day, useNow } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/form.tsx'
@@ -7,9 +7,10 @@ import { Aside, Empty, Filters, Loaded } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import { showOnce } from '../../parts/shown-once.tsx'
 import type { Column } from '../../parts/table.tsx'
+import { exact } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { CreateKey } from './create-key.tsx'
-import { type Key, RevokeKey, RotateKey } from './key-actions.tsx'
+import { type CreatedKey, type Key, RevokeKey, RotateKey } from './key-actions.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
 
 const KINDS = [
@@ -26,8 +27,10 @@ const stateOf = (key: Key, now: Date): string => {
   return key.replaced_by === null ? 'active' : 'replaced'
 }
 
-const showKey = (text: string): void =>
-  showOnce({ title: 'The new key', what: 'key', text, says: 'Save it now: it is shown only once.' })
+const showKey = ({ api_key: text, expires_at }: CreatedKey): void => {
+  const end = expires_at === null ? 'It never expires.' : `It expires on ${exact(new Date(expires_at))}.`
+  showOnce({ title: 'The new key', what: 'key', text, says: `Save it now: it is shown only once. ${end}` })
+}
 
 const columnsOf = (now: Date): readonly Column<Key>[] => [
   { name: 'Name', cell: ({ name }) => name },
@@ -72,7 +75,7 @@ export const KeysPage = () => {
   const [page, change] = usePageState(DEFAULTS)
   const kind: Kind = KINDS.find(([each]) => each === page.kind)?.[0] ?? 'service'
   const seesAll = useMay()('admin')
-  const query = useApi('/api/v1/keys', { query: { kind } })
+  const query = useApi('/api/v1/keys', { query: { kind } }, WITHOUT_EVENTS)
   return (
     <>
       <OrganizationHeader>

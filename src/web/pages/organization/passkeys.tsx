@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { api, write, writeWithoutBody } from '../../api/client.ts'
-import { type ResponseOf, useApi } from '../../api/use-api.ts'
+import { changeFactors } from '../../api/confirmation.ts'
+import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Actions, Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
@@ -19,7 +20,11 @@ const Rename = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
       title={`Rename ${passkey.name}`}
       verb="Rename"
       tone="primary"
-      act={() => write(api.PATCH('/api/v1/account/passkeys/{passkey_id}', { ...at(passkey), body: { name } }))}
+      act={() =>
+        changeFactors(() =>
+          write(api.PATCH('/api/v1/account/passkeys/{passkey_id}', { ...at(passkey), body: { name } })),
+        )
+      }
       onClose={onClose}
     >
       <TextField label="Name" name="name" required maxLength={100} value={name} onChange={setName} />
@@ -31,7 +36,7 @@ const Remove = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
   <Confirm
     title={`Remove ${passkey.name}`}
     verb="Remove"
-    act={() => writeWithoutBody(api.DELETE('/api/v1/account/passkeys/{passkey_id}', at(passkey)))}
+    act={() => changeFactors(() => writeWithoutBody(api.DELETE('/api/v1/account/passkeys/{passkey_id}', at(passkey))))}
     onClose={onClose}
   >
     It no longer signs you in here. Your device may still list it: remove it there, too.
@@ -65,7 +70,7 @@ const COLUMNS: readonly Column<Passkey>[] = [
 
 /** The signed-in person's passkeys. Calls `onDone` when the second factors have changed. */
 export const Passkeys = ({ onDone }: { readonly onDone: () => void }) => {
-  const query = useApi('/api/v1/account/passkeys', {})
+  const query = useApi('/api/v1/account/passkeys', {}, WITHOUT_EVENTS)
   const refresh = (): void => {
     void query.refetch()
     onDone()

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
-import { type ResponseOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { NumberField, SelectField } from '../../parts/form.tsx'
 import { Facts, Loaded, Panel } from '../../parts/layout.tsx'
@@ -59,7 +59,7 @@ const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly o
 
 /** Rules for how the organization's people sign in. */
 export const SignInPolicy = () => {
-  const query = useApi('/api/v1/team/policy', {})
+  const query = useApi('/api/v1/team/policy', {}, WITHOUT_EVENTS)
   return (
     <Loaded query={query}>
       {(policy) => (

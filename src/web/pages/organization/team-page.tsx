@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { Role } from '../../../domain/roles.ts'
 import { api, write, writeWithoutBody } from '../../api/client.ts'
-import { type ResponseOf, useApi } from '../../api/use-api.ts'
+import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, Day } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/form.tsx'
@@ -67,12 +67,14 @@ const COLUMNS: readonly Column<Member>[] = [
     cell: (member) => (
       <Actions>
         <DialogButton
+          needs="admin"
           aria-label={`Set role of ${member.email}`}
           dialog={(close) => <SetRole member={member} onClose={close} />}
         >
           Set role
         </DialogButton>
         <DialogButton
+          needs="admin"
           aria-label={`Remove ${member.email}`}
           dialog={(close) => <Remove member={member} onClose={close} />}
         >
@@ -85,7 +87,7 @@ const COLUMNS: readonly Column<Member>[] = [
 
 /** The organization's people and invitations. */
 export const TeamPage = () => {
-  const query = useApi('/api/v1/team', {})
+  const query = useApi('/api/v1/team', {}, WITHOUT_EVENTS)
   return (
     <>
       <OrganizationHeader>

@@ -37,7 +37,11 @@ const Similarity = ({ texts, list, ms }: Compared) => {
   return (
     <Panel
       title="Cosine similarity"
-      aside={`${count(vectors[0]?.length)} dimensions, ${plural(list.usage?.prompt_tokens ?? 0, 'token')}, ${duration(ms)}`}
+      aside={[
+        `${count(vectors[0]?.length)} dimensions`,
+        ...(list.usage?.prompt_tokens == null ? [] : [plural(list.usage.prompt_tokens, 'token')]),
+        duration(ms),
+      ].join(', ')}
     >
       <section
         className={styles.matrix}

@@ -1,12 +1,13 @@
 import { useEffect, useRef } from 'react'
 import { Quiet } from '../../parts/layout.tsx'
 import { count, duration, plural } from '../../text/format.ts'
+import { nameIn } from '../../url/raw-address.ts'
 import { type Reply, speedOf } from './chat-reply.ts'
 import styles from './playground.module.css'
 import type { Turn } from './use-chat.ts'
 
 const NOTES: Readonly<Record<string, (value: string) => string>> = {
-  'x-service-routed-model': (value) => `routed to ${decodeURI(value)}`,
+  'x-service-routed-model': (value) => `routed to ${nameIn(value)}`,
   'x-service-speculative': () => 'speculative decoding',
   'x-service-early-exit-tokens': (value) => `${plural(Number(value), 'token')} exited early`,
   'x-service-compression': () => 'prompt compressed',

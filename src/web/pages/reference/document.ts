@@ -1,3 +1,5 @@
+import { ownEntry } from '../../../domain/own-entry.ts'
+
 /** The parts of OpenAPI 3.1 that this service's document uses. */
 export interface Schema {
   readonly $ref?: string
@@ -88,8 +90,8 @@ export const nameOf = ({ $ref }: Schema): string | null => $ref?.slice($ref.last
 
 /** Looks up own properties only, not those inherited from Object. */
 export const componentOf = ({ components }: ApiDocument, kind: string, name: string): unknown => {
-  const named = Object.hasOwn(components, kind) ? components[kind] : undefined
-  return named !== undefined && Object.hasOwn(named, name) ? named[name] : undefined
+  const named = ownEntry(components, kind)
+  return named !== undefined && ownEntry(named, name)
 }
 
 /** Resolves a reference, keeping the properties next to it; returns other schemas unchanged. */

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
+import { useIsOthers } from '../../api/session.ts'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { NumberField, Outcome } from '../../parts/form.tsx'
 import { capital, plural } from '../../text/format.ts'
@@ -74,9 +75,11 @@ const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 
 export const JobActions = ({ job }: { readonly job: JobDetail }) => {
   const action =
     job.status === 'completed' ? 'extend' : job.status === 'failed' || job.status === 'stopped' ? 'resume' : 'stop'
+  const isOthers = useIsOthers()(job.org_id)
   return (
     <DialogButton
       needs="training:write"
+      {...(isOthers && { disabled: true, title: `Only ${job.org_id}, which started the job, can ${action} it.` })}
       // The key closes an open dialog when the job's state changes, instead of turning it into a different dialog.
       key={action}
       tone={action === 'stop' ? 'danger' : 'primary'}

@@ -1,4 +1,5 @@
 import { useMemo } from 'react'
+import { useIsOthers } from '../../api/session.ts'
 import { useApi, useApiAll } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import type { Series } from '../../parts/curve-data.ts'
@@ -12,6 +13,7 @@ import type { Job, JobDetail, JobRound, Round } from './training-records.ts'
 
 const DEFAULTS = { with: [] as readonly string[], smooth: false }
 const SMOOTHING = 0.7
+const MAX_JOBS = 20
 const MAX_OTHERS = 5
 
 const nameOf = (job: Pick<Job, 'id' | 'name'>): string => job.name ?? job.id.slice(0, 8)
@@ -25,19 +27,29 @@ const seriesOf = (name: string, rounds: readonly JobRound[], readFrom: (round: R
     .reverse(),
 })
 
+/** The latest jobs that started from the same model. Of another organization's model, the service lists none by its id. */
+const useJobsOfModel = ({ model_id }: JobDetail): readonly Job[] => {
+  const isOthers = useIsOthers()
+  const path = { model_id: model_id ?? '' }
+  const { data: model, isPending } = useApi('/api/v1/models/{model_id}', { path }, { enabled: model_id !== null })
+  const query = { limit: MAX_JOBS, ...(model !== undefined && !isOthers(model.org_id) && { model: model.id }) }
+  const enabled = model_id === null || !isPending
+  const jobs = useApi('/api/v1/training/jobs', { query }, { enabled }).data?.jobs ?? []
+  return jobs.filter((job) => model_id === null || job.model_id === model_id)
+}
+
 const Compare = ({
   job,
+  jobs,
   chosen,
   onChange,
 }: {
   readonly job: JobDetail
+  readonly jobs: readonly Job[]
   readonly chosen: readonly string[]
   readonly onChange: (ids: readonly string[]) => void
 }) => {
-  const query = useApi('/api/v1/training/jobs', {
-    query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
-  })
-  const others = (query.data?.jobs ?? []).filter(({ id }) => id !== job.id)
+  const others = jobs.filter(({ id }) => id !== job.id)
   if (others.length === 0) return null
   return (
     <fieldset className={styles.compare}>
@@ -66,10 +78,8 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
     '/api/v1/training/jobs/{job_id}/rounds',
     state.with.map((job_id) => ({ path: { job_id }, query: { limit: MAX_ROUNDS } })),
   ).map((response) => jobRoundsOf(response ?? { rounds: [], total: 0 }))
-  const list = useApi('/api/v1/training/jobs', {
-    query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
-  })
-  const names = state.with.map((id) => nameOf(list.data?.jobs.find((other) => other.id === id) ?? { id, name: null }))
+  const jobs = useJobsOfModel(job)
+  const names = state.with.map((id) => nameOf(jobs.find((other) => other.id === id) ?? { id, name: null }))
   const key = JSON.stringify([names, others, rounds])
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` compares the content
   const charts = useMemo(
@@ -126,7 +136,7 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
           <input type="checkbox" checked={state.smooth} onChange={({ target }) => change({ smooth: target.checked })} />
           Smooth
         </label>
-        <Compare job={job} chosen={state.with} onChange={(ids) => change({ with: ids })} />
+        <Compare job={job} jobs={jobs} chosen={state.with} onChange={(ids) => change({ with: ids })} />
       </div>
     </>
   )

@@ -17,7 +17,7 @@ const StartModel = ({ modelId, version }: { readonly modelId: string; readonly v
   const { data: model } = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   if (model?.name == null) return <Id id={modelId} />
   const label = model.versions.find((one) => one.version === version)?.version_label ?? ''
-  return <Link href={modelHref(model.id, model.name)}>{`${model.name} ${label}`.trim()}</Link>
+  return <Link href={modelHref(model.id)}>{`${model.name} ${label}`.trim()}</Link>
 }
 
 interface JobWithRounds {

@@ -45,12 +45,15 @@ const Norm = ({ row }: { readonly row: Row }) =>
   )
 
 /** Columns for a participant: its times in the round, and how its update compares with the others. */
-export const participantColumns = (start: Date, end: Date): readonly Column<Row>[] => [
+export const participantColumns = (
+  start: Date,
+  end: Date,
+  isOthers: (orgId: string | null) => boolean,
+): readonly Column<Row>[] => [
   {
     name: 'Device',
-    cell: ({ participant }) => (
-      <Link href={deviceHref(participant.device_identifier, participant.org_id)}>{participant.device_identifier}</Link>
-    ),
+    cell: ({ participant: { device_identifier: name, org_id } }) =>
+      isOthers(org_id) ? name : <Link href={deviceHref(name, org_id)}>{name}</Link>,
   },
   { name: 'State', cell: ({ participant }) => <Badge state={participant.state} /> },
   { name: 'Timeline', cell: (row) => <Span label={timesOf(row)} stretches={stretchesOf(row, start, end)} /> },

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { DEFAULT_STRATEGY } from '../../../domain/strategy-rules.ts'
 import { api, write } from '../../api/client.ts'
+import { useIsOthers } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Id, useNow } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
@@ -18,11 +19,13 @@ import type { Round } from './training-records.ts'
 const MAX_ROWS = 1000
 
 const Cancel = ({ round }: { readonly round: Round }) => {
+  const isOthers = useIsOthers()(round.org_id)
   if (round.status !== 'active' && round.status !== 'pending') return null
   const params = { path: { round_id: round.id } }
   return (
     <DialogButton
       needs="training:write"
+      {...(isOthers && { disabled: true, title: `Only ${round.org_id}, which started the round, can cancel it.` })}
       tone="danger"
       dialog={(close) => (
         <Confirm
@@ -119,6 +122,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
   const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
   const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
   const now = useNow()
+  const isOthers = useIsOthers()
   const rows = useMemo((): readonly Row[] => {
     const sent = new Map((updates.data?.updates ?? []).map((update) => [update.device_id, update]))
     const list = (participants.data?.participants ?? []).map((participant) => ({
@@ -129,7 +133,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
     return list.map((row, index) => ({ ...row, isOutlier: far[index] ?? false }))
   }, [participants.data, updates.data])
   const end = round.ended_at === null ? now : new Date(round.ended_at)
-  const columns = participantColumns(new Date(round.started_at ?? round.created_at), end)
+  const columns = participantColumns(new Date(round.started_at ?? round.created_at), end, isOthers)
   const total = participants.data?.total ?? 0
   return (
     <Loaded query={participants}>

@@ -1,6 +1,8 @@
 import { type Caller, type EnrollmentMode, keyBehind, SCOPES } from '../../../domain/access.ts'
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import type { Approval } from '../keys/keys.service.ts'
+import { loginStore } from './login.store.ts'
 
 /** Returns what a login's key may hold if `caller` approves it. */
 export const approvalBy = (caller: Caller | null): Approval => {
@@ -22,4 +24,10 @@ export const requireApprover = (caller: Caller | null, enrollment: EnrollmentMod
   if (caller !== null && caller.deviceId !== null) {
     throw forbidden("A device's key cannot approve a sign-in. Use a key that was created for a person or a program.")
   }
+}
+
+/** Keeps the session of an approval from ending before the transaction. @throws unauthorized if it has ended */
+export const lockApprover = async (tx: Executor, caller: Caller | null): Promise<void> => {
+  if (caller?.sessionId === undefined || (await loginStore.lockSession(tx, caller.sessionId))) return
+  throw unauthorized('This session has ended. Sign in again.')
 }

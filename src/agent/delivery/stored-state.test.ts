@@ -1,0 +1,132 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { emptyFolder, notingHook, startFleet, startUnit } from './delivery.fixture.ts'
+
+const notesIn = async (folder: string) => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n')
+
+test('a hook is called for the running version if it was activated without one', async () => {
+  const { world, device, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const plain = await startUnit(world, device)
+  await plain.pull()
+  await plain.line('version 1.0.0 is active.')
+  await plain.stop()
+  const folder = await emptyFolder()
+  const unit = await startUnit(world, device, { folder: plain.folder, hook: notingHook(folder, '') })
+  await unit.pull()
+  await unit.line('version 1.0.0 is active')
+  await unit.stop()
+  const again = await startUnit(world, device, { folder: plain.folder, hook: notingHook(folder, '') })
+  await again.pull()
+  await expect.poll(() => again.reports.length).toBeGreaterThan(0)
+  await again.stop()
+  expect(await notesIn(folder)).toEqual(['m 1.0.0 first first'])
+})
+
+test('a hook that refuses the running version is not called again to restore it', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const plain = await startUnit(world, device)
+  await plain.pull()
+  await plain.line('version 1.0.0 is active.')
+  await plain.stop()
+  const folder = await emptyFolder()
+  const unit = await startUnit(world, device, { folder: plain.folder, hook: notingHook(folder, '1.0.0') })
+  await unit.pull()
+  await unit.line('version 1.0.0 failed: does not fit here.')
+  expect(await notesIn(folder)).toEqual(['m 1.0.0 first first'])
+  expect(await unit.running(model)).toBe('first')
+})
+
+test('after a move of the folder, its pointer has the new path, and the hook is called with it', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const notes = await emptyFolder()
+  const hook = notingHook(notes, '')
+  const before = await startUnit(world, device, { folder: join(await emptyFolder(), 'before'), hook })
+  await before.pull()
+  await before.line('version 1.0.0 is active')
+  await before.stop()
+  const folder = join(before.folder, '../after')
+  await rename(before.folder, folder)
+  const after = await startUnit(world, device, { folder, hook })
+  await expect.poll(async () => (await after.pointer(model))?.path).toContain(join(folder, model))
+  await after.pull()
+  await after.line('version 1.0.0 is active')
+  expect(await notesIn(notes)).toEqual(['m 1.0.0 first -', 'm 1.0.0 first first'])
+  expect(await after.running(model)).toBe('first')
+})
+
+test('if the pointer cannot be written after the hook accepted a version, the previous version is restored', async () => {
+  const { world, device, model, rollOut } = await startFleet('first', 'second')
+  const [folder, notes] = [await emptyFolder(), await emptyFolder()]
+  const pointer = join(folder, model, 'current.json')
+  // A folder in its place cannot be replaced by a file.
+  const block = `const { rmSync, mkdirSync } = require("fs"); rmSync("${pointer}"); mkdirSync("${pointer}/x", { recursive: true })`
+  const hook = notingHook(notes, '', `; if (MODEL_VERSION === "2.0.0") { ${block} }`)
+  const unit = await startUnit(world, device, { folder, hook })
+  await rollOut('1.0.0')
+  await unit.pull()
+  await unit.line('version 1.0.0 is active')
+  await rollOut('2.0.0')
+  await unit.pull()
+  await unit.line('the version could not be written. Version 1.0.0 keeps running.')
+  expect(await notesIn(notes)).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first second'])
+})
+
+test('a withdrawn version is replaced by nothing if the file of the previous one is gone', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second')
+  const notes = await emptyFolder()
+  const unit = await startUnit(world, device, { hook: notingHook(notes, '') })
+  const plans: string[] = []
+  for (const version of ['1.0.0', '2.0.0']) {
+    plans.push(await rollOut(version))
+    await unit.pull()
+    await unit.line(`version ${version} is active`)
+  }
+  const { previous } = (await unit.pointer(model))!
+  await rm(join(unit.folder, model, previous!.file!.fileName))
+  for (const plan of plans) await rollBack(plan)
+  await unit.pull()
+  await unit.line('Model m: withdrawn; the file of version 1.0.0 is gone.')
+  expect((await notesIn(notes)).at(-1)).toBe('m - - second')
+  expect(await unit.pointer(model)).toMatchObject({ current: null, path: null })
+})
+
+test.each([
+  '{"current": "x"}',
+  '{"current": {"version": "2.0.0"}}',
+  '{"previous": {"version": 2, "file": null}}',
+  '{"trying": 7}',
+  '{"refused": 7}',
+  '[]',
+  '{"cur',
+])('a pointer that contains something else is replaced: %s', async (text) => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const folder = await emptyFolder()
+  await mkdir(join(folder, model))
+  await writeFile(join(folder, model, 'current.json'), text)
+  const unit = await startUnit(world, device, { folder })
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  expect(await unit.running(model)).toBe('first')
+})
+
+test('a device may have many models without a warning of a leak', async () => {
+  const { world, device } = await startFleet()
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error): unknown => warnings.push(name)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const folder = await emptyFolder()
+  for (let n = 0; n < 12; n++) {
+    await mkdir(join(folder, `m-${n}`))
+    await writeFile(join(folder, `m-${n}`, 'current.json'), '{}')
+  }
+  const unit = await startUnit(world, device, { folder })
+  await unit.pull()
+  expect(unit.parts()).toBeGreaterThan(0)
+  expect(warnings).toEqual([])
+})

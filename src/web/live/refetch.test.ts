@@ -1,0 +1,50 @@
+import { QueryClient, QueryObserver } from '@tanstack/react-query'
+import { expect, it } from 'vitest'
+import { ApiError } from '../../client/client.ts'
+import { createRefetch } from './refetch.ts'
+
+/** A query in view whose requests are answered by `answers`, in order. */
+const startQuery = () => {
+  const client = new QueryClient()
+  const answers: { resolve(data: number): void; reject(error: Error): void }[] = []
+  const aborted: boolean[] = []
+  const queryKey = ['/api/v1/status', {}]
+  const observer = new QueryObserver(client, {
+    queryKey,
+    retry: false,
+    queryFn: ({ signal }) => {
+      const index = aborted.push(false) - 1
+      signal.addEventListener('abort', () => (aborted[index] = true))
+      return new Promise<number>((resolve, reject) => answers.push({ resolve, reject }))
+    },
+  })
+  observer.subscribe(() => undefined)
+  return { query: client.getQueryCache().find({ queryKey })!, refetch: createRefetch(client), answers, aborted }
+}
+
+it('repeats a request that was under way during changes once, when it ends, and does not cancel it', async () => {
+  const { query, refetch, answers, aborted } = startQuery()
+  const changes = [refetch(query), refetch(query), refetch(query)]
+  answers[0]!.resolve(1)
+  await expect.poll(() => answers.length).toBe(2)
+  answers[1]!.resolve(2)
+  await Promise.all(changes)
+  expect([query.state.data, aborted]).toEqual([2, [false, false]])
+  const again = refetch(query)
+  await expect.poll(() => answers.length).toBe(3)
+  answers[2]!.resolve(3)
+  await again
+  expect(query.state.data).toBe(3)
+})
+
+it('leaves a query alone that exceeded the rate limit', async () => {
+  const { query, refetch, answers } = startQuery()
+  const limited = new ApiError(
+    429,
+    { error: 'rate_limited', message: 'Try again in 7 s.', status_code: 429 },
+    new Headers({ 'retry-after': '7' }),
+  )
+  answers[0]!.reject(limited)
+  await refetch(query)
+  expect([query.state.error, answers.length, limited.retryAfterSeconds]).toEqual([limited, 1, 7])
+})

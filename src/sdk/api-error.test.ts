@@ -23,6 +23,7 @@ test("the service's error body becomes the error, with the time from Retry-After
     status: 429,
     code: 'rate_limited',
     message: 'Too many.',
+    retryAfterSeconds: 2,
     retryAfterMs: 2000,
   })
 })

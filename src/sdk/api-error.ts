@@ -6,7 +6,7 @@ export class Refusal extends ApiError {
 
   /** `now` in milliseconds since the epoch. */
   constructor(response: Response, body: unknown, now: number) {
-    super(response.status, body)
+    super(response.status, body, response.headers)
     this.retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), now)
   }
 }

@@ -27,7 +27,9 @@ const withPaths = (fields: object, change: (path: string) => string): object => 
 export const readFinished = async (folder: string): Promise<FinishedTraining | null> => {
   const found = jsonOrNull(await readFile(join(folder, FILE), 'utf8').catch(() => ''))
   if (!isObject(found) || typeof found.weights !== 'string' || !isObject(found.report)) return null
-  const finished = withPaths(found, (name) => resolve(folder, name)) as FinishedTraining
+  // Earlier versions did not name the job.
+  const jobId = typeof found.jobId === 'string' ? found.jobId : null
+  const finished = { ...withPaths(found, (name) => resolve(folder, name)), jobId } as FinishedTraining
   const { weights, control } = finished
   return (await exists(weights)) && (control === undefined || (await exists(control))) ? finished : null
 }

@@ -172,7 +172,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
     if (trained !== null && (await device.isDelivered(roundId, { until: now() + 5000 }))) return trained
     throw error
   })
-  await keepMemory(delivered, context)
+  await keepMemory({ ...delivered, jobId: plan.jobId }, context)
   return { plan, report: delivered.report, globalModel: delivered.globalModel }
 }
 

@@ -8,3 +8,7 @@ export const isSameAddress = (one: string | null, other: string): boolean =>
 
 /** The form of an address in which attempts are counted. */
 export const foldAddress = (email: string): string => email.toLowerCase()
+
+/** NFC, except with a character that NFC turns into an ASCII one, such as the Kelvin sign: the result would be another address. */
+export const normalizeAddress = (email: string): string =>
+  /[\u037e\u1fef\u212a]/.test(email) ? email : email.normalize('NFC')

@@ -234,6 +234,7 @@ describe.skipIf(!hasBrowser())('in a browser', () => {
       status: 401,
       code: 'unauthorized',
       message: 'This API key is not valid: it is unknown, expired, or revoked. Check it, or create a new key.',
+      retryAfterSeconds: null,
       retryAfterMs: null,
     })
   })

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client'
 import type { Config } from '../../../config.ts'
+import { normalizeAddress } from '../../../domain/email-address.ts'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { forbidden, ServiceError, unauthorized } from '../../../domain/errors.ts'
 import { cut } from '../../../domain/text.ts'
@@ -155,7 +156,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
           throw unauthorized(`The response of ${url.host} is not valid: sub must have 1 to ${MAX_SUBJECT} characters.`)
         return {
           identity: `${iss} ${sub}`,
-          email: typeof email === 'string' && claims.email_verified === true ? email.normalize('NFC') : null,
+          email: typeof email === 'string' && claims.email_verified === true ? normalizeAddress(email) : null,
           name: typeof name === 'string' ? cut(name.replace(/\p{C}+/gu, ' ').trim(), 128) || null : null,
           mfa: Array.isArray(amr) && amr.includes('mfa'),
           ageSeconds: typeof at === 'number' ? Math.max(0, Date.now() / 1000 - at) : null,

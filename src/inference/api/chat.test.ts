@@ -128,15 +128,12 @@ test('every choice of a stream has its own role, texts, and finish reason, and t
 
 test('the same seed gives the same text; another seed or none gives different texts', async () => {
   const story = (fields: object) => textsOf('Tell me a story.', { temperature: 1.5, max_tokens: 30, ...fields })
-  const [same, again, other, none, noneAgain] = [
-    await story({ seed: 1 }),
-    await story({ seed: 1 }),
-    await story({ seed: 2 }),
-    await story({}),
-    await story({}),
-  ]
+  const [same, again, other] = [await story({ seed: 1 }), await story({ seed: 1 }), await story({ seed: 2 })]
   expect(again).toEqual(same)
-  expect(new Set([same, other, none, noneAgain].flat()).size).toBe(4)
+  expect(other).not.toEqual(same)
+  // Two of them may be the same by chance.
+  const unseeded = await Promise.all(Array.from({ length: 6 }, () => story({})))
+  expect(new Set(unseeded.flat()).size).toBeGreaterThan(1)
 })
 
 test('an answer ends before a stop sequence, even in a stream and when the sequence spans tokens', async () => {

@@ -150,7 +150,7 @@ def test_fedbuff_takes_an_update_of_an_earlier_round(client: Client, fleet: Flee
                 until(lambda: began["slow"], "the slow device to begin")
                 if len(began["fast"]) == 2:
                     path = f"/training/rounds/{plan.round_id}/updates"
-                    until(lambda: client.listed(path, "updates"), "the slow device's update, or the job could end before it")
+                    until(lambda: list(client.listed(path, "updates")), "the slow device to deliver before the job ends")
             elif len(began["slow"]) == 1:
                 until(lambda: len(began["fast"]) >= 2, "the fast device to be in a later round")
             return {"w": weights["w"] + 1}, 1, {}

@@ -8,11 +8,14 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../../test/e2e/built-svc.ts'
-import { noSwift, SWIFT_KEYS, startSwift } from '../../../../test/swift.ts'
+import { noSwift, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { runInProcess } from '../../../cli/in-process.fixture.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
+import { backup, listInTarget } from '../../programs/backup.ts'
+import { restore } from '../../programs/restore.ts'
+import { runProgramHere } from '../../programs/run-program.fixture.ts'
 import { openBackupTarget } from './backup-target.ts'
 import { filePath, latestBackup, readManifest } from './manifest.ts'
 
@@ -39,7 +42,8 @@ const ended = async (world: World, key: string, id: string): Promise<BackupBody>
   }
 }
 
-const svc = (...argv: string[]) => runBuilt(argv, SWIFT_KEYS)
+const restoreTo = (dataDir: string, target: string, backup?: string) =>
+  runProgramHere(restore, dataDir, { target, ...(backup !== undefined && { backup }) })
 
 /** Opens the service on a restored folder; returns a function that calls its API. */
 const openRestored = async (dataDir: string) => {
@@ -98,7 +102,7 @@ const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: bool
   await Promise.all(load)
 
   const dataDir = join(await emptyFolder(), 'data')
-  expect(await svc('restore', target, '--backup', first.name, '--data-dir', dataDir)).toMatchObject({ exitCode: 0 })
+  await restoreTo(dataDir, target, first.name)
   expect((await stat(join(dataDir, 'secrets.key'))).mode & 0o777).toBe(0o600)
   const get = await openRestored(dataDir)
   for (const name of devicesBefore) expect((await get(`/devices/${name}`, key)).statusCode).toBe(200)
@@ -174,8 +178,8 @@ it('makes scheduled backups, keeps the configured number, and reports the age of
     (listed.body as { backups: BackupBody[] }).backups.map(({ status, scheduled }) => [status, scheduled]),
   ).toEqual(Array(3).fill(['completed', true]))
   for (const name of await names()) {
-    const restored = ['restore', backupUrl, '--backup', name.replace('.json', '')]
-    expect((await svc(...restored, '--data-dir', join(await emptyFolder(), 'data'))).exitCode).toBe(0)
+    const restored = await restoreTo(join(await emptyFolder(), 'data'), backupUrl, name.replace('.json', ''))
+    expect(restored.data).toMatchObject({ restored_files: expect.any(Number) })
   }
 })
 
@@ -201,12 +205,10 @@ it('kill -9 leaves no complete backup, and no restored folder that can start; bo
   const dataDir = await freshDataDir()
   const target = join(await emptyFolder(), 'backups')
   await killed(['backup', '--target', target], dataDir, () => exists(join(target, 'files')))
-  expect((await svc('backup', 'list', target)).stdout).toBe(`There is no complete backup in ${target}.\n`)
-  expect(await svc('restore', target, '--data-dir', await emptyFolder())).toMatchObject({
-    exitCode: 1,
-    stderr: `svc: There is no complete backup in ${target}.\n`,
-  })
-  expect(await svc('backup', target, '--data-dir', dataDir, '--verify')).toMatchObject({ exitCode: 0 })
+  const none = `There is no complete backup in ${target}.`
+  expect((await runProgramHere(listInTarget, dataDir, { target })).words).toBe(none)
+  await expect(restoreTo(await emptyFolder(), target)).rejects.toThrow(none)
+  expect(await runBuilt(['backup', target, '--data-dir', dataDir, '--verify'])).toMatchObject({ exitCode: 0 })
   expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual([])
 
   const restored = join(await emptyFolder(), 'data')
@@ -215,11 +217,10 @@ it('kill -9 leaves no complete backup, and no restored folder that can start; bo
   await expect(createControlPlane(config)).rejects.toThrow(
     `A restore to ${restored} did not finish. Run svc restore again.`,
   )
-  expect(await svc('restore', target, '--data-dir', restored)).toMatchObject({ exitCode: 0 })
-  expect(await svc('restore', target, '--data-dir', restored)).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining(`The data folder ${restored} is not empty (blobs, database).`),
-  })
+  expect(await runBuilt(['restore', target, '--data-dir', restored])).toMatchObject({ exitCode: 0 })
+  await expect(restoreTo(restored, target)).rejects.toThrow(
+    `The data folder ${restored} is not empty (blobs, database).`,
+  )
   const get = await openRestored(restored)
   expect((await get('/health', '')).statusCode).toBe(200)
 })
@@ -246,10 +247,9 @@ it('one changed byte of a backup is found by its verification, and prevents its 
     status: 'failed',
     reason: fault,
   })
-  expect(await svc('restore', target, '--data-dir', join(await emptyFolder(), 'data'))).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining(`The backup is damaged: ${path} is missing in ${target}.`),
-  })
+  await expect(restoreTo(join(await emptyFolder(), 'data'), target)).rejects.toThrow(
+    `The backup is damaged: ${path} is missing in ${target}.`,
+  )
   // The next backup copies the file that the verification removed.
   await world.advance(1)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
@@ -258,12 +258,11 @@ it('one changed byte of a backup is found by its verification, and prevents its 
   const { database } = await readManifest(opened, await latestBackup(opened))
   const stored = join(target, filePath(database.files[0]!.sha256))
   await rename(stored, `${stored}.away`)
-  const restore = ['restore', target, '--data-dir', join(await emptyFolder(), 'data'), '--json']
-  expect(await svc(...restore)).toMatchObject({ exitCode: 1 })
+  const restored = join(await emptyFolder(), 'data')
+  await expect(restoreTo(restored, target)).rejects.toThrow('The backup is damaged: ')
   await rename(`${stored}.away`, stored)
-  const { exitCode, stdout } = await svc(...restore)
   // With the file that the first restore has written.
-  expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { restored_files: 1 }])
+  expect((await restoreTo(restored, target)).data).toMatchObject({ restored_files: 1 })
 })
 
 it('a file that is still arriving does not count as missing from the backup; the file of a version does', async () => {
@@ -300,12 +299,9 @@ it('an offline backup says that it was verified, and that a damaged file is not 
   expect((await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: form })).status).toBe(201)
   await world.service.close()
   await rm(join(world.dataDir, 'blobs', 'sha256'), { recursive: true })
-  const offline = await svc('backup', target, '--data-dir', world.dataDir, '--verify')
-  expect([offline.exitCode, offline.stdout, offline.stderr]).toEqual([
-    0,
-    expect.stringMatching(/^Backup .* is complete: .* It was restored to a scratch folder and compared\.\n$/),
-    expect.stringContaining('1 stored file is damaged and not included: svc doctor\n'),
-  ])
+  const { words, progress } = await runProgramHere(backup, world.dataDir, { target, verify: true })
+  expect(words).toMatch(/^Backup .* is complete: .* It was restored to a scratch folder and compared\.$/)
+  expect(progress).toContain('1 stored file is damaged and not included: svc doctor')
 })
 
 const mountFull = async (): Promise<string | null> => {
@@ -362,5 +358,5 @@ it.skipIf(!hasPostgres())('an offline backup of a PostgreSQL server without pg_d
     0,
     expect.stringMatching(/ All its files were hashed\. The database is not in it: install pg_dump .*\n$/),
   ])
-  expect((await svc('backup', 'list', target)).stdout).toMatch(/, without the database\n$/)
+  expect((await runProgramHere(listInTarget, dataDir, { target })).words).toMatch(/, without the database$/)
 })
